@@ -37,9 +37,9 @@ def price_list(listed: dict[str, Any], litellm: str, date: str) -> str:
 
 
 def _entries(listed: dict[str, Any], litellm: str, date: str) -> Iterator[tuple[str, Any]]:
-    yield litellm_table.MADE_FROM, {"litellm": litellm, "date": date}
+    yield litellm_table.COPY_ORIGIN, {"litellm": litellm, "date": date}
     for key, entry in listed.items():
-        if key == litellm_table.RULES:
+        if key == litellm_table.FAMILY_DEFAULTS:
             yield key, {"rules": [*map(_rule, filter(_is_used, entry["rules"]))]}
         elif entry.get("mode") in MODES:
             yield key, _read_of(entry)
@@ -75,7 +75,7 @@ def current(date: str) -> str:
 def problem() -> str:
     """Return what is wrong with the shipped copy, a sentence; empty where it is what the installed litellm's list gives."""
     shipped = litellm_table.COPY.read_text(encoding="utf-8")
-    made = json.loads(shipped)[litellm_table.MADE_FROM]
+    made = json.loads(shipped)[litellm_table.COPY_ORIGIN]
     if current(made["date"]) == shipped:
         return ""
     return (

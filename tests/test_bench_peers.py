@@ -156,6 +156,7 @@ def test_where_npm_cannot_install_pi_a_sentence_names_the_command(
     )
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_a_script_is_run_to_its_end_and_its_cpu_is_counted() -> None:
     cost = bench_peers.in_script(Work((says("Done."),)))

@@ -156,6 +156,7 @@ def run(target: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_a_rule_a_tool_and_a_part_work_from_end_to_end(followed: Path) -> None:
     assert json.loads(run(followed, "-c", WORKS)) == {

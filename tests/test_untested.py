@@ -45,6 +45,7 @@ def test_on_ci_the_run_fails_with_the_same_sentence() -> None:
     assert "It needs a browser, and none was found" in done.stdout
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_a_browser_that_was_named_and_is_none_fails_by_its_name() -> None:
     done = run(PALIMPSEST_BROWSER="/no/such/browser")

@@ -27,39 +27,45 @@ FIRST = (
     "tests/kill/",
     "tests/hostile/",
     "tests/frontends/",
+    "tests/model/",
     "tests/loop/",
+    "tests/context/",
+    "tests/session/controls/",
+    "tests/golden/",
     "tests/tools/",
 )
 """Folders that begin first: after the browser, which a process keeps until its first test without one, those that
-start kernels and servers, then the many short files, so that all processes end together."""
+start kernels and servers, then those that import litellm, whose import takes a process four seconds or more of a
+processor: those that help at the end take the files without it. The many short files come last, so that all
+processes end together."""
 LONGEST = (
     "tests/e2e/test_inspector_tab.py",
     "tests/e2e/test_inspector_views.py",
-    "tests/e2e/test_live_cell.py",
     "tests/e2e/test_panel.py",
     "tests/e2e/test_hostile_views.py",
-    "tests/e2e/test_step_mode.py",
-    "tests/e2e/test_contrast.py",
-    "tests/e2e/test_turn_rows.py",
-    "tests/e2e/test_resend.py",
-    "tests/e2e/test_view.py",
-    "tests/e2e/test_notebook7.py",
-    "tests/e2e/test_hosts.py",
-    "tests/e2e/test_composer.py",
-    "tests/e2e/test_inspector.py",
-    "tests/e2e/test_narrow_panel.py",
     "tests/e2e/test_first_notebook.py",
-    "tests/e2e/test_errors_and_retry.py",
-    "tests/e2e/test_sessions.py",
+    "tests/e2e/test_contrast.py",
+    "tests/e2e/test_view.py",
+    "tests/e2e/test_narrow_panel.py",
+    "tests/e2e/test_inspector.py",
+    "tests/e2e/test_turn_rows.py",
     "tests/e2e/test_permissions.py",
-    "tests/e2e/test_model_questions.py",
-    "tests/e2e/test_compactions.py",
+    "tests/e2e/test_step_mode.py",
+    "tests/e2e/test_resend.py",
+    "tests/e2e/test_hostile_clone.py",
     "tests/e2e/test_inspector_report.py",
+    "tests/e2e/test_hosts.py",
     "tests/e2e/test_inspector_cell.py",
     "tests/e2e/test_long_sessions.py",
-    "tests/e2e/test_opening_words.py",
-    "tests/e2e/test_hostile_clone.py",
-    "tests/e2e/test_permissions.py",
+    "tests/e2e/test_live_cell.py",
+    "tests/e2e/test_errors_and_retry.py",
+    "tests/e2e/test_context.py",
+    "tests/e2e/test_call_outcomes.py",
+    "tests/e2e/test_not_loaded.py",
+    "tests/e2e/test_small_window.py",
+    "tests/e2e/test_copies.py",
+    "tests/e2e/test_context_edits.py",
+    "tests/e2e/test_sessions.py",
     "tests/kill/test_kill.py",
     "tests/frontends/command_line/test_command_line.py",
     "tests/frontends/cell_turn/test_recorded_prompts.py",
@@ -69,7 +75,7 @@ LONGEST = (
     "tests/packaging/test_doc_examples.py",
     "tests/model/adapter/test_litellm_loading.py",
 )
-"""Files that begin first in their folders: most take twenty seconds of a processor or more, and one that began last
+"""Files that begin first in their folders: most take ten seconds of a processor or more, and one that began last
 would keep a single process busy at the end."""
 
 

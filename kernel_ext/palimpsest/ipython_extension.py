@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from palimpsest.frontends.static_files import STATIC, missing_front_end
+from palimpsest.frontends.static_files import STATIC_FOLDER, missing_front_end
 from palimpsest.frontends.terminal import write_error
 from palimpsest.paused_collection import collection_paused
 
@@ -147,7 +147,7 @@ def load_ipython_extension(shell: Any, build: Build | None = None) -> None:
     if getattr(shell, "kernel", None) is not None:
         from jupyter_core.paths import jupyter_path
 
-        problem = missing_front_end(STATIC, map(Path, jupyter_path()))
+        problem = missing_front_end(STATIC_FOLDER, map(Path, jupyter_path()))
         if problem is not None:
             write_error(problem)
 
@@ -228,7 +228,11 @@ def _build(shell: Any, cells: "RunningCells", recorder: "CellRecorder") -> Any:
         notebook=lambda: current_notebook(shell),
     )
     front = Frontend(
-        app, main_thread, shell=shell, cells_running=lambda: cells.running, batches=cells.batches
+        app,
+        main_thread,
+        shell=shell,
+        running_cell_count=lambda: cells.running,
+        batches=cells.batches,
     )
     app.servers.preload()
     if getattr(shell, "kernel", None) is None:

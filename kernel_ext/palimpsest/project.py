@@ -12,7 +12,7 @@ from typing import Any
 
 from palimpsest.app.loaded_config import LoadedConfig
 from palimpsest.app.wiring import App
-from palimpsest.frontends.operation_base.operation import Desk
+from palimpsest.frontends.operation_base.operation import OperationContext
 from palimpsest.ipython_extension import current_app
 from palimpsest.public import session_object
 from palimpsest.public.keyed_storage import KeyedStorage
@@ -262,7 +262,7 @@ def _run_operation(operation: str, progress: Progress | None = None, /, **argume
     find = partial(app.workspace.open_or_current, notebook=notebook)
     built_operation = operation_of(operation, arguments)
     return app.engine.submit(
-        built_operation.run(Desk(app, find, notebook, progress=progress))
+        built_operation.run(OperationContext(app, find, notebook, progress=progress))
     ).result()
 
 

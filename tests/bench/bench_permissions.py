@@ -10,7 +10,7 @@ import timeit
 
 from tests.bench.figure import Figure
 
-from palimpsest.tools.permission_rules.modes import ANSWERS
+from palimpsest.tools.permission_rules.modes import MODE_APPROVALS
 from palimpsest.tools.permission_rules.permissions import Rules, decide, from_config, merge
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.values import Rule
@@ -34,7 +34,7 @@ def rules() -> Rules:
 def approved() -> Rules:
     """Return a mode's rules and the approvals "always allow"."""
     kept = (Rule(permission="bash", pattern=f"make {n} *", action="allow") for n in range(40))
-    return (*ANSWERS["accept-edits"], *kept)
+    return (*MODE_APPROVALS["accept-edits"], *kept)
 
 
 def measure() -> list[Figure]:

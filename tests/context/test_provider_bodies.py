@@ -19,7 +19,7 @@ from tests.context.request_checks import (
     written_history,
     written_session,
 )
-from tests.sample_size import sample_size
+from tests.sample_size import sample_size, thinned
 
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.wire.tool_schema import in_subset
@@ -27,7 +27,7 @@ from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
 from palimpsest.transcript.values import ModelRef
 
-SEEDS = range(12)
+SEEDS = range(sample_size(5, 12))
 MOST_PROFILES = 80
 """Upper limit of distinct sets of rules, so that a new one is added on purpose."""
 PREFIXES = (
@@ -58,7 +58,9 @@ pytestmark = pytest.mark.usefixtures("litellm")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("model_id", "wire", "family"), GATEWAYS, ids=lambda one: str(one))
+@pytest.mark.parametrize(
+    ("model_id", "wire", "family"), thinned(GATEWAYS, 3), ids=lambda one: str(one)
+)
 def test_a_gateway_and_the_model_behind_it_both_take_a_request(
     model_id: str, wire: str, family: str
 ) -> None:

@@ -95,7 +95,7 @@ def test_a_strict_provider_takes_every_history(path: RequestPath) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", REQUEST_PATHS, ids=repr)
+@pytest.mark.parametrize("path", thinned(REQUEST_PATHS, 2), ids=repr)
 @pytest.mark.usefixtures("learned")
 async def test_over_http_the_very_same_body_arrives_and_is_taken(path: RequestPath) -> None:
     histories = [path.repaired(flat_history(seed)) for seed in range(OVER_HTTP)]

@@ -387,6 +387,20 @@ def open_notebook(page: Page, lab: Lab, notebook: str) -> None:
     page.locator(".jp-Notebook .jp-Cell").first.wait_for()
 
 
+def open_instead(page: Page, lab: Lab, notebook: str) -> None:
+    """Close the page's notebook without saving it, and open one in its place from the disk, where loading costs nothing.
+
+    In the soak the page is loaded anew.
+    """
+    if SOAKING:
+        page.goto("about:blank")
+        open_notebook(page, lab, notebook)
+        return
+    page.evaluate("window.jupyterapp.shell.currentWidget.dispose()")
+    page.evaluate(OPEN, notebook)
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+
+
 def wait_until_drawn(page: Page) -> None:
     """Wait until the page has drawn its state, and its images were loaded or failed."""
     page.evaluate(DRAWN)

@@ -14,6 +14,14 @@ sys.path.insert(0, {str(ROOT)!r})
 from palimpsest.model.script import says, calls
 from tests.harness.kernel_session import load
 harness = load(get_ipython(), notebook={{notebook}}, snapshots={{snapshots}})"""
+VIEW = """from palimpsest.model.script import thinks
+from palimpsest.frontends.magic.agent_magics import current_notebook
+from palimpsest.frontends.session_view import view_of
+views = {}
+def view():
+    live = harness.engine.submit(harness.workspace.current(current_notebook(get_ipython()))).result()
+    return view_of(live, harness.engine, views)"""
+"""Makes ``view()``, which shows the notebook's session."""
 RUN = """cell => {
   const { content } = window.jupyterapp.shell.currentWidget;
   content.activeCellIndex = cell;

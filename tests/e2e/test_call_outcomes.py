@@ -20,6 +20,7 @@ CELL = ".jp-Notebook .plm-SegmentWidget"
 LONG = "\\n".join(["# a comment"] * 60 + ["mark = 1"])
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_contrast.py has calls that failed and were refused
 def test_a_failed_call_is_red_and_a_refused_one_grey_with_its_difference(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -63,6 +64,7 @@ def test_a_failed_call_is_red_and_a_refused_one_grey_with_its_difference(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_slash_commands.py types commands, a wrong one too
 def test_a_typed_command_runs_or_says_what_is_meant_and_is_never_sent(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -68,6 +68,7 @@ def told(page: Page, cell: int) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector_views.py has its numbers, and labextension/tests/views/inspector/inspector.test.tsx the lost names
 def test_the_view_shows_the_numbers_of_python_and_leads_to_what_needed_a_lost_name(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -175,6 +176,7 @@ def test_a_recorded_file_shows_its_compaction(page: Page, lab: Lab, seen: PageEr
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/modelContext/heldRequest.test.tsx grades and refuses one
 def test_a_new_summary_is_graded_and_refused_on_the_card_of_the_request_that_would_use_it(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

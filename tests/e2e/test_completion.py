@@ -26,6 +26,7 @@ from tests.e2e.test_panel import (
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/composer/completion.test.tsx completes, and tests/e2e/test_sessions.py forks
 def test_an_agent_is_completed_and_a_prompt_is_forked(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -13,7 +13,7 @@ from tests.e2e.jupyterlab import (
     Lab,
     PageErrors,
     choose_theme,
-    open_notebook,
+    open_instead,
     photograph,
     wait_until_drawn,
 )
@@ -112,7 +112,7 @@ def is_still_drawn_where_nobody_trusts_the_notebook(
     saved = notebook.save()
     saved["cells"].append(new_markdown_cell("Sent to somebody."))
     nbformat.write(saved, lab.folder / "context-sent.ipynb")
-    open_notebook(page, lab, "context-sent.ipynb")
+    open_instead(page, lab, "context-sent.ipynb")
 
     drawn = window(notebook)
     expect(drawn).to_be_visible()

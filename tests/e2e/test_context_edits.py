@@ -65,6 +65,7 @@ def test_a_call_is_pinned_left_out_and_restored(page: Page, lab: Lab, seen: Page
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/modelContext/compaction.test.tsx and editButtons.test.tsx have it
 def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = open_scripted_notebook(page, lab, "panel-undo.ipynb", ANSWERS, "%agent compact")
     for words, answer in (

@@ -325,6 +325,7 @@ def test_every_sign_of_a_turn_is_painted_where_the_system_chooses_the_colours(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_turn_rows.py has axe look at a folded and an opened turn
 def test_axe_finds_nothing_in_a_turn_that_is_folded_or_open_nor_in_the_composers_chips(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -11,7 +11,7 @@ from tests.e2e.test_panel import AXE, VIOLATIONS
 from tests.recordings.money_recordings import written
 
 from palimpsest import open_recording
-from palimpsest.frontends.static_files import STATIC
+from palimpsest.frontends.static_files import STATIC_FOLDER
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,9 @@ INK = {"light": ("rgba(0,0,0,.87)", "#fff"), "dark": ("rgba(255,255,255,.87)", "
 @pytest.fixture(scope="module")
 def doubtful(front_end: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:  # noqa: ARG001  # built
     """The report of a recording whose every third request lost the cache for no cause, and its table of policies."""
-    assert (STATIC / "report.js").is_file(), "The front end is not built; make front builds it."
+    assert (STATIC_FOLDER / "report.js").is_file(), (
+        "The front end is not built; make front builds it."
+    )
     folder = tmp_path_factory.mktemp("doubtful")
     path = written(folder)["five_minutes.jsonl"]
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

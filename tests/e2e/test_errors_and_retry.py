@@ -66,6 +66,7 @@ def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: 
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit the cell does, above
 def test_the_panel_tries_again_and_says_what_else_helps(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -64,6 +64,7 @@ def checked(page: Page, picture: str) -> None:
         assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/sessions/importExport.test.tsx and tests/session/sharing/test_export.py do
 def test_a_session_is_exported_deleted_and_brought_in_again(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -109,6 +110,7 @@ def test_a_session_is_exported_deleted_and_brought_in_again(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/panel/panelModel.test.tsx sends words behind a new session
 def test_what_is_sent_right_after_new_session_reaches_the_new_one(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

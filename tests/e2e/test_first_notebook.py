@@ -19,7 +19,7 @@ from tests.e2e.jupyterlab import (
 )
 from tests.sample_size import SOAKING
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400), pytest.mark.usefixtures("own_page")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
 START = "notebooks/00-start.ipynb"
 OWN = "notebooks/run-again.ipynb"

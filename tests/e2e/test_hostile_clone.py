@@ -22,7 +22,7 @@ from tests.hostile.exfiltration_server import ExfiltrationServer, exfiltrating_m
 
 from palimpsest.testing import FaultServer
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.usefixtures("own_page")]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def server(planted: HostileClone) -> Iterator[FaultServer]:
 
 
 @pytest.fixture
-def lab(
+def clone_lab(
     planted: HostileClone,
     server: FaultServer,  # noqa: ARG001  its address stands in the person's settings
     tmp_path: Path,
@@ -65,14 +65,14 @@ def lab(
 
 def test_opening_it_runs_nothing_and_every_call_asks(
     page: Page,
-    lab: Lab,
+    clone_lab: Lab,
     planted: HostileClone,
     server: FaultServer,
     exfiltration_server: ExfiltrationServer,
 ) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    open_notebook(page, lab, f"clone/{NOTEBOOK}")
+    open_notebook(page, clone_lab, f"clone/{NOTEBOOK}")
     assert planted.ran() == []
     page.evaluate(READY)
     for mark in planted.marks.iterdir():  # created by Python while it started the kernel

@@ -7,19 +7,15 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat.sign import NotebookNotary
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 from tests.e2e.jupyterlab import Lab, open_notebook, photograph
 from tests.e2e.leak_monitor import AT_REST, LeakMonitor, harmless, watching
-from tests.e2e.running_notebook import begin
+from tests.e2e.running_notebook import VIEW, begin
 from tests.e2e.saved_notebooks import SavedAnswer, segment, write
 from tests.e2e.test_panel import at_rest, open_panel
-from tests.e2e.test_view import VIEW
 from tests.harness.sample_session import BEGUN, SampleSession
 from tests.store.record_builders import SESSION
 
-from palimpsest.render.content.outline import Caps
-from palimpsest.render.formats.html_fragment import render_excerpt
-from palimpsest.render.formats.markdown import render_message
 from palimpsest.session.sharing.exports import export_session
 from palimpsest.session.sharing.share_page import write_page
 from palimpsest.store.log.memory_store import MemoryStore
@@ -167,9 +163,14 @@ SAID = ".said, .row, .notice, .input, .output, .todo ul, nav ol, figcaption, .fi
 """Elements of our own HTML pages that hold untrusted text."""
 
 
-@pytest.mark.usefixtures("own_page")
 @pytest.mark.parametrize("form", ["export", "share"])
-def test_a_page_of_a_session(page: Page, watch: LeakMonitor, tmp_path: Path, form: str) -> None:
+def test_a_page_of_a_session(browser: Browser, tmp_path: Path, form: str) -> None:
+    with browser.new_context() as context, watching() as watch:
+        is_harmless(context.new_page(), watch, tmp_path, form)
+
+
+def is_harmless(page: Page, watch: LeakMonitor, tmp_path: Path, form: str) -> None:
+    """Write a session with every payload as a page, open it, and hold it to what such a page may do."""
     store = told(watch.payloads())
     path = tmp_path / "page.html"
     if form == "share":
@@ -186,64 +187,6 @@ def test_a_page_of_a_session(page: Page, watch: LeakMonitor, tmp_path: Path, for
 
     harmless(page, watch, "body", SAID)
     photograph(page, f"drawn-{form}")
-
-
-def plain(lab: Lab, name: str, payloads: dict[str, str]) -> Path:
-    """Write a notebook for front ends without our extension: an export, a cell's Markdown, a view's HTML."""
-    store = told(payloads)
-    path = lab.folder / name
-    export_session(store, SESSION, "ipynb", path, cwd=lab.folder, environment={})
-    made = nbformat.read(path, as_version=4)
-    whole = Caps(call=10**6, lines=10**6, read_only_lines=10**6, turn=10**8, text=10**8)
-    story = [one.message() for one in everywhere(payloads)]
-    view = render_excerpt(story, "x", mark="plm-view-none", caps=whole, room=10**8)
-    forms = [{"text/markdown": render_message(one, caps=whole)} for one in story]
-    for data in [*forms, {"text/html": view}]:
-        output = nbformat.v4.new_output("display_data", data)
-        made.cells.append(nbformat.v4.new_code_cell("1", execution_count=1, outputs=[output]))
-    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(made, path)
-    return path
-
-
-DRAWN_BY_LAB = ".jp-RenderedMarkdown, .plm-Saved-words .said, .plm-Saved-words .row"
-
-
-# In an untrusted notebook JupyterLab itself shows less.
-@pytest.mark.parametrize("trusted", [pytest.param(False, marks=pytest.mark.soak), True])
-def test_without_our_extension(page: Page, bare: Lab, watch: LeakMonitor, *, trusted: bool) -> None:
-    path = plain(bare, f"drawn-plain-{trusted}.ipynb", watch.sixth(1))
-    if trusted:
-        sign(bare.folder.parent, path)
-    watch.follow(page)
-
-    open_notebook(page, bare, path.name)
-    page.evaluate(AT_REST)
-
-    harmless(page, watch, ".jp-Notebook", DRAWN_BY_LAB)
-    photograph(page, f"drawn-plain-{trusted}")
-
-
-PREVIEW = """path => window.jupyterapp.commands.execute(
-  'docmanager:open', { path, factory: 'Markdown Preview' }
-)"""
-
-
-@pytest.mark.soak  # a cell has the same Markdown in test_without_our_extension
-@pytest.mark.usefixtures("own_page")
-def test_exported_markdown_as_a_document(page: Page, bare: Lab, watch: LeakMonitor) -> None:
-    path = bare.folder / "drawn.md"
-    export_session(told(watch.sixth(2)), SESSION, "md", path, cwd=bare.folder, environment={})
-    watch.follow(page)
-
-    nbformat.write(nbformat.v4.new_notebook(), bare.folder / "drawn-beside.ipynb")
-    page.goto(bare.page_of("drawn-beside.ipynb").replace("/doc/", "/lab/"))
-    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
-    page.evaluate(PREVIEW, path.name)
-    page.locator(".jp-MarkdownViewer").wait_for()
-    page.evaluate(AT_REST)
-
-    harmless(page, watch, ".jp-MarkdownViewer", ".jp-RenderedMarkdown")
 
 
 ORDINARY = """## Found

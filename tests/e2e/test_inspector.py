@@ -102,10 +102,9 @@ def unpacked(lab: Lab, sample: str, name: str) -> str:
 @pytest.mark.parametrize(
     ("sample", "name"),
     [
-        ("pi_large_session.jsonl.xz", "pi.jsonl"),
-        pytest.param(
-            "claude_code/compaction_session.jsonl", "claude.jsonl", marks=pytest.mark.soak
-        ),
+        # Its numbers are explained with each commit in labextension/tests/views/inspector.
+        pytest.param("pi_large_session.jsonl.xz", "pi.jsonl", marks=pytest.mark.soak),
+        ("claude_code/compaction_session.jsonl", "claude.jsonl"),
         pytest.param("marshmallow-1867.traj.xz", "marshmallow.traj", marks=pytest.mark.soak),
     ],
 )
@@ -119,8 +118,8 @@ def test_a_recorded_file_opens_by_double_click(
     page.evaluate(OPEN_FILE, path)
     views = inspected(page)
     photograph(page, f"inspector-{Path(name).stem}")
+    moves_by_keyboard(views)
     if name == "pi.jsonl":
-        moves_by_keyboard(views)
         explains_a_dear_request(views)
         asks_what_if(views)
         chooses_prices_and_lifetime(page, views)
@@ -275,6 +274,7 @@ def grid_shows_cursor(views: Locator) -> bool:
     )
 
 
+@pytest.mark.soak  # with each commit the test above follows a turn, and labextension/tests/views/inspector/runningSession.test.tsx has patches
 def test_it_follows_a_running_session_by_patches_and_stays_where_its_user_is(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

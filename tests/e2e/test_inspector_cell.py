@@ -4,11 +4,17 @@ import re
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph, wait_until_drawn
+from tests.e2e.jupyterlab import (
+    READY,
+    Lab,
+    PageErrors,
+    open_notebook,
+    photograph,
+    wait_until_drawn,
+)
 from tests.e2e.test_inspector import cursor, unpacked
 from tests.e2e.test_inspector_tab import BLOCKS, REHEARSED, ask_server, kernel_of
 from tests.e2e.test_panel import AXE, BEGIN, RUN, VIOLATIONS, book
-from tests.sample_size import SOAKING
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -113,8 +119,7 @@ def test_two_sessions_are_inspected_live_and_read_in_the_saved_notebook(
     for one in (own, recorded):
         expect(one.get_by_role("region")).to_have_count(0)
 
-    if SOAKING:  # in each run tests/e2e/test_notebook7.py presses them
-        keys_stay_in_the_views_until_escape(page, own)
+    keys_stay_in_the_views_until_escape(page, own)
     # The cell's HTML is written anew after a turn: the views in it keep the focus, and where they are scrolled to.
     find = own.get_by_role("searchbox", name="Find items")
     find.focus()

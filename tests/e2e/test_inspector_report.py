@@ -15,7 +15,7 @@ from tests.sample_size import sample_size
 from tests.waiting import eventually
 
 from palimpsest import open_recording
-from palimpsest.frontends.static_files import STATIC
+from palimpsest.frontends.static_files import STATIC_FOLDER
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +28,9 @@ POLICIES = ["sweagent.last_n", "opencode.prune", "anthropic.clear_tool_uses"][: 
 @pytest.fixture(scope="module")
 def path(front_end: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:  # noqa: ARG001  # built
     """The report of the large pi session, with previews."""
-    assert (STATIC / "report.js").is_file(), "The front end is not built; make front builds it."
+    assert (STATIC_FOLDER / "report.js").is_file(), (
+        "The front end is not built; make front builds it."
+    )
     folder = tmp_path_factory.mktemp("report")
     with open_recording(sample("pi_large_session.jsonl", folder)) as recording:
         return recording[0].report(folder / "pi.html", policies=POLICIES)

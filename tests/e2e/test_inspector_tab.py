@@ -185,9 +185,6 @@ def test_a_restarted_and_an_ended_kernel_are_told_of_and_started_again(
     expect(strip(page)).to_have_count(0)
     answers_anew(sent, "Hel")
 
-    if not SOAKING:  # tests/e2e/test_inspector_kernels.py starts one again in each run
-        assert page.evaluate(OPENED) == 1
-        return
     ask_server(lab, f"api/kernels/{kernel_of(page, name)}", "DELETE")
     expect(strip(page)).to_contain_text(f"The kernel of {name} has ended")
     photograph(page, "inspector-ended")
@@ -196,6 +193,10 @@ def test_a_restarted_and_an_ended_kernel_are_told_of_and_started_again(
     expect(strip(page)).to_have_count(0)
     answers_anew(sent, "Hello")
     assert page.evaluate(OPENED) == 1
+    if (
+        not SOAKING
+    ):  # in each run labextension/tests/inspector/kernelSource.test.ts keeps to its own session
+        return
 
     # The session that the notebook has now is another one; the tab keeps to its own, also without it.
     to_notebook(page, name)
@@ -253,6 +254,7 @@ def answers_anew(sent: Locator, words: str) -> None:
     expect(sent).to_contain_text("0 blocks")
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector_cell.py asks while a cell runs, and labextension/tests/inspector/kernelSource.test.ts has a kernel that does not answer
 def test_it_answers_while_a_cell_runs_and_says_when_it_waits(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -312,6 +314,7 @@ def wrong_files(folder: Path) -> dict[str, tuple[str, str]]:
     return dict(islice(told.items(), sample_size(1, len(told))))
 
 
+@pytest.mark.soak  # with each commit tests/frontends/inspector/test_recording_problems.py says it, and labextension/tests/views/inspector/inspector.test.tsx shows it
 def test_a_wrong_file_says_one_sentence_and_a_broken_line_costs_only_itself(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -342,6 +345,7 @@ def test_a_wrong_file_says_one_sentence_and_a_broken_line_costs_only_itself(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/frontends/inspector/test_answer_queue.py reads one again, and labextension/tests/inspector/fileWatch.test.ts watches
 def test_a_file_that_grows_on_disk_is_read_again(page: Page, lab: Lab, seen: PageErrors) -> None:
     path = unpacked(lab, "claude_code/cc1df109.jsonl.xz", "grows.jsonl")
     whole = (lab.folder / path).read_text().splitlines(keepends=True)

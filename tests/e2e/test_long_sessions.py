@@ -13,9 +13,11 @@ from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-TURNS = sample_size(200, 650)
+TURNS = sample_size(120, 650)
 """Five messages and fifteen parts each: 9,750 parts in the soak."""
 SHORT = 3
+STEPS = sample_size(24, 40)
+"""Of a long answer in a cell: more than stands in the two screens around its end."""
 MOST_WHOLE = 10
 """Maximum number of rendered turns: two screens around the viewport, and the viewport itself."""
 
@@ -161,7 +163,6 @@ def test_ten_thousand_parts_cost_the_page_no_more_than_a_few(
     assert streams_long < 2 * streams_short + 0.2
 
 
-@pytest.mark.usefixtures("own_page")
 def test_a_long_session_is_found_copied_and_looked_at_anywhere(page: Page, lab: Lab) -> None:
     notebook, panel = old_sessions(page, lab, "long-reading", "use(long)")
     notebook.run(1)
@@ -208,7 +209,7 @@ def test_a_long_session_is_found_copied_and_looked_at_anywhere(page: Page, lab: 
 
 
 def test_a_long_answer_in_a_cell_is_drawn_where_it_is_seen(page: Page, lab: Lab) -> None:
-    script = "harness.script(*(says(f'Step {n}.').calls('python', code=f'{n}') for n in range(40)), says('End.'))"
+    script = f"harness.script(*(says(f'Step {{n}}.').calls('python', code=f'{{n}}') for n in range({STEPS})), says('End.'))"
     notebook = begin(page, lab, "long-cell", script, "%%agent -y\nGo.")
     notebook.run(1)
     notebook.run(2)

@@ -60,6 +60,7 @@ def look(page: Page, panel: Locator) -> None:
     choose_theme(page, "JupyterLab Light")
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/composer/mentions.test.tsx and tests/frontends/page_channel/test_mentions.py do
 def test_a_cell_and_a_variable_are_named_by_the_keyboard(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -103,6 +104,7 @@ def test_a_cell_and_a_variable_are_named_by_the_keyboard(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/composer/mentions.test.tsx has five hundred variables, and tests/frontends/variables a kernel that is busy
 def test_it_answers_while_a_cell_runs_and_with_many_variables(page: Page, lab: Lab) -> None:
     waiting = "import os\nos.mkfifo('wait.fifo')\nopen('wait.fifo').read()"
     notebook, panel = opened(page, lab, "mentions-busy", MANY, waiting)

@@ -5,7 +5,7 @@ from typing import Any
 import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph
+from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_instead, photograph
 from tests.e2e.running_notebook import Notebook, begin
 from tests.e2e.saved_notebooks import MIME
 from tests.e2e.test_panel import open_panel, transcript_region
@@ -67,7 +67,6 @@ def back(panel: Locator) -> Locator:
     return panel.get_by_role("button", name=WORDS)
 
 
-@pytest.mark.usefixtures("own_page")
 def test_an_answer_that_was_not_saved_is_put_back_into_its_cell(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -81,8 +80,7 @@ def test_an_answer_that_was_not_saved_is_put_back_into_its_cell(
     expect(transcript_region(panel).get_by_text("It is teal.")).to_be_visible()
     expect(back(panel)).to_have_count(0)
 
-    page.goto("about:blank")
-    open_notebook(page, lab, notebook.path.name)
+    open_instead(page, lab, notebook.path.name)
     page.evaluate(READY)
     panel = open_panel(page)
     expect(back(panel)).to_be_visible()
@@ -104,6 +102,7 @@ def test_an_answer_that_was_not_saved_is_put_back_into_its_cell(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit the test above puts an answer back
 def test_a_cell_that_is_gone_comes_back_at_the_end(page: Page, lab: Lab, seen: PageErrors) -> None:
     notebook = asked(page, lab, "put-back-gone")
     panel = open_panel(page)

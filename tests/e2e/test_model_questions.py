@@ -103,6 +103,7 @@ def test_a_question_is_answered_in_its_cell(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/questionForm.test.tsx has several, and tests/e2e/test_step_mode.py reloads in mid-turn
 def test_several_questions_survive_a_reload(page: Page, lab: Lab) -> None:
     notebook = begin(
         page,

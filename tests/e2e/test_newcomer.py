@@ -29,7 +29,6 @@ def one_line(notice: Locator) -> None:
     expect(notice.locator("[title]")).to_have_attribute("title", re.compile("set a provider's key"))
 
 
-@pytest.mark.usefixtures("own_page")
 def test_the_rehearsal_says_in_one_line_that_it_is_one(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -99,7 +98,7 @@ def test_the_panel_is_found_by_its_sign_its_menu_and_its_card_with_keys(
     page.evaluate("window.jupyterapp.shell.collapseRight()")
 
     page.evaluate("void window.jupyterapp.commands.execute('launcher:create')")
-    card = page.locator(".jp-LauncherCard", has_text="Agent")
+    card = page.locator(".jp-LauncherCard:visible", has_text="Agent")
     expect(card).to_be_visible()
     photograph(page, "newcomer-launcher")
     card.focus()

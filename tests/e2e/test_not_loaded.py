@@ -1,7 +1,8 @@
-"""A notebook whose kernel has not loaded the package adds no messages about us to the server's log."""
+"""A panel that opens at start, with a kernel that has not loaded the package: no messages about us in the server's log."""
 
 import json
 import sys
+from collections.abc import Iterator
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -33,13 +34,24 @@ def kernels(lab: Lab) -> str:
     return "without"
 
 
+@pytest.fixture
+def opens_at_start(lab: Lab) -> Iterator[None]:
+    """The setting by which the panel opens with the page."""
+    folder = lab.folder.parent / "config" / "lab" / "user-settings" / "jupyter-palimpsest"
+    folder.mkdir(parents=True, exist_ok=True)
+    setting = folder / "panel.jupyterlab-settings"
+    setting.write_text('{"openAtStart": true}')
+    yield
+    setting.unlink(missing_ok=True)
+
+
 @pytest.mark.parametrize(
     "has_package",
     [True, pytest.param(False, marks=pytest.mark.soak)],
     ids=["not-loaded", "not-installed"],
 )
-@pytest.mark.usefixtures("own_page")
-def test_the_server_says_nothing_of_us(
+@pytest.mark.usefixtures("own_page", "opens_at_start")
+def test_the_panel_opens_at_start_where_a_person_set_so_and_the_server_says_nothing_of_us(
     page: Page, lab: Lab, seen: PageErrors, *, has_package: bool
 ) -> None:
     kernel = "python3" if has_package else kernels(lab)
@@ -48,8 +60,8 @@ def test_the_server_says_nothing_of_us(
     name = book(lab, f"not-loaded-{kernel}.ipynb", "6 * 7", kernel=kernel)
     open_notebook(page, lab, name)
     page.evaluate(READY)
-    panel = open_panel(page)
-    expect(panel.get_by_text("is not loaded in the kernel")).to_be_visible()
+    panel = page.locator("#jupyter-palimpsest-panel")
+    expect(panel.get_by_text(f"is not loaded in the kernel of {name}")).to_be_visible()
     page.evaluate(RUN, 0)
     if SOAKING:  # a reloaded page sends the same requests as a second one
         page.goto("about:blank")
@@ -57,7 +69,6 @@ def test_the_server_says_nothing_of_us(
         page.evaluate(READY)
         panel = open_panel(page)
         expect(panel.get_by_text("is not loaded in the kernel")).to_be_visible()
-    if has_package or SOAKING:  # and it sends the same to either kernel
         second = page.context.new_page()
         open_notebook(second, lab, name)
         second.evaluate(READY)

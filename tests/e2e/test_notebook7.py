@@ -86,6 +86,7 @@ def confirm(page: Page, button: str) -> None:
     expect(dialog).to_have_count(0)
 
 
+@pytest.mark.soak  # in JupyterLab tests/e2e/test_panel.py shows it with each commit
 def test_the_panel_loads_asks_and_answers(page: Page, classic: Notebook7, seen: PageErrors) -> None:
     open_notebook(page, classic, book(classic, "classic.ipynb", "1"))
     page.evaluate(READY)
@@ -163,6 +164,7 @@ def test_the_line_below_a_turn_is_one_row_and_in_a_narrow_window_the_panel_lies_
     assert ours(seen) == []
 
 
+@pytest.mark.soak  # in JupyterLab tests/e2e/test_inspector.py and test_inspector_cell.py open it with each commit
 def test_the_inspector_opens_below_the_notebook(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -206,6 +208,7 @@ def test_every_view_of_a_recording_shows_pythons_numbers(
     assert ours(seen) == []
 
 
+@pytest.mark.soak  # in JupyterLab tests/e2e/test_inspector.py opens one with each commit
 @pytest.mark.usefixtures("own_page")
 @pytest.mark.parametrize(
     ("packed", "name"),
@@ -382,7 +385,7 @@ def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Notebook7)
         expect(place.locator(".plm-Question")).to_have_count(0)
 
 
-@pytest.mark.soak  # in JupyterLab tests/e2e/test_live_cell.py shows it with each commit
+@pytest.mark.soak  # in JupyterLab tests/e2e/test_step_mode.py shows it with each commit
 def test_a_reload_in_mid_cell_loses_nothing(page: Page, classic: Notebook7) -> None:
     code = BLOCKS.format(flag="reload.flag")
     answers = f"says('Before.').calls('python', code={code!r}), says('After **all**.')"

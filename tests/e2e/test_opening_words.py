@@ -59,6 +59,7 @@ def opened(page: Page, lab: Lab, path: Path) -> Locator:
     return panel
 
 
+@pytest.mark.soak  # with each commit tests/frontends/test_moved_notebooks.py and test_removed_folder.py say it, and labextension/tests/views/chat/chatPanel.test.tsx shows what a kernel says
 @pytest.mark.usefixtures("own_page")
 def test_a_moved_notebook_is_told_of_until_the_next_prompt_and_a_folder_that_is_gone_with_the_way_out(
     page: Page, lab: Lab, seen: PageErrors

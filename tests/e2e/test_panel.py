@@ -230,6 +230,7 @@ def test_it_streams_asks_and_stops(page: Page, lab: Lab, seen: PageErrors) -> No
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/segment/segmentView.test.tsx says it
 def test_it_says_what_it_waits_for(page: Page, lab: Lab, seen: PageErrors) -> None:
     refusal = "fails(503, 'Too many ask at once.', retry_after=3600)"
     panel = open_scripted_notebook(
@@ -258,6 +259,7 @@ def test_it_says_what_it_waits_for(page: Page, lab: Lab, seen: PageErrors) -> No
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/frontends/turn_output/test_terminal_output.py tells it
 def test_the_import_of_what_the_model_needs_is_told_in_cell_and_panel(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -316,6 +318,7 @@ def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx gives them back
 def test_a_stop_gives_the_prompts_that_wait_back_to_the_composer(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

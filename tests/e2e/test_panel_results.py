@@ -78,6 +78,7 @@ def test_a_prompt_of_the_panel_shows_tables_and_names_widgets(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/attachments.test.tsx has figures
 def test_a_figure_of_a_cell_is_small_in_the_panel_and_leads_to_the_cell(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -8,6 +8,7 @@ from tests.e2e.jupyterlab import (
     Lab,
     PageErrors,
     choose_theme,
+    open_instead,
     open_notebook,
     photograph,
 )
@@ -20,10 +21,10 @@ LOAD = "%load_ext palimpsest"
 FORMULA = "from IPython.display import Markdown\nMarkdown('The sum $x^2$.')"
 
 
-def begin(page: Page, lab: Lab, name: str, *cells: str):  # noqa: ANN201  the panel
+def begin(page: Page, lab: Lab, name: str, *cells: str, opens=open_notebook):  # noqa: ANN001, ANN201  the panel
     """Open a notebook with the package loaded, and the panel beside it."""
     (lab.folder / name).parent.mkdir(exist_ok=True)
-    open_notebook(page, lab, book(lab, name, LOAD, *cells))
+    opens(page, lab, book(lab, name, LOAD, *cells))
     page.evaluate(READY)
     panel = open_panel(page)
     page.evaluate(RUN, 0)
@@ -77,7 +78,7 @@ def test_always_in_this_project_is_asked_once_listed_and_taken_back(
     expect(transcript_region(panel).get_by_text("391").first).to_be_visible()
     at_rest(panel)
 
-    panel = begin(page, lab, "always/two.ipynb")
+    panel = begin(page, lab, "always/two.ipynb", opens=open_instead)
     send(panel, "calculate 18*23")
     expect(transcript_region(panel).get_by_text("414").first).to_be_visible()
     at_rest(panel)
@@ -110,6 +111,7 @@ def test_a_project_s_file_waits_until_it_is_trusted(page: Page, lab: Lab, seen: 
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/session/permissions/test_modes_and_limits.py has the question
 def test_a_spending_limit_asks_in_the_panel(page: Page, lab: Lab, seen: PageErrors) -> None:
     # More than a title costs: the title is requested beside the turn, and may be paid for first.
     panel = begin(page, lab, "limit/a.ipynb", "%agent budget 1000 tokens")
@@ -130,6 +132,7 @@ def test_a_spending_limit_asks_in_the_panel(page: Page, lab: Lab, seen: PageErro
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/render/formats/test_markdown.py writes amounts
 def test_two_amounts_in_one_text_are_no_formula(page: Page, lab: Lab, seen: PageErrors) -> None:
     # JupyterLab loads MathJax with the first formula: the last cell shows that it is there.
     begin(page, lab, "limit/two.ipynb", "%agent budget $2 500k tokens", FORMULA)

@@ -11,6 +11,7 @@ from tests.e2e.test_panel import at_rest, open_scripted_notebook, send, transcri
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/attachments.test.tsx asks for it and shows it
 def test_a_picture_that_was_read_is_shown(page: Page, lab: Lab, seen: PageErrors) -> None:
     gradient = Image.linear_gradient("L").resize((640, 400)).convert("RGB")
     noise = Image.frombytes("RGB", (640, 400), os.urandom(640 * 400 * 3))

@@ -101,7 +101,8 @@ def test_a_prompt_is_changed_and_its_turn_goes_only_when_it_is_sent(
     button(panel, EDIT, 0).press("Enter")
     expect(mark).to_contain_text("2 files")
     composer(panel).fill("Write a song")
-    again_after_reload(page)
+    if SOAKING:  # in each run labextension/tests/views/drafts/editedTurn.test.tsx reloads
+        again_after_reload(page)
     expect(composer(panel)).to_have_value("Write a song")
     expect(panel.get_by_role("group", name="The prompt that is changed")).to_contain_text("2 files")
     assert (lab.folder / "poem.txt").is_file()
@@ -140,6 +141,7 @@ def test_a_file_that_a_person_changed_goes_only_where_it_is_ticked(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/panel/actions/promptActions.test.ts and drafts/editedTurn.test.tsx keep it
 def test_where_nothing_can_be_reverted_nothing_is_sent_and_the_text_is_kept(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -189,7 +191,7 @@ def test_an_earlier_turn_is_tried_again_in_its_place(
     button(panel, RETRY, 0).press("Enter")
     expect(dialog.get_by_text("is deleted")).to_have_count(2)
     look(page, "resend-retry")
-    if SOAKING:  # in each run the test above reloads the page
+    if SOAKING:
         again_after_reload(page)
         button(panel, RETRY, 0).press("Enter")
     again = dialog.get_by_role("button", name="Retry", exact=True)
@@ -203,6 +205,7 @@ def test_an_earlier_turn_is_tried_again_in_its_place(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit the test above tries again as it was
 def test_another_model_in_another_mode_tries_it_again(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -245,6 +248,7 @@ def test_another_model_in_another_mode_tries_it_again(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py looks for what is cut
 def test_what_is_below_a_turn_is_reached_in_a_narrow_panel(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -72,6 +72,7 @@ def test_a_prompt_is_taken_back_and_brought_again(page: Page, lab: Lab, seen: Pa
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_resend.py has a conflict, and labextension/tests/views/transcript/revertControls.test.tsx ticks it
 def test_a_conflict_is_ticked_and_what_is_removed_is_gone(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_conflict_is_ticked_and_what_is_removed_is_gone(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/notebook/savedOutputs/removedMarks.test.ts says and saves it
 def test_a_cell_says_for_good_what_was_taken_back(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = open_scripted_notebook(
         page, lab, "cell-revert.ipynb", "says('Roses are red.')", "%%agent\nWrite a poem"

@@ -97,6 +97,7 @@ def test_a_session_is_forked_deleted_after_a_second_press_found_named_and_put_aw
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit the test above forks, and labextension/tests/views/chat/chatPanel.test.tsx uses the keyboard
 def test_it_is_used_by_keyboard_in_a_narrow_panel_and_shows_and_selects_the_fork_of_a_prompt(
     page: Page, panel: Locator, seen: PageErrors
 ) -> None:
@@ -156,6 +157,7 @@ SEND_AT_ITS_END = """async ([cell, words]) => {
 """Runs a cell and sends a prompt from the panel before a frame has drawn the cell's result."""
 
 
+@pytest.mark.soak  # with each commit labextension/tests/panel/panelModel.test.tsx sends them
 def test_words_that_follow_a_cell_which_began_a_session_go_there(page: Page, lab: Lab) -> None:
     answers = "says('First.'), says('New.'), says('Here.')"
     panel = open_scripted_notebook(
@@ -169,6 +171,7 @@ def test_words_that_follow_a_cell_which_began_a_session_go_there(page: Page, lab
     at_rest(panel)
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/attachments.test.tsx has it there
 def test_a_figure_that_was_asked_for_in_the_panel_stands_there(page: Page, lab: Lab) -> None:
     picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
     code = f"import base64; from IPython.display import Image; Image(base64.b64decode('{picture}'))"

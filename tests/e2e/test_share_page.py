@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph
 from tests.e2e.test_panel import AXE, RUN, VIOLATIONS, at_rest, book, open_panel, send
 from tests.harness.sample_session import everything
-from tests.sample_size import sampled_cases
+from tests.sample_size import SOAKING, sampled_cases
 
 from palimpsest.session.sharing.share_page import write_page
 from palimpsest.store.log.memory_store import MemoryStore
@@ -16,6 +16,11 @@ from palimpsest.store.log.memory_store import MemoryStore
 pytestmark = pytest.mark.slow
 
 WIDTHS = {"wide": 1000, "narrow": 480, "phone": 340}
+LOOKED_AT = {
+    "light": tuple(WIDTHS) if SOAKING else ("wide",),
+    "dark": tuple(WIDTHS) if SOAKING else ("phone",),
+}
+"""Colours, and the widths in which axe looks at them."""
 
 
 @pytest.fixture
@@ -70,8 +75,8 @@ def test_it_has_landmarks_headings_and_contrast(browser: Browser, path: Path) ->
     page.add_script_tag(path=AXE)
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
 
-    for scheme in ("light", "dark"):
-        for width in WIDTHS.values():
+    for scheme, widths in LOOKED_AT.items():
+        for width in (WIDTHS[name] for name in widths):
             page.set_viewport_size({"width": width, "height": 900})
             page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
             assert page.evaluate(VIOLATIONS, "html") == [], (scheme, width)
@@ -93,6 +98,7 @@ def test_its_text_is_printed_also_where_it_is_folded(quiet: Page, path: Path) ->
     assert ground == "rgb(255, 255, 255)", "paper is white"
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/sessions/sharePage.test.tsx does
 def test_the_panel_makes_a_page_and_takes_it_back(page: Page, lab: Lab, seen: PageErrors) -> None:
     setting = "%env PALIMPSEST_REHEARSAL_DELAY=0\n%load_ext palimpsest"
     open_notebook(page, lab, book(lab, "share.ipynb", setting))

@@ -92,6 +92,7 @@ def test_a_command_is_found_completed_and_answered(page: Page, lab: Lab, seen: P
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/composer/completion.test.tsx has answers and views of commands
 def test_a_command_opens_the_view_that_the_page_has_of_it(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -125,6 +126,7 @@ def test_a_command_opens_the_view_that_the_page_has_of_it(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_fix_error.py presses the button
 def test_fix_asks_what_the_button_below_an_error_asks(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -135,6 +137,7 @@ def test_fix_asks_what_the_button_below_an_error_asks(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit the first test shows answers at one
 def test_the_answer_is_shown_at_every_width(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = open_scripted_notebook(page, lab, "slash-widths.ipynb", ANSWERS)
     for width in (1440, 420, 320):

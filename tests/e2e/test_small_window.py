@@ -43,7 +43,6 @@ def panel_of(page: Page) -> Locator:
     return page.locator("#jupyter-palimpsest-panel")
 
 
-@pytest.mark.usefixtures("own_page")
 def test_the_panel_covers_the_notebook_and_gives_it_back(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -91,6 +91,7 @@ def test_a_request_is_seen_changed_and_sent_from_the_panel_and_stopped_in_the_ce
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/composer/stepModeSwitch.test.tsx has the switch, and the tests around this one the command
 def test_the_switch_and_the_command_are_one_truth(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = begin(
         page, lab, "step/switch.ipynb", "%agent step on", "%agent step off", "%agent step"
@@ -123,6 +124,7 @@ def test_the_switch_and_the_command_are_one_truth(page: Page, lab: Lab, seen: Pa
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/modelContext/heldRequest.test.tsx has the card
 def test_another_summary_is_asked_for_on_the_card_and_both_grades_stand_there(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -174,6 +176,7 @@ def test_another_summary_is_asked_for_on_the_card_and_both_grades_stand_there(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/sessions/branchView.test.tsx has the view, and tests/e2e/test_inspector_tab.py two inspectors
 def test_branches_stand_side_by_side_and_open_in_the_inspector(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -45,9 +45,9 @@ SHARE = """([places, texts]) => {
   return { high: sum(({ height }) => height), share: sum(({ height, width }) => height * width) / whole };
 }"""
 """Returns the height of a turn's texts and results, and their share of its pixels: see docs/design/0044."""
-QUICK = {"mended", "figure", "compaction", "task"}
-"""Turns that are played in each run: looks and a failure, a figure, a compaction, a subagent."""
-BY_KEYS = {"mended", "task"}
+QUICK = {"mended", "figure"}
+"""Turns that are played in each run: looks and a failure, and a figure."""
+BY_KEYS = {"mended"}
 """Turns whose parts are reached by keys in each run."""
 PLACES = {
     "cell": (".jp-OutputArea-output", ".plm-Text, .jp-OutputArea-output:not(.plm-SegmentWidget)"),
@@ -128,6 +128,7 @@ def test_a_turn_is_a_row_of_work_a_row_an_act_and_one_below_and_each_part_two_pr
         presses = _by_keys(page, place, name, turn.parts)
         lost = [part for part, count in presses.items() if count is None or count > 2]
         assert lost == [], (name, presses)
+        assert page.evaluate(VIOLATIONS, f"[data-measured='{name}'] .plm-Segment") == [], name
     assert seen.errors == []
 
 
@@ -185,6 +186,7 @@ def _by_keys(page: Page, place: Locator, name: str, parts: list[str]) -> dict[st
     return found
 
 
+@pytest.mark.soak  # with each commit labextension/tests/state/display/density.test.ts has the setting, and a turn above its button
 def test_a_setting_shows_all_steps_and_the_number_of_steps_folds_one_turn(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

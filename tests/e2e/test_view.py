@@ -1,7 +1,8 @@
-"""``session.view()`` without our labextension: live with a kernel, static text without one."""
+"""Without our labextension: ``session.view()``, live with a kernel and as text, and what else is drawn of a session."""
 
 from pathlib import Path
 
+import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
@@ -17,21 +18,23 @@ from tests.e2e.jupyterlab import (
     running,
     wait_until_drawn,
 )
-from tests.e2e.running_notebook import Notebook, begin
+from tests.e2e.leak_monitor import AT_REST, LeakMonitor, harmless
+from tests.e2e.running_notebook import VIEW, Notebook, begin
 from tests.e2e.saved_notebooks import XSS
+from tests.e2e.test_hostile_views import everywhere, sign, told
+from tests.e2e.test_hostile_views import watch as watch
 from tests.e2e.test_panel import AXE, VIOLATIONS
 from tests.e2e.test_saved_answer import RUNS
 from tests.sample_size import SOAKING
+from tests.store.record_builders import SESSION
+
+from palimpsest.render.content.outline import Caps
+from palimpsest.render.formats.html_fragment import render_excerpt
+from palimpsest.render.formats.markdown import render_message
+from palimpsest.session.sharing.exports import export_session
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-VIEW = """from palimpsest.model.script import thinks
-from palimpsest.frontends.magic.agent_magics import current_notebook
-from palimpsest.frontends.session_view import view_of
-views = {}
-def view():
-    live = harness.engine.submit(harness.workspace.current(current_notebook(get_ipython()))).result()
-    return view_of(live, harness.engine, views)"""
 STREAMS = "says('word word').pauses(1).says(' and then the end.')"
 BLOCKS = (
     "import pathlib, time\nwhile not pathlib.Path('{flag}').exists(): time.sleep(0.02)\n'went on'"
@@ -79,6 +82,7 @@ def test_follows_the_session_and_keeps_words_that_are_read_without_a_kernel(
     expect(notebook.cell(1).locator(".plm-Saved-words")).to_be_hidden()
     view.get_by_role("button", name="variables").click()
     photograph(page, "view-light")
+    breaks_no_rule(page)
 
     saved = notebook.save()
     [output] = saved["cells"][1]["outputs"]
@@ -100,6 +104,7 @@ def test_follows_the_session_and_keeps_words_that_are_read_without_a_kernel(
     photograph(page, "view-saved")
 
 
+@pytest.mark.soak  # with each commit the test above follows a turn, and reloads
 def test_streams_while_a_cell_runs_and_is_read_whole_after_a_reload(
     page: Page, bare: Lab, seen: PageErrors
 ) -> None:
@@ -129,6 +134,7 @@ def test_streams_while_a_cell_runs_and_is_read_whole_after_a_reload(
     assert [error for error in seen.errors if "WebSocket" not in error] == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_growing_answer.py has an answer that stays so
 def test_stays_as_its_reader_left_it_when_its_words_are_written_anew(page: Page, bare: Lab) -> None:
     answers = "says('One line.\\n\\n' * 60).calls('variables'), says('First.'), says('Second.')"
     notebook = scripted(
@@ -190,9 +196,8 @@ def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: 
     assert not [error for error in seen.errors if "example.invalid" in error]
 
 
-@pytest.mark.parametrize(
-    "theme", [pytest.param("JupyterLab Light", marks=pytest.mark.soak), "JupyterLab Dark"]
-)
+@pytest.mark.soak  # with each commit the first test looks at the light one
+@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_breaks_no_rule_of_accessibility(page: Page, bare: Lab, theme: str) -> None:
     answers = f"thinks('Hm.').says({MATHS!r}).calls('variables'), says('That is all.')"
     name = f"view-axe-{theme.split()[-1].lower()}"
@@ -205,6 +210,11 @@ def test_breaks_no_rule_of_accessibility(page: Page, bare: Lab, theme: str) -> N
     view.get_by_role("button", name="variables").click()
     wait_until_drawn(page)
     photograph(page, f"view-{theme.split()[-1].lower()}")
+    breaks_no_rule(page)
+
+
+def breaks_no_rule(page: Page) -> None:
+    """Have axe look at the view, and at the words that are behind it."""
     page.add_script_tag(path=str(AXE))
     assert page.evaluate(VIOLATIONS, [".plm-View"]) == []
     saved = page.add_style_tag(
@@ -231,6 +241,64 @@ def test_is_drawn_in_a_box_of_widgets_too(page: Page, bare: Lab) -> None:
 
     expect(shown(notebook, 2)).to_contain_text("That is all.")
     expect(shown(notebook)).to_contain_text("That is all.")
+
+
+def plain(lab: Lab, name: str, payloads: dict[str, str]) -> Path:
+    """Write a notebook for front ends without our extension: an export, a cell's Markdown, a view's HTML."""
+    store = told(payloads)
+    path = lab.folder / name
+    export_session(store, SESSION, "ipynb", path, cwd=lab.folder, environment={})
+    made = nbformat.read(path, as_version=4)
+    whole = Caps(call=10**6, lines=10**6, read_only_lines=10**6, turn=10**8, text=10**8)
+    story = [one.message() for one in everywhere(payloads)]
+    view = render_excerpt(story, "x", mark="plm-view-none", caps=whole, room=10**8)
+    forms = [{"text/markdown": render_message(one, caps=whole)} for one in story]
+    for data in [*forms, {"text/html": view}]:
+        output = nbformat.v4.new_output("display_data", data)
+        made.cells.append(nbformat.v4.new_code_cell("1", execution_count=1, outputs=[output]))
+    made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    nbformat.write(made, path)
+    return path
+
+
+DRAWN_BY_LAB = ".jp-RenderedMarkdown, .plm-Saved-words .said, .plm-Saved-words .row"
+
+
+# In an untrusted notebook JupyterLab itself shows less.
+@pytest.mark.parametrize("trusted", [pytest.param(False, marks=pytest.mark.soak), True])
+def test_without_our_extension(page: Page, bare: Lab, watch: LeakMonitor, *, trusted: bool) -> None:
+    path = plain(bare, f"drawn-plain-{trusted}.ipynb", watch.sixth(1))
+    if trusted:
+        sign(bare.folder.parent, path)
+    watch.follow(page)
+
+    open_notebook(page, bare, path.name)
+    page.evaluate(AT_REST)
+
+    harmless(page, watch, ".jp-Notebook", DRAWN_BY_LAB)
+    photograph(page, f"drawn-plain-{trusted}")
+
+
+PREVIEW = """path => window.jupyterapp.commands.execute(
+  'docmanager:open', { path, factory: 'Markdown Preview' }
+)"""
+
+
+@pytest.mark.soak  # a cell has the same Markdown in test_without_our_extension
+@pytest.mark.usefixtures("own_page")
+def test_exported_markdown_as_a_document(page: Page, bare: Lab, watch: LeakMonitor) -> None:
+    path = bare.folder / "drawn.md"
+    export_session(told(watch.sixth(2)), SESSION, "md", path, cwd=bare.folder, environment={})
+    watch.follow(page)
+
+    nbformat.write(nbformat.v4.new_notebook(), bare.folder / "drawn-beside.ipynb")
+    page.goto(bare.page_of("drawn-beside.ipynb").replace("/doc/", "/lab/"))
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
+    page.evaluate(PREVIEW, path.name)
+    page.locator(".jp-MarkdownViewer").wait_for()
+    page.evaluate(AT_REST)
+
+    harmless(page, watch, ".jp-MarkdownViewer", ".jp-RenderedMarkdown")
 
 
 @pytest.mark.soak  # with each commit tests/e2e/test_hostile_views.py has them beside each other

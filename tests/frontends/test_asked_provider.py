@@ -1,4 +1,4 @@
-"""A cell that asks a provider through litellm: checks before the request, and no stray output."""
+"""A cell that asks a provider: checks before the request, and one session of a folder for all scripts."""
 
 import os
 import subprocess
@@ -15,17 +15,6 @@ from palimpsest.testing import FaultServer
 
 pytestmark = pytest.mark.slow
 
-WARNS = """import logging, warnings, litellm
-asked = litellm.acompletion
-async def warning(*given, **named):
-    for module in ("litellm.main", "openai._base_client", "httpx._client"):
-        for kind in (UserWarning, FutureWarning, ResourceWarning):
-            warnings.warn_explicit("Old.", kind, module.replace(".", "/") + ".py", 1, module=module)
-    logging.getLogger("LiteLLM").warning("Something is odd.")
-    return await asked(*given, **named)
-litellm.acompletion = warning
-warnings.simplefilter("default", append=True)"""
-
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Iterator[Kernel]:
@@ -38,16 +27,6 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
         with Kernel(cwd=tmp_path, env=env) as kernel:
             assert kernel.run("%load_ext palimpsest").status == "ok"
             yield kernel
-
-
-def test_no_warning_of_a_library_reaches_the_cell(kernel: Kernel) -> None:
-    assert kernel.run("%agent hi").stream("stderr") == ""
-    assert kernel.run(WARNS).status == "ok"
-
-    run = kernel.run("%%agent\nAnd?")
-
-    assert "Again." in run.markdown()
-    assert (run.stream("stderr"), run.stream("stdout")) == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,13 @@ pytestmark = pytest.mark.slow
 HALF = says("Half of ").in_pieces(4).stalls()
 
 
+@pytest.fixture(autouse=True, scope="module")
+def only_these_objects_are_collected() -> None:
+    """A collection after each test walks the objects of this file, and not those of all tests before it."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def no_lost_exceptions(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     yield

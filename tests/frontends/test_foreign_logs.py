@@ -349,6 +349,7 @@ def test_a_moved_project_asks_once_whether_to_keep_what_was_allowed(
     assert (here / "marker").exists()
 
 
+@pytest.mark.soak
 def test_what_a_person_leaves_behind_is_not_offered_again(project: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     granted(project, state)
@@ -385,6 +386,7 @@ def test_where_nobody_is_there_to_ask_a_moved_project_has_nothing(
         kernel.client.finish(run)
 
 
+@pytest.mark.soak
 def test_how_far_a_person_let_it_go_on_lasts(project: Path, tmp_path: Path) -> None:
     state, settings = tmp_path / "state", {"budget.tokens": 500}
     with opened(project, LOOK, SHORT, state=state, settings=settings) as kernel:

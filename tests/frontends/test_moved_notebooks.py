@@ -96,6 +96,7 @@ def test_a_name_that_differs_in_letters_only_is_the_same_notebook(
     assert opened(project, new)[0] == session
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("what", thinned(["cleared", "without ids"], 2))
 def test_a_moved_notebook_is_known_by_less(project: Path, what: str) -> None:
     notebook, session = asked(project, "a.ipynb", *ONE, with_ids=what != "without ids")
@@ -147,6 +148,7 @@ def test_a_copy_has_a_session_of_its_own_and_the_original_keeps_its(project: Pat
     assert opened(project, "a.ipynb") == (session, "")
 
 
+@pytest.mark.soak
 def test_a_file_that_was_not_saved_since_says_nothing(project: Path) -> None:
     notebook = SavedNotebook(project / "a.ipynb")
     notebook.add("first", "1 + 1")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.frontends.foreign_logs import NOTEBOOK
 from tests.harness.kernel import Kernel, Run
+from tests.sample_size import thinned
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
@@ -81,7 +82,7 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
         yield kernel
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", thinned(WAYS, 2))
 def test_a_prompt_is_refused_with_the_way_out_and_nothing_is_sent(
     kernel: Kernel, tmp_path: Path, way: Callable[[Path], None]
 ) -> None:
@@ -106,7 +107,7 @@ def test_a_prompt_is_refused_with_the_way_out_and_nothing_is_sent(
     assert "Traceback" not in status
 
 
-@pytest.mark.parametrize("way", [removed, renamed, emptied, without_logs])
+@pytest.mark.parametrize("way", thinned([removed, renamed, emptied, without_logs], 2))
 def test_a_new_session_makes_the_folder_whole_and_says_so(
     kernel: Kernel, tmp_path: Path, way: Callable[[Path], None]
 ) -> None:
@@ -126,7 +127,7 @@ def test_a_new_session_makes_the_folder_whole_and_says_so(
     assert len(list((root / "sessions").iterdir())) == 1
 
 
-@pytest.mark.parametrize("way", [made_a_file, made_a_link])
+@pytest.mark.parametrize("way", thinned([made_a_file, made_a_link], 2, 1))
 def test_a_new_session_does_not_write_through_what_lies_in_its_place(
     kernel: Kernel, tmp_path: Path, way: Callable[[Path], None]
 ) -> None:
@@ -142,7 +143,7 @@ def test_a_new_session_does_not_write_through_what_lies_in_its_place(
     assert "Answer 1" in told(kernel.client.run("%agent --new a new beginning"))
 
 
-@pytest.mark.parametrize("how", ["renamed", "copied"])
+@pytest.mark.parametrize("how", thinned(["renamed", "copied"], 2))
 def test_what_is_put_back_goes_on(kernel: Kernel, tmp_path: Path, how: str) -> None:
     root = tmp_path / ".palimpsest"
     if how == "copied":
@@ -158,7 +159,7 @@ def test_what_is_put_back_goes_on(kernel: Kernel, tmp_path: Path, how: str) -> N
     assert int(read.stream()) >= 2
 
 
-@pytest.mark.parametrize("way", [removed, renamed, made_a_file])
+@pytest.mark.parametrize("way", thinned([removed, renamed, made_a_file], 2))
 def test_in_the_midst_of_a_turn_nothing_is_lost(
     tmp_path: Path, way: Callable[[Path], None]
 ) -> None:

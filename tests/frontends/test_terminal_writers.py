@@ -11,13 +11,18 @@ from types import SimpleNamespace
 import pytest
 from tests.frontends.turn_output.test_terminal_output import Feed
 from tests.harness.kernel import Kernel, Run
+from tests.harness.process_forks import APPLICATION, forked_python
 from tests.harness.terminal import ipython
 from tests.hostile_text import HOSTILE, steers
 from tests.render.sample_parts import assistant, failed, ran
 
 from palimpsest.frontends import terminal
 from palimpsest.frontends.command_line.main import main
-from palimpsest.frontends.operation_text.command_output import CommandOutput, sentence, table
+from palimpsest.frontends.operation_text.command_output import (
+    CommandOutput,
+    sentence_output,
+    table_output,
+)
 from palimpsest.frontends.turn_output.terminal_output import TerminalOutput
 from palimpsest.frontends.typed_input.model_questions import interview_text
 from palimpsest.frontends.typed_input.typed_answers import permission_question
@@ -34,7 +39,7 @@ STREAMS = {
     "frontends/terminal.py": "the writers",
     "frontends/kernel/output_capture.py": "captures what the agent's Python prints",
     "frontends/command_line/main.py": "closes it after its reader has gone; tells help from an error",
-    "frontends/command_line/terminal_desk.py": "asks whether it is a terminal",
+    "frontends/command_line/terminal_context.py": "asks whether it is a terminal",
     "review/corpus/progress_bar.py": "numbers alone, and review imports no front end",
     "transcript/errors.py": "asks for its encoding alone: IPython writes the sentence",
     "tools/mcp/watchdog.py": "a process of its own, whose output is captured",
@@ -165,7 +170,7 @@ MESSAGE = assistant(
 def _question() -> str:
     question = permission_question(ASK, str)
     shown = [question.prompt]
-    while question.take("") is None and question.prompt not in shown:
+    while question.answer_in("") is None and question.prompt not in shown:
         shown.append(question.prompt)
     return "\n".join(shown)
 
@@ -187,7 +192,11 @@ def _turn() -> str:
 
 
 def _bundles() -> str:
-    made = [sentence(HOSTILE), table(("", ""), [(HOSTILE, HOSTILE)]), CommandOutput("", HOSTILE)]
+    made = [
+        sentence_output(HOSTILE),
+        table_output(("", ""), [(HOSTILE, HOSTILE)]),
+        CommandOutput("", HOSTILE),
+    ]
     return "".join(output.bundle["text/plain"] for output in made)
 
 
@@ -314,7 +323,7 @@ def test_a_call_draws_no_other_question_in_ipython(tmp_path: Path) -> None:
         "get_ipython().run_line_magic('agent', '--new go')\n"
     )
     (tmp_path / "begin.py").write_text(begin)
-    with ipython(tmp_path, "begin.py") as terminal:
+    with ipython(tmp_path, "begin.py", forked_python(*APPLICATION)) as terminal:
         terminal.until("\n> ")
         terminal.type("3\n")
         text = terminal.to_the_end()

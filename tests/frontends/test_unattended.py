@@ -18,7 +18,7 @@ from tests.harness.unattended_script import (
     summary_fails,
     writes_anew,
 )
-from tests.sample_size import sampled_cases
+from tests.sample_size import sampled_cases, thinned
 
 from palimpsest.model.script import calls, fails, says
 
@@ -217,13 +217,16 @@ class TestKernel:
 
     @pytest.mark.parametrize(
         ("guard", "most", "answers", "given"),
-        [
-            ("budget", 3, map(writes_anew, range(MANY)), {"budget": {"tokens": 2_500}}),
-            ("steps", 4, map(writes_anew, range(MANY)), {"max_steps": 4}),
-            ("rejected", 3, map(writes_anew, range(MANY)), {}),
-            ("window", 0, [], {"limits": {"window": 3_000}}),
-            ("error", 1, [fails(401)], {}),
-        ],
+        thinned(
+            [
+                ("budget", 3, map(writes_anew, range(MANY)), {"budget": {"tokens": 2_500}}),
+                ("steps", 4, map(writes_anew, range(MANY)), {"max_steps": 4}),
+                ("rejected", 3, map(writes_anew, range(MANY)), {}),
+                ("window", 0, [], {"limits": {"window": 3_000}}),
+                ("error", 1, [fails(401)], {}),
+            ],
+            2,
+        ),
     )
     def test_every_guard_ends_the_turn_and_the_cell(
         self, tmp_path: Path, guard: str, most: int, answers: Any, given: dict[str, Any]
@@ -234,6 +237,7 @@ class TestKernel:
             assert requests(kernel) == most
             assert (run.status, f"({guard})" in run.reply["content"]["evalue"]) == ("error", True)
 
+    @pytest.mark.soak
     def test_a_summary_that_fails_ends_the_turn_and_the_cell(self, tmp_path: Path) -> None:
         answers, limits = summary_fails()
         with kernel_with(tmp_path, *answers, limits=limits) as kernel:

@@ -38,6 +38,7 @@ def without_plugin(case: Case) -> None:
 FORMS: tuple[Callable[[Case], None], ...] = (plugin_prompt, parent_not_user, without_plugin)
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_compactions_of_every_form_are_compared(tmp_path: Path) -> None:
     recorded = load("opencode", "compaction_process")["cases"]

@@ -7,7 +7,7 @@ from tests.golden.test_live import Trace
 from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, rebuilt
 
-from palimpsest.context.budget.precheck import reducible, result_chars
+from palimpsest.context.budget.precheck import count_reducible_chars, result_chars
 from palimpsest.context.budget.request_tokens import (
     json_tokens,
     longest_answer,
@@ -149,7 +149,7 @@ async def test_limits_of_a_key_and_caps_of_results_are_those_that_are_compared(
         with_tool_ids,
         tool_id,
     }
-    wanted |= {reducible} if preset == "openclaw-2026.9" else set()
+    wanted |= {count_reducible_chars} if preset == "openclaw-2026.9" else set()
 
     with Trace(*wanted) as trace:
         await ask(session, "Read the log.", model="mistral/model")

@@ -7,7 +7,7 @@ from tests.golden.data import load
 from tests.golden.openclaw import NEWEST, OLDEST, plain
 
 from palimpsest.context.budget.conservative_estimate import conservative_tokens
-from palimpsest.context.budget.precheck import precheck, reducible, result_chars
+from palimpsest.context.budget.precheck import count_reducible_chars, precheck, result_chars
 from palimpsest.context.budget.request_tokens import (
     longest_answer,
     quarter_chars,
@@ -150,7 +150,7 @@ def test_every_recorded_request_is_weighed_and_goes_the_same_way() -> None:
         results = [size for size in given["sizes"] if size > 0]
         found = precheck(
             conservative_tokens(request_of(given["sizes"]), chosen.overflow),
-            reducible(results, window, chosen.recovery),
+            count_reducible_chars(results, window, chosen.recovery),
             window,
             given["reserveTokens"],
             chosen.overflow,

@@ -11,17 +11,17 @@ from tests.golden.openclaw import NEWEST, OLDEST, plain
 from tests.golden.test_live import Trace
 from tests.harness.session import SessionHarness, ask
 
-from palimpsest.context.budget.request_tokens import cut_in_silence
+from palimpsest.context.budget.request_tokens import is_silently_truncated
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.model.direct.direct_model import DirectModel
 from palimpsest.model.errors.overflow_detection import (
+    certainly_means_overflow,
     is_billing,
     is_compaction_failure,
     is_overflow,
     is_rate_limit,
     observed_tokens,
-    says_overflow,
 )
 from palimpsest.model.script import fails
 from palimpsest.testing import FaultServer
@@ -32,7 +32,7 @@ from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
 
 def ours_of(text: str, refusals: Refusals, recorded: dict[str, Any]) -> dict[str, Any]:
     ours: dict[str, Any] = {
-        "isContextOverflowError": says_overflow(text, refusals),
+        "isContextOverflowError": certainly_means_overflow(text, refusals),
         "isLikelyContextOverflowError": is_overflow(text, refusals=refusals),
         "isCompactionFailureError": is_compaction_failure(text, refusals),
         "isRateLimitErrorMessage": is_rate_limit(text, refusals),
@@ -222,7 +222,7 @@ def test_every_recorded_usage_shows_a_prompt_cut_in_silence_alike(
             window=given.get("contextWindow") or 0,
             output_limit=1,
         )
-        ours[case["name"]] = cut_in_silence(usage, message["stopReason"], info, rule)
+        ours[case["name"]] = is_silently_truncated(usage, message["stopReason"], info, rule)
         theirs[case["name"]] = case["expected"][version]
 
     assert ours == theirs
@@ -263,7 +263,7 @@ async def test_a_live_turn_hears_a_refusal_as_its_policy_does(
         server.script(*(fails(400, words) for _ in range(4)))
         session = await make_harness(tmp_path, server, preset).session()
 
-        with Trace(is_overflow, says_overflow) as trace:
+        with Trace(is_overflow, certainly_means_overflow) as trace:
             answer = await ask(session, "Go.", model="openai/gpt-test")
 
     assert trace.seen["is_overflow"]

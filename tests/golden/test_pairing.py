@@ -44,8 +44,8 @@ def test_every_recorded_transcript_is_paired_alike(version: str, preset: str) ->
         name = f"{number} {case['name']}"
         given = flat(case["input"]["messages"])
         options = only(case["input"].get("options"), "erroredAssistantResultPolicy")
-        of_failed = options.get("erroredAssistantResultPolicy", "preserve")
-        ours[name] = report(pair_by_rule(given, rule_of(preset), of_failed), given, version)
+        failed_calls = options.get("erroredAssistantResultPolicy", "preserve")
+        ours[name] = report(pair_by_rule(given, rule_of(preset), failed_calls), given, version)
         theirs[name] = case["expected"][version]
 
     assert ours == theirs

@@ -29,7 +29,7 @@ from palimpsest.context.compaction.continuation import continuation_text
 from palimpsest.context.compaction.plan import CompactionPlan
 from palimpsest.context.compaction.summary_request import summary_messages
 from palimpsest.context.conversion.part_conversion import neutral_messages
-from palimpsest.context.engine_text.reminders import last_step, remind
+from palimpsest.context.engine_text.reminders import decide_reminders, last_step
 from palimpsest.context.engine_text.system_prompt import EnvironmentDetails, system_prompt
 from palimpsest.context.message_repair.rule_order import pair_by_rule, repaired_in_order
 from palimpsest.context.policy_overrides import preset_policy
@@ -202,7 +202,9 @@ Here is some useful information about the environment you are running in:
 
 
 def environment_of(chosen: Policy) -> str:
-    return system_prompt(surroundings(), words=chosen.environment)[1].partition("\n\n")[0]
+    return system_prompt(surroundings(), environment_name=chosen.environment)[1].partition("\n\n")[
+        0
+    ]
 
 
 REMINDER = (
@@ -218,7 +220,7 @@ def steered() -> str:
     step = build.assistant(build.ran("bash", "ok"), to=asked, finish="tool-calls")
     messages = (asked, step, build.user("and this", joins=True))
     count = counter(OPENCODE.estimator)
-    decisions = remind(View(messages), OPENCODE.reminders, ids(), count)
+    decisions = decide_reminders(View(messages), OPENCODE.reminders, ids(), count)
     shown = apply_decisions(messages, View(messages, decisions))
     return words(neutral_messages(shown, MODEL, OPENCODE.convert))[-1]
 

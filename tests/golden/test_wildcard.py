@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.golden.data import load
 
-from palimpsest.tools.permission_rules.wildcard import matches, most_specific
+from palimpsest.tools.permission_rules.wildcard import matches, most_specific_value
 
 
 def most_specific_command(head: str, tail: Sequence[str], patterns: Mapping[str, Any]) -> Any:
@@ -42,7 +42,9 @@ def test_every_recorded_match_is_ours() -> None:
 def test_of_many_patterns_the_most_specific_decides() -> None:
     cases = load("opencode", "wildcard")["all"]
 
-    ours = [case | {"result": most_specific(case["input"], case["patterns"])} for case in cases]
+    ours = [
+        case | {"result": most_specific_value(case["input"], case["patterns"])} for case in cases
+    ]
 
     assert ours == cases
 

@@ -187,7 +187,7 @@ def load(
         )
         made.append(harness)
         return Frontend(
-            harness, harness.main_thread, shell=shell, cells_running=lambda: cells.running
+            harness, harness.main_thread, shell=shell, running_cell_count=lambda: cells.running
         )
 
     ipython_extension.load_ipython_extension(shell, build)

@@ -21,7 +21,7 @@ from palimpsest.frontends.variables.variables import describe as describe_variab
 from palimpsest.rehearsal.reply_rules import RehearsalReply, reply
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import (
-    TYPES,
+    NAMES_AND_TYPES,
     Abort,
     PythonOutcome,
     ShownVariables,
@@ -71,7 +71,7 @@ class FakeKernel:
             error = traceback.format_exc()
         return PythonOutcome(printed.getvalue(), "", result, error)
 
-    async def list(self, _shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
+    async def list(self, _shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """List the user's variables."""
         return [
             VariableInfo(name, kind_of(value), shape_of(value))

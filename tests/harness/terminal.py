@@ -105,8 +105,8 @@ class Terminal:
         pytest.fail(f"{what} within {seconds:.0f} seconds. It showed:\n{self.shown}")
 
 
-def ipython(folder: Path, script: str) -> Terminal:
+def ipython(folder: Path, script: str, python: Sequence[str] = (sys.executable,)) -> Terminal:
     """Run a script of a folder in IPython at a terminal, as ``%run -i`` does."""
     options = ["--no-banner", "--simple-prompt", "--colors=nocolor", "--ignore-cwd"]
-    command = [sys.executable, "-m", "IPython", *options, "-c", f"%run -i {script}"]
+    command = [*python, "-m", "IPython", *options, "-c", f"%run -i {script}"]
     return Terminal(command, folder, {"IPYTHONDIR": str(folder / "ipython")})

@@ -197,9 +197,7 @@ def test_a_copy_and_a_move_grant_nothing(
 
 @pytest.mark.parametrize(
     "kind",
-    sampled_cases(
-        ["fresh", "a file in its place", "read-only"], "a file in its place", "read-only"
-    ),
+    sampled_cases(["fresh", "a file in its place", "read-only"], "a file in its place"),
 )
 def test_without_a_home_that_remembers_nothing_is_granted(
     planted: HostileClone,

@@ -11,6 +11,7 @@ import pytest
 from tests.harness.replay_checks import check_log_laws
 from tests.harness.session import SessionHarness, ask, until
 from tests.loop.context_management.test_fit_driver import make_fit_harness, reads, sent
+from tests.sample_size import thinned
 
 import palimpsest
 from palimpsest import policies
@@ -85,13 +86,16 @@ async def test_what_it_decides_is_sent_so_and_the_log_is_rebuilt_without_it(tmp_
 
 @pytest.mark.parametrize(
     "policy",
-    [
-        newest_two,
-        policies.get("sweagent.last_n", n=2),
-        policies.get("openai_agents.tool_output_trimmer", turns=1),
-        policies.get("opencode.prune", protect=2_000, minimum=100, turns=1),
-        newest_two | policies.get("openhands.recent", first=1, most=8, left=8),
-    ],
+    thinned(
+        [
+            newest_two,
+            policies.get("sweagent.last_n", n=2),
+            policies.get("openai_agents.tool_output_trimmer", turns=1),
+            policies.get("opencode.prune", protect=2_000, minimum=100, turns=1),
+            newest_two | policies.get("openhands.recent", first=1, most=8, left=8),
+        ],
+        2,
+    ),
     ids=lambda preset: preset.name,
 )
 async def test_a_live_session_decides_as_the_whatif_of_its_log(

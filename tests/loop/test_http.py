@@ -13,7 +13,7 @@ import pytest
 from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.harness.session import until
 from tests.provider_rules.dialects import problems
-from tests.sample_size import sampled_cases
+from tests.sample_size import sampled_cases, thinned
 
 from palimpsest.model.script import ModelAnswer, calls, fails, overflows, says, stalls, thinks
 from palimpsest.testing import FaultServer
@@ -26,7 +26,7 @@ from palimpsest.transcript.errors import (
 from palimpsest.transcript.parts import ReasoningPart, RetryPart, TextPart, ToolPart
 
 
-@pytest.fixture(params=PROVIDERS)
+@pytest.fixture(params=sampled_cases(PROVIDERS, "openai"))
 async def harness(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[HttpSessionHarness]:
@@ -78,7 +78,7 @@ async def test_tool_calls_with_finish_stop_are_still_run(harness: HttpSessionHar
     assert (answer.text, answer.steps) == ("Empty.", 2)
 
 
-@pytest.mark.parametrize("status", [429, 500, 503, 529])
+@pytest.mark.parametrize("status", thinned([429, 500, 503, 529], 2))
 async def test_a_refusal_that_may_pass_is_retried(harness: HttpSessionHarness, status: int) -> None:
     harness.server.script(fails(status, retry_after_ms=10), says("There."))
 

@@ -38,7 +38,7 @@ def table() -> RankTable:
     folder = tokenizer.rank_directory()
     assert folder is not None
     made = RankTable(folder / tokenizer.RANK_FILES[tokenizer.ENCODING], regex)
-    made._left = sys.maxsize  # as long as these tests need it
+    made._chars_left = sys.maxsize  # as long as these tests need it
     return made
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from tests.harness.kernel import Kernel
 from tests.harness.process_forks import APPLICATION, forked_python
-from tests.sample_size import sampled_cases
+from tests.sample_size import sampled_cases, thinned
 from traitlets.config.loader import PyFileConfigLoader
 
 from palimpsest.frontends.operation_table import TABLE
@@ -94,7 +94,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in having("python") if page not in ELSEWHERE])
+@pytest.mark.parametrize(
+    "page", thinned([page for page in having("python") if page not in ELSEWHERE], 3)
+)
 def test_the_python_of_a_page_runs(page: str, folder: Path) -> None:
     sources = blocks(page, "python")
     source = "\n".join(sources)
@@ -241,7 +243,7 @@ def test_each_command_that_a_page_names_is_one() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", [page for page in having("sh") if page != "README.md"])
+@pytest.mark.parametrize("page", thinned([page for page in having("sh") if page != "README.md"], 2))
 def test_what_a_page_says_for_a_shell_sets_what_we_look_for(page: str, folder: Path) -> None:
     package = ROOT / "kernel_ext" / "palimpsest"
     source = "\n".join(one.read_text("utf-8") for one in package.rglob("*.py"))

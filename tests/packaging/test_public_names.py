@@ -62,6 +62,7 @@ def test_a_type_checker_finds_a_misspelt_name_in_a_persons_script(tmp_path: Path
     assert 'no attribute "curent_session"' in lines[1]
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_the_example_programs_pass_a_strict_type_checker() -> None:
     command = [sys.executable, "-m", "mypy", "--strict", "docs/examples"]

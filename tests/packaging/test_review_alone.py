@@ -107,6 +107,7 @@ def test_what_a_review_needs_imports_nothing_else(small: Path, tmp_path: Path) -
     assert set(ran.stdout.split()) <= {"palimpsest", *NEEDED}
 
 
+@pytest.mark.soak
 def test_inspect_and_compare_say_what_they_say_where_all_is_installed(
     small: Path, tmp_path: Path
 ) -> None:
@@ -123,6 +124,7 @@ def test_inspect_and_compare_say_what_they_say_where_all_is_installed(
         assert json.loads(LIST.sub("a list", told)) == json.loads(LIST.sub("a list", whole)), words
 
 
+@pytest.mark.soak
 def test_report_and_import_write_what_they_are_asked_for(small: Path, tmp_path: Path) -> None:
     sample(PI, tmp_path)
 

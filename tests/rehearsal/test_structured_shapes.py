@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, conint, constr, create_model
-from tests.sample_size import sample_size
+from tests.sample_size import sample_size, thinned
 
 from palimpsest.rehearsal.structured_answer import filled_schema
 from palimpsest.session.prompts.answers import format_of
@@ -164,7 +164,9 @@ SHAPES: list[type[BaseModel]] = [
 
 
 @pytest.mark.parametrize(
-    "answer", [LISTED, SILENT, "", "7", "no"], ids=["listed", "silent", "nothing", "number", "no"]
+    "answer",
+    thinned([LISTED, SILENT, "", "7", "no"], 3),
+    ids=["listed", "silent", "nothing", "number", "no"],
 )
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_is_filled(shape: type[BaseModel], answer: str) -> None:
@@ -272,6 +274,7 @@ for shape in SHAPES[:: {sample_size(9, 1)}]:
 """
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_every_shape_is_answered_without_a_key(tmp_path: Path) -> None:
     (tmp_path / "penguins.csv").write_text("species\nGentoo\n")

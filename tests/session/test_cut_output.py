@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from tests.sample_size import sample_size
+from tests.sample_size import sample_size, thinned
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.context.reduction.truncation import HINT, RECALL_HINT, TASK_HINT
@@ -33,7 +33,7 @@ def named(request: ModelRequest) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", thinned(PRESETS, 2))
 def test_the_note_names_recall_and_a_task_and_both_find_the_output(preset: str) -> None:
     def reads(request: ModelRequest) -> ModelAnswer:
         name = named(request)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from palimpsest import project
-from palimpsest.frontends.magic.line_parser import OptionError, parse
+from palimpsest.frontends.magic.line_parser import OptionError, parse_line
 from palimpsest.public.session_object import Session
 from palimpsest.testing import ScriptedModel, calls, isolated_session, says
 from palimpsest.transcript.errors import ConfigError, NotFound, UserError
@@ -122,12 +122,12 @@ def test_what_cannot_be_begins_nothing(user: Desk) -> None:
 
 
 def test_the_line_of_a_cell_says_the_same() -> None:
-    line = parse("--new --title 'By island' --permission bash=deny,edit=ask Count.")
+    line = parse_line("--new --title 'By island' --permission bash=deny,edit=ask Count.")
 
     assert (line.options.title, line.prompt) == ("By island", "Count.")
     assert line.options.permission == {"bash": "deny", "edit": "ask"}
-    assert parse("--new --permission ask Count.").options.permission == "ask"
+    assert parse_line("--new --permission ask Count.").options.permission == "ask"
     refused: tuple[Any, ...] = ("--title Birds Count.", "--new --permission bash=,x Count.")
     for words in refused:
         with pytest.raises(OptionError):
-            parse(words)
+            parse_line(words)

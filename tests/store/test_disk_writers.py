@@ -5,6 +5,7 @@ OSError in its own body, or add it to ``TOLD_BY`` with the function above it tha
 """
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,8 @@ PACKAGE = Path(__file__).parents[2] / "kernel_ext" / "palimpsest"
 METHODS = {"write_text", "write_bytes", "mkdir", "rename", "symlink_to", "hardlink_to"}
 OF_OS = {"replace", "rename", "link", "symlink", "mkdir", "makedirs", "truncate", "ftruncate"}
 OURS = {"scratch_file", "write_atomically", "write_fully", "temporary_folder"}
+CALLS = re.compile(rf"\b(?:open|tempfile|shutil|{'|'.join(METHODS | OF_OS | OURS)})\b")
+"""A word of each call for which ``writes`` is true."""
 WRITING_FLAGS = {"O_WRONLY", "O_RDWR", "O_CREAT"}
 HANDLERS = {"storage_errors", "suppress", "ignore_full_disk"}
 ERRORS = {"OSError", "Exception", "BaseException"}
@@ -50,9 +53,9 @@ TOLD_BY = {
     "store/project_folder/migration_run.py::_make_folder": "store/project_folder/migration_run.py::migrate",
     "store/project_folder/migration_run.py::_move_into_copy": "store/project_folder/migration_run.py::migrate",
     "store/project_folder/migration_run.py::_copy": "store/project_folder/migration_run.py::migrate",
-    "tools/file_access/file_contents.py::folder_of": "tools/files/write_tools.py::_save",
-    "tools/file_access/file_contents.py::_open_folder": "tools/files/write_tools.py::_save",
-    "tools/file_access/file_contents.py::replace_real": "tools/files/write_tools.py::_save",
+    "tools/file_access/file_contents.py::folder_of": "tools/files/write_tools.py::_write_if_unchanged",
+    "tools/file_access/file_contents.py::_open_folder": "tools/files/write_tools.py::_write_if_unchanged",
+    "tools/file_access/file_contents.py::replace_real": "tools/files/write_tools.py::_write_if_unchanged",
 }
 """A function that writes and raises OSError, and the one above it that tells a person."""
 
@@ -68,10 +71,14 @@ NO_DISK = {
 
 @cache
 def functions() -> dict[str, list[ast.AST]]:
-    """Return the functions of the package, those of one name in a file together."""
+    """Return the functions of files that may write, and of those who tell it; those of one name in a file together."""
     found: dict[str, list[ast.AST]] = {}
+    named = {place.partition("::")[0] for place in TOLD_BY.values()}
     for path in sorted(PACKAGE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        source = path.read_text(encoding="utf-8")
+        if path.relative_to(PACKAGE).as_posix() not in named and not CALLS.search(source):
+            continue  # no call in it can be one that writes
+        for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 name = f"{path.relative_to(PACKAGE).as_posix()}::{node.name}"
                 found.setdefault(name, []).append(node)

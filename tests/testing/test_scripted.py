@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 from tests.model.adapter_requests import HELLO, info, request, run
+from tests.sample_size import thinned
 from tests.waiting import until
 
 from palimpsest.model.interface import StepFinished, StreamEvent, TextDelta, ToolCalled
@@ -64,7 +65,7 @@ def comparable(events: list[StreamEvent], error: ErrorValue | None) -> tuple[obj
     return (kept, facts)
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@pytest.mark.parametrize("provider", thinned(["openai", "anthropic"], 3))
 @pytest.mark.parametrize("name", list(STORIES))
 async def test_both_play_a_story_alike(name: str, provider: str) -> None:
     if provider == "openai" and name == "withheld":

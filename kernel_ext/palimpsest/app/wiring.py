@@ -429,7 +429,7 @@ class App:
             config.models,
             variant=self.locked_settings.unless_locked("variant", variant) or config.variant,
             environment=self.environment,
-            vouched=self.config.models() if model_info.holds_address(model_id) else (),
+            trusted_ids=self.config.models() if model_info.holds_address(model_id) else (),
         )
         return with_window(
             known, config.models, config.context_tokens, self.config.policy.policy.guard
@@ -495,7 +495,7 @@ class App:
         A server that is configured, and has no models, is queried again after 2 seconds: it may be starting.
         """
         at, models = self._local_models
-        is_settled = bool(models.models) or local_servers.variable(environment) is None
+        is_settled = bool(models.models) or local_servers.address_variable(environment) is None
         if time.monotonic() - at > (OLLAMA_SECONDS if is_settled else CONFIGURED_OLLAMA_SECONDS):
             models = local_servers.models(environment)
             self._local_models = time.monotonic(), models

@@ -1,4 +1,4 @@
-"""Change single numbers of a policy by their dotted names, and describe each.
+"""Change single numbers of a policy by their dotted names, and describe each of these numbers.
 
 Border: pure. A user's policy is a preset and the values that differ from it, as ``policy_differences`` and
 ``policy_choice`` return them. The descriptions are the docstrings of
@@ -21,7 +21,7 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
 from palimpsest.transcript.errors import ConfigError
 
-NOT_CHANGED = frozenset({"name", "version"})
+IDENTITY_FIELDS = frozenset({"name", "version"})
 """Fields that identify a policy; they cannot be changed."""
 NONE = "none"
 """The user's word for a number that is not set."""
@@ -40,7 +40,7 @@ def policy_numbers(policy: Policy) -> dict[str, Any]:
         if isinstance(value, BaseModel):
             inner_names = type(value).model_fields
             values |= {f"{name}.{inner}": getattr(value, inner) for inner in inner_names}
-        elif name not in NOT_CHANGED:
+        elif name not in IDENTITY_FIELDS:
             values[name] = value
     return values
 
@@ -55,10 +55,10 @@ def preset_policy(name: str) -> Policy:
     if name in PRESETS:
         return PRESETS[name]
     known = ", ".join(sorted(PRESETS))
-    words = _with_suggestion(
+    sentence = _with_suggestion(
         f"There is no context policy {name!r}", _nearest_name(name, tuple(PRESETS))
     )
-    raise ConfigError(f"{words} Known policies: {known}.")
+    raise ConfigError(f"{sentence} Known policies: {known}.")
 
 
 def policy_with_changes(policy: Policy, changes: Mapping[str, Any]) -> Policy:
@@ -98,14 +98,14 @@ def number_bounds(key: str) -> tuple[float, float]:
 
 def read_number(text: str) -> tuple[str, Any]:
     """Read ``name=value`` as the user writes it; raises ConfigError with one sentence."""
-    key, equals, written = text.partition("=")
-    key, written = key.strip(), written.strip()
+    key, equals, literal = text.partition("=")
+    key, literal = key.strip(), literal.strip()
     annotation = _annotation(key)
     if not equals:
         raise ConfigError(
             f"{key} needs a value, such as {key}={value_text(policy_numbers(Policy())[key])}."
         )
-    return key, check_number(key, _parse_value(written, annotation))
+    return key, check_number(key, _parse_value(literal, annotation))
 
 
 def policy_differences(policy: Policy) -> dict[str, tuple[Any, Any]]:
@@ -161,7 +161,7 @@ def possible_values(key: str) -> tuple[str, ...]:
 @functools.cache
 def number_meanings() -> dict[str, str]:
     """Return a line about each number; empty where the source code is not available."""
-    meanings = {key: text for key, text in _docs(Policy).items() if key not in NOT_CHANGED}
+    meanings = {key: text for key, text in _docs(Policy).items() if key not in IDENTITY_FIELDS}
     for section, field in Policy.model_fields.items():
         if isinstance(field.default, BaseModel):
             inner = _docs(type(field.default))
@@ -182,36 +182,36 @@ def section_meanings() -> dict[str, str]:
 def _annotation(key: str) -> Any:
     section, _, name = key.rpartition(".")
     if key not in policy_numbers(Policy()):
-        words = _with_suggestion(
+        sentence = _with_suggestion(
             f"There is no number {key!r} in a context policy", _nearest_name(key, number_names())
         )
-        raise ConfigError(f"{words} %agent policy lists them all.")
+        raise ConfigError(f"{sentence} %agent policy lists them all.")
     owner = type(getattr(Policy(), section)) if section else Policy
     return owner.model_fields[name].annotation
 
 
-def _parse_value(written: str, annotation: Any) -> Any:
+def _parse_value(literal: str, annotation: Any) -> Any:
     """Parse a value that the user wrote as its type; ``check_number`` rejects a wrong value."""
     if get_origin(annotation) is tuple:
-        words = (word.strip() for word in written.strip("\"'[]").split(","))
-        return tuple(word.strip("\"'") for word in words if word.strip("\"'"))
+        pieces = (piece.strip() for piece in literal.strip("\"'[]").split(","))
+        return tuple(piece.strip("\"'") for piece in pieces if piece.strip("\"'"))
     if any(member is str for member in _members(annotation)):
-        return _text(written)
-    if written.lower() in {"true", "yes", "on", "false", "no", "off"}:
-        return written.lower() in {"true", "yes", "on"}
-    plain = written.replace("_", "").replace(",", "")
+        return _unquoted(literal)
+    if literal.lower() in {"true", "yes", "on", "false", "no", "off"}:
+        return literal.lower() in {"true", "yes", "on"}
+    digits = literal.replace("_", "").replace(",", "")
     for kind in (int, float):
         try:
-            return kind(plain)
+            return kind(digits)
         except ValueError:
             continue
-    return _text(written)
+    return _unquoted(literal)
 
 
-def _text(written: str) -> str:
-    if len(written) >= 2 and written[0] == written[-1] and written[0] in "\"'":
-        return written[1:-1]
-    return written
+def _unquoted(literal: str) -> str:
+    if len(literal) >= 2 and literal[0] == literal[-1] and literal[0] in "\"'":
+        return literal[1:-1]
+    return literal
 
 
 def _members(annotation: Any) -> tuple[Any, ...]:
@@ -224,37 +224,37 @@ def _members(annotation: Any) -> tuple[Any, ...]:
 def _error_message(key: str, annotation: Any, value: Any) -> str:
     """Return the error message for a wrong value: what is allowed, what was given, the nearest choice."""
     low, high = number_bounds(key)
-    words = []
+    allowed = []
     for member in _members(annotation):
         if get_origin(member) is Literal:
-            words.append("one of " + ", ".join(get_args(member)))
+            allowed.append("one of " + ", ".join(get_args(member)))
         elif get_origin(member) is tuple:
-            words.append("a list of names")
+            allowed.append("a list of names")
         elif member in (int, float):
             kind = "a whole number" if member is int else "a number"
             between = f"from {low:g} to {high:g}" if high < math.inf else f"of at least {low:g}"
-            words.append(f"{kind} {between}")
+            allowed.append(f"{kind} {between}")
         else:
-            words.append({bool: "true or false", str: "text", type(None): NONE}[member])
-    value_words = value_text(value)
-    value_words = (
-        value_words if len(value_words) <= _SHOWN_CHARS else value_words[: _SHOWN_CHARS - 1] + "…"
+            allowed.append({bool: "true or false", str: "text", type(None): NONE}[member])
+    shown_value = value_text(value)
+    shown_value = (
+        shown_value if len(shown_value) <= _SHOWN_CHARS else shown_value[: _SHOWN_CHARS - 1] + "…"
     )
-    message = f"{key} is {' or '.join(words)}, not {value_words}"
+    message = f"{key} is {' or '.join(allowed)}, not {shown_value}"
     return _with_suggestion(message, _nearest_name(str(value), possible_values(key)))
 
 
-def _nearest_name(given: str, known: Sequence[str]) -> str:
+def _nearest_name(wrong_name: str, known: Sequence[str]) -> str:
     """Return the known name closest to a given one; empty where none is near."""
-    close = difflib.get_close_matches(given, known, 1, CLOSE_ENOUGH)
+    close = difflib.get_close_matches(wrong_name, known, 1, CLOSE_ENOUGH)
     if close:
         return close[0]
-    last = given.rpartition(".")[2]
+    last = wrong_name.rpartition(".")[2]
     return next((name for name in known if name.rpartition(".")[2] == last), "")
 
 
-def _with_suggestion(words: str, suggestion: str) -> str:
-    return f"{words}; did you mean {suggestion}?" if suggestion else f"{words}."
+def _with_suggestion(sentence: str, suggestion: str) -> str:
+    return f"{sentence}; did you mean {suggestion}?" if suggestion else f"{sentence}."
 
 
 def _docs(model: type[BaseModel]) -> dict[str, str]:
@@ -269,6 +269,6 @@ def _docs(model: type[BaseModel]) -> dict[str, str]:
         if not (isinstance(before, ast.AnnAssign) and isinstance(before.target, ast.Name)):
             continue
         if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
-            words = str(after.value.value).replace("``", "").replace("None", NONE)
-            docs[before.target.id] = " ".join(words.split())
+            sentence = str(after.value.value).replace("``", "").replace("None", NONE)
+            docs[before.target.id] = " ".join(sentence.split())
     return docs

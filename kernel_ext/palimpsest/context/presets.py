@@ -68,7 +68,7 @@ OPENCODE_REMINDERS_1_1 = ReminderPolicy(
     real_call=False,
     mode="newest",
 )
-PLAIN = ReminderPolicy(steered="plain", before="", news=False, real_call=False)
+PLAIN_REMINDERS = ReminderPolicy(steered="plain", before="", news=False, real_call=False)
 
 OPENCODE_1_1 = Policy(
     name="opencode-1.1",
@@ -107,7 +107,7 @@ OPENCODE_1_18 = Policy(
     truncate=OPENCODE_TRUNCATE,
     prune=PrunePolicy(rule="none"),
     overflow=OverflowPolicy(rule="opencode-1.18", refusals="opencode", silent="none"),
-    reminders=PLAIN.model_copy(update={"last_step": "assistant", "mode": "newest"}),
+    reminders=PLAIN_REMINDERS.model_copy(update={"last_step": "assistant", "mode": "newest"}),
     environment="opencode-1.18",
     convert=ConvertPolicy(empty_texts="spaced", partial_output="any", result_media="by-model"),
     transform=OPENCODE_TRANSFORM,
@@ -129,7 +129,7 @@ OPENCLAW_2026_2 = Policy(
     name="openclaw-2026.2",
     truncate=OPENCLAW_TRUNCATE,
     overflow=OverflowPolicy(refusals="openclaw-2026.2", silent="stopped"),
-    reminders=PLAIN,
+    reminders=PLAIN_REMINDERS,
     limit=LimitPolicy(rule="sliding", exact_provider=True),
     guard=GuardPolicy(
         rule="fixed",
@@ -176,7 +176,7 @@ OPENCLAW_2026_9 = Policy(
     prune=PrunePolicy(rule="cache-ttl"),
     hygiene=HygienePolicy(rule="openclaw-2026.9"),
     overflow=OverflowPolicy(rule="precheck", refusals="openclaw-2026.9", measured=True),
-    reminders=PLAIN,
+    reminders=PLAIN_REMINDERS,
     recovery=RecoveryPolicy(
         recall=False,
         results_counted="characters",
@@ -202,7 +202,7 @@ class ListedPreset(NamedTuple):
     """The numbers that a view offers first."""
 
 
-LISTED = (
+LISTED_PRESETS = (
     ListedPreset(
         Policy(),
         "Our own: long results keep head and tail, old ones are cleared in batches near the budget, then a summary.",
@@ -239,4 +239,4 @@ LISTED = (
     ),
 )
 """All presets, for lists, comparisons and choices of policies."""
-PRESETS = {preset.policy.name: preset.policy for preset in LISTED}
+PRESETS = {preset.policy.name: preset.policy for preset in LISTED_PRESETS}

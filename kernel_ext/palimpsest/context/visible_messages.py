@@ -42,6 +42,7 @@ from palimpsest.transcript.parts import (
 )
 
 Read = Callable[[str], bytes]
+"""Returns a blob by its hash."""
 
 
 def marker(message: Message) -> CompactionPart | None:
@@ -172,7 +173,7 @@ CONTINUES = "compaction_continue"
 """Key in the metadata of the synthetic text that continues a turn after a summary."""
 
 
-def without_undone(messages: Messages, decisions: tuple[Decision, ...]) -> Messages:
+def without_undone_compactions(messages: Messages, decisions: tuple[Decision, ...]) -> Messages:
     """Return the messages without those that undone compactions added."""
     summaries = undone_compactions(decisions)
     if not summaries:
@@ -184,14 +185,14 @@ def without_undone(messages: Messages, decisions: tuple[Decision, ...]) -> Messa
     }
     removed = summaries | markers
     remaining: list[Message] = []
-    after = False
+    follows_removed = False
     for message in messages:
         if message.id in removed:
-            after = True
-        elif after and _continues_turn(message):
-            after = False
+            follows_removed = True
+        elif follows_removed and _continues_turn(message):
+            follows_removed = False
         else:
-            after = False
+            follows_removed = False
             remaining.append(message)
     return tuple(remaining)
 
@@ -306,13 +307,13 @@ class LazyTexts(Mapping[str, str]):
     @cached_property
     def _texts(self) -> dict[str, str]:
         pinned = pinned_parts(self._messages, self._decisions)
-        kept = [
+        with_pins = [
             message
             for message in self._messages
             if any(part.id in pinned for part in message.parts)
         ]
-        visible = fold(without_undone(self._messages, self._decisions))
-        return read_texts((*visible, *kept), self._read, self._decisions)
+        visible = fold(without_undone_compactions(self._messages, self._decisions))
+        return read_texts((*visible, *with_pins), self._read, self._decisions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,7 +336,7 @@ class View:
 
     def folded_messages(self, policy: CompactPolicy | None = None) -> Messages:
         """Return the messages after the fold, without undone compactions."""
-        return fold(without_undone(self.messages, self.decisions), policy)
+        return fold(without_undone_compactions(self.messages, self.decisions), policy)
 
 
 def whole_output(part: Part, texts: Mapping[str, str]) -> str:
@@ -352,7 +353,7 @@ def whole_output(part: Part, texts: Mapping[str, str]) -> str:
 
 
 def messages_before(messages: Messages, message_id: str) -> Messages:
-    """Return the messages before one; raises ValueError where there is no such message."""
+    """Return the messages before a message; raises ValueError where there is no such message."""
     return messages[: place_of(messages, message_id)]
 
 
@@ -365,7 +366,7 @@ def place_of(messages: Messages, message_id: str) -> int:
 
 
 def messages_after(messages: Messages, message: Message | None) -> Messages:
-    """Return the messages after an earlier newest message; all where there was none or it is no longer loaded."""
+    """Return the messages after ``message``; all messages where it is None or no longer loaded."""
     if message is None:
         return messages
     places = range(len(messages) - 1, -1, -1)

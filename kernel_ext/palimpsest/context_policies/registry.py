@@ -1,6 +1,6 @@
 """The context policies by name: a table of them, and each with its own numbers.
 
-Every subclass of ``Preset`` with a name of its own, in a module of ``FOLDERS``, is listed.
+Every subclass of ``Preset`` that sets its own ``preset`` name, in a module of ``FOLDERS``, is listed.
 """
 
 import pkgutil
@@ -92,7 +92,7 @@ def get(policy: str | ContextPolicy, /, **numbers: Any) -> ContextPolicy:
 
 
 def number_of(text: str) -> tuple[str, str]:
-    """Return the policy, by its longest name, and the number of a dotted text; both empty where there is none."""
+    """Split a dotted text into the longest policy name that it begins with and a number; both empty where none fits."""
     names = [preset.preset for preset in presets() if text.startswith(f"{preset.preset}.")]
     name = max(names, key=len, default="")
     return name, text.removeprefix(f"{name}.") if name else ""
@@ -114,12 +114,14 @@ def _row(preset: type[Preset]) -> tuple[Cell, ...]:
 
 
 def _numbers(preset: type[Preset]) -> str:
-    """Return the numbers of a preset; for an engine's policy, which has many, the most important ones."""
+    """Return the numbers of a preset; for an engine's policy, which has many, the most important numbers."""
     engine_numbers = preset.more_numbers()
-    shown = {key: value for key, value in preset.own_numbers().items() if key != "estimator"}
-    shown |= {key: engine_numbers[key] for key in preset.sliders if key in engine_numbers}
-    words = ", ".join(f"{key}={number_text(number)}" for key, number in shown.items())
-    hidden_count = len(engine_numbers.keys() - shown.keys())
+    shown_numbers = {
+        key: value for key, value in preset.own_numbers().items() if key != "estimator"
+    }
+    shown_numbers |= {key: engine_numbers[key] for key in preset.sliders if key in engine_numbers}
+    words = ", ".join(f"{key}={number_text(number)}" for key, number in shown_numbers.items())
+    hidden_count = len(engine_numbers.keys() - shown_numbers.keys())
     return f"{words}, and {hidden_count} more" if hidden_count else words
 
 

@@ -1,7 +1,7 @@
 """A widget whose cell keeps HTML and plain text only, and whose page draws a live view over them.
 
-Border: what ``session.view()`` and ``session.inspect()`` have in common. A notebook never holds a widget that
-could be dead, and one that is reopened without a kernel, or sent to another person, looks as it did.
+Border: the common part of ``session.view()`` and ``session.inspect()``. No widget state is saved in a notebook, so a
+notebook that is reopened without a kernel, or sent to another person, looks the same.
 """
 
 import asyncio

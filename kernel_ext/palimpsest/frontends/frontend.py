@@ -12,19 +12,19 @@ from palimpsest.frontends import terminal
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
 from palimpsest.frontends.cell_turn.background_prompts import (
     Background,
-    answered_before,
+    answered_prompt,
     await_background_prompt,
     send_background_prompt,
 )
 from palimpsest.frontends.cell_turn.cell_batches import CellBatches
 from palimpsest.frontends.cell_turn.magic_line import MagicLine, MagicOptions
-from palimpsest.frontends.cell_turn.recorded_prompts import RecordedPrompts, Sending
+from palimpsest.frontends.cell_turn.recorded_prompts import PromptToSend, RecordedPrompts
 from palimpsest.frontends.cell_turn.replayed_turn import ReplayedTurn
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.cell_turn.turn import CellTurn
 from palimpsest.frontends.kernel.main_thread import MainThread, blocking
 from palimpsest.frontends.operation_base.argument_completion import known_values
-from palimpsest.frontends.operation_base.operation import Desk, Operation
+from palimpsest.frontends.operation_base.operation import Operation, OperationContext
 from palimpsest.frontends.operation_text.command_output import joined_output
 from palimpsest.frontends.operation_text.control_text import waiting_text
 from palimpsest.frontends.operations.turns import Compact, Join, Retry
@@ -37,7 +37,7 @@ from palimpsest.tools.tool import ShownVariables
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 
-NESTED = (
+NESTED_PROMPT = (
     "The agent's own Python cannot ask the agent: its turn waits for this code to end. Return what is needed "
     "and let it go on."
 )
@@ -45,7 +45,7 @@ NESTED = (
 
 MAX_COMPLETED_CELLS = 12
 MAX_COMPLETED_NAMES = 200
-"""Most variables that one completion offers; the line above limits cells."""
+"""Most variables in one completion; ``MAX_COMPLETED_CELLS`` limits the cells."""
 
 
 class Frontend:
@@ -60,7 +60,7 @@ class Frontend:
         main_thread: MainThread,
         *,
         shell: Any,
-        cells_running: Callable[[], int] = lambda: 0,
+        running_cell_count: Callable[[], int] = lambda: 0,
         batches: CellBatches | None = None,
     ) -> None:
         self.services = services
@@ -71,7 +71,7 @@ class Frontend:
         self.channel.announced = self.batches.announce
         self._parts = self.channel.parts
         self._recorded = RecordedPrompts(self._parts, self.batches)
-        main_thread.cells_running = cells_running
+        main_thread.running_cell_count = running_cell_count
         services.engine.serve_main_thread = main_thread.serve_until
         self._has_warned = False
 
@@ -100,9 +100,9 @@ class Frontend:
             answer = blocking(self._show_answer(request, answer_source, place, awaits=False))
             return answer if request.request is None else None
         if isinstance(answer_source, ReplayedTurn):
-            return answered_before(self._parts, blocking(answer_source.run(awaits=False)), place)
+            return answered_prompt(self._parts, blocking(answer_source.run(awaits=False)), place)
         handle = send_background_prompt(self._parts, request, place)
-        self._recorded.sent(handle.session)
+        self._recorded.record_sent_turn(handle.session)
         return handle
 
     def ask_awaiting(
@@ -116,7 +116,7 @@ class Frontend:
     async def _show_answer(
         self,
         request: MagicLine,
-        answer_source: ReplayedTurn | Sending,
+        answer_source: ReplayedTurn | PromptToSend,
         place: Origin,
         *,
         awaits: bool,
@@ -129,18 +129,18 @@ class Frontend:
             answer = await turn.run(awaits=awaits)
         finally:
             if turn.session_id:
-                self._recorded.sent(turn.session_id)
+                self._recorded.record_sent_turn(turn.session_id)
         self._recorded.offer_revert(answer_source)
         return answer
 
-    def _answer_source(self, request: MagicLine, place: Origin) -> ReplayedTurn | Sending:
+    def _answer_source(self, request: MagicLine, place: Origin) -> ReplayedTurn | PromptToSend:
         """Return the prompt's recorded answer, or a ``Sending`` where it has none; raises UsageError if it must not be sent."""
         self._check_prompt(request)
         return self._recorded.find_or_send(request, place)
 
     def _check_prompt(self, request: MagicLine) -> None:
         if self.main_thread.current is not None:
-            raise usage_error(NESTED)
+            raise usage_error(NESTED_PROMPT)
         self._refuse_without_error(request)
         self._print_warnings()
 
@@ -165,7 +165,7 @@ class Frontend:
     def _run_operation(self, operation: Operation, place: Origin) -> None:
         """Run an operation and show its answer; raises UsageError with one sentence."""
         find = partial(self.services.workspace.open_or_current, notebook=place.notebook)
-        desk = Desk(
+        context = OperationContext(
             self.services,
             find,
             place.notebook,
@@ -173,7 +173,7 @@ class Frontend:
             adopt=self.channel.adopt,
             forget=self.channel.forget,
         )
-        running = self.services.engine.submit(operation.run(desk))
+        running = self.services.engine.submit(operation.run(context))
         try:
             answer = running.result()
         except UserError as error:
@@ -192,9 +192,9 @@ class Frontend:
     def completion_values(self, field: str) -> Sequence[str]:
         """Return values that complete an option, without a request to a server."""
         values = known_values(self.services, self.channel.current, field)
-        return [*values, *self._mentions()] if field == "mention" else values
+        return [*values, *self._known_mentions()] if field == "mention" else values
 
-    def _mentions(self) -> list[str]:
+    def _known_mentions(self) -> list[str]:
         """Return the notebook's items that a prompt can mention with ``@``, the newest cells first."""
         runs = self.services.notebook_runs
         recorded = [

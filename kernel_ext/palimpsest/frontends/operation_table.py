@@ -1,7 +1,7 @@
 """The table of operations, from which magic, pages, command line, help, completion and the protocol are derived.
 
 ``operations/modules.py`` lists the modules; ``register`` adds an operation of a test or of another package.
-A module is imported when an operation of it is first looked up, and all are when the whole table is first read.
+A module is imported when one of its operations is first looked up; all are imported when the whole table is read.
 """
 
 import asyncio
@@ -13,8 +13,8 @@ from typing import ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from palimpsest.frontends.operation_base.operation import Desk, Form, Operation
-from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
+from palimpsest.frontends.operation_base.operation import Form, Operation, OperationContext
+from palimpsest.frontends.operation_text.command_output import OutputLines, TitledTable
 from palimpsest.frontends.operations.modules import MODULES, OperationModule
 from palimpsest.frontends.protocol.choices import AgentChoice
 from palimpsest.transcript.values import Value
@@ -24,7 +24,7 @@ MAX_PROPOSED_ARGUMENTS = 500
 OPERATIONS_PACKAGE = "palimpsest.frontends.operations"
 
 
-class Operations(NamedTuple):
+class OperationIndex(NamedTuple):
     """Operations by type, and the forms for cells, the panel and ``palimpsest`` by name."""
 
     by_type: dict[str, type[Operation]]
@@ -33,7 +33,7 @@ class Operations(NamedTuple):
     terminal_forms: dict[str, tuple[Form, type[Operation]]]
 
     @classmethod
-    def of(cls, modules: Iterable[str]) -> "Operations":
+    def of(cls, modules: Iterable[str]) -> "OperationIndex":
         """Import modules and return their operations."""
         operations = cls({}, {}, {}, {})
         for name in modules:
@@ -57,12 +57,12 @@ class OperationTable:
     """All operations, by the type that a page sends and by the name after ``%agent``."""
 
     def __init__(self) -> None:
-        self._loaded: Operations | None = None
+        self._loaded: OperationIndex | None = None
 
     @property
-    def _all_operations(self) -> Operations:
+    def _all_operations(self) -> OperationIndex:
         if self._loaded is None:
-            operations = Operations.of(module.module for module in MODULES)
+            operations = OperationIndex.of(module.module for module in MODULES)
             operations.add(Help)
             operations.add(ListButtons)
             operations.add(ProposeArguments)
@@ -81,9 +81,9 @@ class OperationTable:
             module for module in MODULES if name in module.commands
         ).terminal_forms[name]
 
-    def _imported_operations(self, modules: Iterable[OperationModule]) -> Operations:
+    def _imported_operations(self, modules: Iterable[OperationModule]) -> OperationIndex:
         names = [module.module for module in modules]
-        return Operations.of(names) if names and self._loaded is None else self._all_operations
+        return OperationIndex.of(names) if names and self._loaded is None else self._all_operations
 
     @property
     def by_type(self) -> dict[str, type[Operation]]:
@@ -147,12 +147,15 @@ class ListButtons(Operation):
 
     type: Literal["buttons"] = "buttons"
 
-    async def run(self, at: Desk) -> ListedButtons:  # noqa: ARG002
+    async def run(self, context: OperationContext) -> ListedButtons:  # noqa: ARG002
         """Return the buttons and slash commands of all forms that have them."""
         return ListedButtons(
             buttons=tuple(
                 OperationButton(
-                    label=form.button, help=form.help, command=name, arguments=dict(form.fixed)
+                    label=form.button,
+                    help=form.help,
+                    command=name,
+                    arguments=dict(form.fixed_values),
                 )
                 for name, operation in TABLE.in_page.items()
                 for form in operation.forms
@@ -176,10 +179,10 @@ class ProposeArguments(Operation):
     text: str = Field(max_length=2_000)
     """The text before the caret, from the slash on."""
 
-    async def run(self, at: Desk) -> ProposedArguments:
+    async def run(self, context: OperationContext) -> ProposedArguments:
         """Return the completions; empty where no command is named or it has no known arguments."""
         from palimpsest.frontends.operation_base.argument_completion import (  # noqa: PLC0415 - with the first question
-            arguments_after,
+            argument_completions,
             known_values,
         )
 
@@ -188,11 +191,13 @@ class ProposeArguments(Operation):
         form = TABLE.panel_forms.get(name.lower())
         if form is None:
             return ProposedArguments(words=())
-        session = await at.find(self.session)
+        session = await context.find(self.session)
 
         def proposed() -> tuple[str, ...]:
-            values = partial(known_values, at.services, session)
-            return tuple(arguments_after(*form, words, current, values))[:MAX_PROPOSED_ARGUMENTS]
+            values = partial(known_values, context.services, session)
+            return tuple(argument_completions(*form, words, current, values))[
+                :MAX_PROPOSED_ARGUMENTS
+            ]
 
         return ProposedArguments(words=await asyncio.to_thread(proposed))
 
@@ -204,10 +209,10 @@ class Help(Operation):
     in_page: ClassVar[bool] = False
     forms = (Form("help", "list the commands"),)
 
-    async def run(self, at: Desk) -> Lines:  # noqa: ARG002
+    async def run(self, context: OperationContext) -> OutputLines:  # noqa: ARG002
         """Return the list of slash commands; a cell's help also has the options of a prompt."""
         rows = [(f"/{command.name}", command.description) for command in panel_commands()]
-        return [PolicySection("", ("command", "what it does"), rows)]
+        return [TitledTable("", ("command", "what it does"), rows)]
 
 
 def panel_commands() -> tuple[AgentChoice, ...]:

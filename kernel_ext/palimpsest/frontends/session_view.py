@@ -2,8 +2,8 @@
 
 Border: the kernel's part of the widget. The cell itself holds HTML and plain text only, rewritten
 after each turn; the widget is opened beside it and its page draws the live views in place of
-the HTML (``labextension/src/widget``). So a notebook never holds a widget that could be dead, and
-one that is reopened without a kernel, or sent to another person, looks as it did.
+the HTML (``labextension/src/widget``). So no widget state is saved in a notebook, and a notebook that is reopened
+without a kernel, or sent to another person, looks the same.
 """
 
 import logging
@@ -59,7 +59,7 @@ class SessionView(CellWidget):
         notes = OutlineNotes(
             asks=snapshot.asks, decisions=self._live.decisions(), answers=snapshot.replies
         )
-        title = _title(snapshot)
+        title = _shown_title(snapshot)
 
         return {
             "text/html": render_excerpt(
@@ -117,7 +117,7 @@ def view_of(
     return view
 
 
-def _title(snapshot: Snapshot) -> str:
+def _shown_title(snapshot: Snapshot) -> str:
     """Return the session's title, or "New session" before its first message, when the title is a date."""
     return snapshot.session.title if snapshot.session and snapshot.messages else "New session"
 

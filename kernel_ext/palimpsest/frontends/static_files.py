@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-STATIC = Path(__file__).parent / "static"
-EXTENSION = Path("labextensions") / "jupyter-palimpsest"
+STATIC_FOLDER = Path(__file__).parent / "static"
+EXTENSION_FOLDER = Path("labextensions") / "jupyter-palimpsest"
 
 NOT_BUILT = (
     "Palimpsest was installed from source without its front end: cells show text, and there is no panel, "
@@ -27,7 +27,7 @@ NOT_LINKED = (
 
 def built_file(name: str, otherwise: str = "") -> str:
     """Return a built file of the front end, or ``otherwise`` in a clone without ``make front``."""
-    path = STATIC / name
+    path = STATIC_FOLDER / name
     return path.read_text(encoding="utf-8") if path.is_file() else otherwise
 
 
@@ -43,7 +43,7 @@ def missing_front_end(static: Path, folders: Iterable[Path]) -> str | None:
         return NOT_BUILT_HERE.format(clone=clone) if is_editable else NOT_BUILT
     if not is_editable:
         return None
-    if any((folder / EXTENSION / "package.json").is_file() for folder in folders):
+    if any((folder / EXTENSION_FOLDER / "package.json").is_file() for folder in folders):
         return None
     own_folder = Path(sys.prefix) / "share" / "jupyter" / "labextensions"
     built_folder = clone / "labextension" / "dist"

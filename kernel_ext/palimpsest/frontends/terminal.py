@@ -1,4 +1,4 @@
-"""Write to the terminal and read from it; no other module does.
+"""Write to the terminal and read from it; no other module accesses the terminal.
 
 Border: every text passes through ``transcript/visible_text.py``, so that no text of a model, a tool, a file or a
 recording can control the terminal. ``tests/frontends/test_terminal_writers.py`` finds writers elsewhere.
@@ -11,17 +11,17 @@ from typing import TextIO
 
 from palimpsest.transcript.visible_text import encodable_text, visible
 
-PAGE_ROWS, COLUMNS = 40, 80
+PAGE_ROWS, PAGE_COLUMNS = 40, 80
 """Assumed size of a terminal whose size is unknown, as in a kernel; a smaller terminal can scroll back."""
-LEAST_ROWS, LEAST_COLUMNS = 10, 40
+MIN_ROWS, MIN_COLUMNS = 10, 40
 
 
 def terminal_size() -> os.terminal_size:
     """Return the size of the terminal behind standard output, or ``COLUMNS`` and ``PAGE_ROWS`` where it is unknown."""
     if sys.stdout is None or not sys.stdout.isatty():
-        return os.terminal_size((COLUMNS, PAGE_ROWS))
-    columns, rows = shutil.get_terminal_size((COLUMNS, PAGE_ROWS))
-    return os.terminal_size((max(columns - 1, LEAST_COLUMNS), max(rows - 1, LEAST_ROWS)))
+        return os.terminal_size((PAGE_COLUMNS, PAGE_ROWS))
+    columns, rows = shutil.get_terminal_size((PAGE_COLUMNS, PAGE_ROWS))
+    return os.terminal_size((max(columns - 1, MIN_COLUMNS), max(rows - 1, MIN_ROWS)))
 
 
 def write(text: str) -> None:

@@ -1,6 +1,6 @@
-"""Call a user's function for a bounded time, on a thread of its own.
+"""Call a user's function for a bounded time, on a separate thread.
 
-A thread cannot be ended from outside; one that takes too long gets an exception at its next line of Python, and its
+A thread cannot be ended from outside; if it takes too long, an exception is raised at its next line of Python, and its
 answer is never used.
 """
 
@@ -19,7 +19,7 @@ class _OutOfTime(BaseException):
 
 
 async def call_bounded(function: Callable[[], T], seconds: float) -> T:
-    """Return a function's result; raises its exception, or TimeoutError after so many seconds."""
+    """Return a function's result; raises its exception, or TimeoutError after ``seconds``."""
     future: Future[T] = Future()
     # A running future cannot be cancelled, so its thread may settle it at any time.
     future.set_running_or_notify_cancel()

@@ -32,7 +32,7 @@ NO_SUMMARY = "It replaces items by a summary, which only a model can write: use 
 
 
 class CannotActLive(UserError):
-    """A decision that no live session can carry out."""
+    """Raised for a decision that a live session cannot carry out."""
 
 
 def decisions_of(
@@ -40,8 +40,8 @@ def decisions_of(
 ) -> tuple[Decision, ...]:
     """Return the decisions that carry out a policy's changes; raises CannotActLive.
 
-    ``changes`` are all changes that the policy wants now. Those in effect already need no decision; items that the
-    policy reduced earlier and no longer lists are restored.
+    ``changes`` are all changes of the policy at this request. Changes that are in effect already need no decision; items
+    that the policy reduced earlier and that are not among the changes are restored.
     """
     effective = EffectiveDecisions(live_view.session_view.decisions)
     parts = {part.id: part for message in live_view.session_view.messages for part in message.parts}
@@ -64,7 +64,7 @@ def decisions_of(
         _check_change(item, change)
         earlier = effective.reduction(part.id, item.message)
         if earlier is not None and earlier.action != "truncate" and not is_of_own_policy(earlier):
-            continue  # another rule cleared it or took it out already
+            continue  # another rule cleared or removed it already
         changed_parts.add(part.id)
         whole_text = output_text(part, live_view.session_view)
         action, numbers, shown = _shown_as(change, whole_text)

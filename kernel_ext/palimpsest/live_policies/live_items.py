@@ -1,6 +1,6 @@
 """The items of a live session, made from its messages and numbered as in the timeline of its log.
 
-Messages are added as they arrive; where earlier ones changed, everything is numbered again.
+Messages are added as they arrive; where earlier messages changed, all items are numbered again.
 """
 
 import hashlib
@@ -18,7 +18,7 @@ CounterOf = Callable[[str], Callable[[str], int]]
 
 
 class LiveItems:
-    """Collects the items and requests of one session, numbered alike while messages are only added."""
+    """Collects the items and requests of one session; their numbers stay the same while messages are only added."""
 
     def __init__(self, count: CounterOf) -> None:
         self._count_of = count
@@ -27,12 +27,12 @@ class LiveItems:
 
     def _reset(self) -> None:
         self._item_list = ItemList()
-        self._known: tuple[Message, ...] = ()
+        self._known_messages: tuple[Message, ...] = ()
         self._requests: list[TimelineRequest] = []
         self._markers: dict[str, CompactionPart] = {}
         self._sections: dict[str, str] = {}
         self.usage_from = 0
-        """The first request whose usage counts the shown items: the first after the newest summary."""
+        """The first request whose usage includes the items shown now: the first after the newest summary."""
         self.replaced: set[int] = set()
         """System prompts and tools that were replaced by others."""
 
@@ -43,9 +43,9 @@ class LiveItems:
         return other
 
     def update(self, moment: PolicyMoment) -> bool:
-        """Add the messages since the last call; returns False where everything was numbered again."""
+        """Add the messages since the last call; return False where all items were numbered again."""
         messages = moment.view.messages
-        known_messages = self._known
+        known_messages = self._known_messages
         is_continued = len(messages) >= len(known_messages) and all(
             before is after or before == after
             for before, after in zip(known_messages, messages, strict=False)
@@ -54,9 +54,9 @@ class LiveItems:
             self._reset()
         self._item_list.entered = len(self._requests)
         self._item_list.add_results()
-        for message in messages[len(self._known) :]:
+        for message in messages[len(self._known_messages) :]:
             self._add(message)
-        self._known = messages
+        self._known_messages = messages
         self._add_sections(moment)
         return is_continued
 

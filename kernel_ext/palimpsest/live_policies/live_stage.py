@@ -1,7 +1,7 @@
 """Call the user's own policy before each request of a live session, and enforce the laws of policies.
 
-If it breaks a law, fails, takes too long or decides something impossible in a live session, it is switched off for the
-turn, with a sentence for the user; its earlier decisions stay in effect.
+If the policy breaks a law, fails, takes too long or makes a decision that a live session cannot carry out, it is switched
+off for the turn, with a sentence for the user; its earlier decisions stay in effect.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from palimpsest.transcript.context_values.policies import OwnPolicy
 from palimpsest.transcript.errors import ConfigError, UserError
 
 SECONDS = 2.0
-"""Seconds that a policy may take before one request; the presets take a hundredth of that for a long session."""
+"""Most seconds for a policy before one request; presets need a hundredth of that in a long session."""
 NOT_LIVE = (
     "The policy {name!r} says what a provider's cache keeps of recorded requests and changes none, so it is none of a"
     " live session; compare it in a review."
@@ -57,7 +57,7 @@ class _StageAnswer:
 
     state: Any
     layer: Layer
-    """All changes that it has in effect, by item."""
+    """All changes of the policy that are in effect, by item."""
     turn: int
     decisions: tuple[Decision, ...]
 
@@ -88,7 +88,7 @@ class LivePolicyStage:
         return notices
 
     async def decide(self, moment: PolicyMoment) -> Sequence[Decision]:
-        """Return the decisions that apply from this request on."""
+        """Return the decisions that take effect with this request."""
         if self._is_off:
             return ()
         answer = await self._ask_bounded(moment, self._items, self._state)
@@ -107,7 +107,7 @@ class LivePolicyStage:
         try:
             state_copy = await call_bounded(lambda: deepcopy(self._state), self._seconds)
         except Exception as problem:  # noqa: BLE001  what a person's own class raises
-            # The policy may change its state in place, so it gets a copy.
+            # The policy may change its state in place, so it would receive a copy.
             return PolicyProposal(problem=self._sentence(NOT_ASKED, type(problem).__name__))
         answer = await self._ask_bounded(moment, self._items.copy(), state_copy)
         if isinstance(answer, str):
@@ -134,7 +134,7 @@ class LivePolicyStage:
         return words.format(name=self.record.name, why=" ".join(why.split())).strip()
 
     def _answer(self, moment: PolicyMoment, items: LiveItems, state: Any) -> _StageAnswer:
-        """Return the policy's answer; runs on a thread of its own and changes only the list of items."""
+        """Return the policy's answer; runs on a separate thread and changes only the list of items."""
         is_same = items.update(moment)
         if not is_same and items is self._items:
             self._is_started = False
@@ -181,7 +181,7 @@ class LivePolicyStage:
 def live_policy(
     policy: object, count: CounterOf = counter, seconds: float = SECONDS
 ) -> PolicyStage | None:
-    """Return the stage of a policy or its name, else None; raises ConfigError for a policy that summarises."""
+    """Return the stage of a policy, given itself or by name, else None; raises ConfigError for one that summarises."""
     candidate = _policy_named(policy) if isinstance(policy, str) else policy
     if not (
         callable(getattr(candidate, "start", None)) and callable(getattr(candidate, "step", None))
@@ -199,7 +199,7 @@ def live_policy(
 
 
 def _policy_named(text: str) -> ContextPolicy | None:
-    """Return the policy of a name: the user's function, or a preset with its numbers."""
+    """Return the policy for a name: the user's function, or a preset with its numbers."""
     own_policy = OWN_POLICIES.get(text)
     if own_policy is not None:
         return own_policy
@@ -209,7 +209,7 @@ def _policy_named(text: str) -> ContextPolicy | None:
 
 
 def _with_pins_kept(policy: ContextPolicy) -> ContextPolicy:
-    """Return a policy in which a function's decisions about held items are ignored instead of breaking a law."""
+    """Return a policy in which a function's decisions about pinned items are ignored instead of breaking a law."""
     if isinstance(policy, CustomPolicy):
         return replace(policy, keeps_pins=True)
     if isinstance(policy, Pipeline):

@@ -1,4 +1,4 @@
-"""The view that the user's own policy gets in a live session: its items as the coming request would show them.
+"""The view of the user's own policy in a live session: the items as the next request would show them.
 
 It is the view of a replay, filled from the decisions and summaries of the session instead of a simulation.
 """
@@ -35,7 +35,7 @@ class LiveView:
     session_view: View
     """The session's messages and decisions."""
     fixed: frozenset[int]
-    """Items that stay as they are: pinned or restored by the user, or in the newest prompt."""
+    """Items that no policy may change: pinned or restored by the user, or in the newest prompt."""
     scale: TokenScale
 
     def apply(self, changes: Sequence[Change]) -> None:
@@ -57,7 +57,7 @@ def live_view(
     with_own: bool,
     turn_end: bool = False,
 ) -> LiveView:
-    """Return the view of a moment, ``with_own`` decisions; at a ``turn_end`` without the new turn's prompt."""
+    """Return the view at a moment; ``with_own`` includes the policy's decisions, ``turn_end`` omits the new prompt."""
     session_view = moment.view
     timeline = _with_pins(items.timeline(moment), session_view)
     decisions = tuple(
@@ -83,7 +83,7 @@ def live_view(
     view.changes = None
     usage = ReportedTokens(scale, scale, Ruler(estimator=estimator))
     for answered in timeline.requests[items.usage_from : -1]:
-        usage.note_usage(answered)
+        usage.add_reported_usage(answered)
     view.count_reported = usage.total
     fixed = {item.index for item in timeline.items if item.pinned}
     groups = {timeline.items[index].group for index in fixed} - {""}
@@ -118,7 +118,7 @@ def _items_not_whole(
     decisions: tuple[Decision, ...],
     replaced: set[int],
 ) -> Iterator[Change]:
-    """Yield the items that are not shown whole: by a summary, or by decisions."""
+    """Yield a change for each item that is not shown whole, because of a summary or a decision."""
     sent = {message.id for message in moment.view.folded_messages(moment.compact)}
     effective = EffectiveDecisions(decisions)
     named_ids = {name for decision in decisions for name in (decision.part_id, decision.message_id)}

@@ -5,9 +5,13 @@ import functools
 from dataclasses import replace
 from typing import Any, Literal
 
-from palimpsest.context.budget.request_tokens import block_tokens, cut_in_silence, tools_tokens
+from palimpsest.context.budget.request_tokens import (
+    block_tokens,
+    is_silently_truncated,
+    tools_tokens,
+)
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
-from palimpsest.context.request_assembly.fit import reported_full
+from palimpsest.context.request_assembly.fit import usage_needs_summary
 from palimpsest.loop.context_management.fit_driver import FitDriver
 from palimpsest.loop.context_management.limit_recovery import LimitRecovery
 from palimpsest.loop.model_requests.answer_stream import (
@@ -64,16 +68,17 @@ SILENT = (
 StepResult = Literal[
     "continue", "asked", "compact", "overflow", "full", "stop", "rejected", "circle"
 ]
-"""``rejected``: the user refused a call; ``circle``: the guard against doom loops ended the turn; ``asked``:
-nothing was sent, a summary comes first; ``compact``: the answer reported a full window; ``overflow``: the
-provider refused the request as too long; ``full``: as ``overflow``, but a summary is known not to help."""
+"""How the turn continues after a step. ``rejected``: the user refused a call; ``circle``: the guard against doom loops
+ended the turn; ``asked``: nothing was sent, since a summary was requested first; ``compact``: the answer reported a full
+window; ``overflow``: the provider refused the request as too long; ``full``: like ``overflow``, but a summary would not
+help."""
 
 
 async def run_step(
     run_context: RunContext,
     setup: StepSetup,
     user: UserMessage,
-    room: FitDriver,
+    fit_driver: FitDriver,
     *,
     last: bool,
 ) -> StepResult:
@@ -84,14 +89,14 @@ async def run_step(
     requests, log = run_context.requests, run_context.requests.log
     message = log.new_answer(user.id, setup.agent, setup.info.ref)
     if requests.hooks.has_hook("decide"):
-        decided = await hook_decisions(requests, setup, functools.partial(log.ids.new, "dec"))
-        if decided.decisions:
-            write_decisions(log, decided)
+        batch = await hook_decisions(requests, setup, functools.partial(log.ids.new, "dec"))
+        if batch.decisions:
+            write_decisions(log, batch)
     stage = requests.own_policy()
     if stage is not None:
         await run_own_policy(requests, setup, stage)
     try:
-        assembled = room.prepare(setup, user, message.id, _parameters(setup, user, last=last))
+        assembled = fit_driver.prepare(setup, user, message.id, _parameters(setup, user, last=last))
     except UserError as problem:
         _refuse(log, message, UnknownError(message=str(problem), explained=True))
         return "stop"
@@ -102,7 +107,7 @@ async def run_step(
     log.append(MessageUpdated(info=message))
     write_notices(requests, message)
     write_window_notice(log, setup, message)
-    recovery = LimitRecovery(requests, setup, user, room)
+    recovery = LimitRecovery(requests, setup, user, fit_driver)
     return await _run_request(run_context, setup, message, assembled, recovery, last=last)
 
 
@@ -131,12 +136,12 @@ async def _run_request(
             files.begin()
             log.append(StepRequested(request=assembled.record), sync=True)
             finished = await stream_answer(
-                requests, setup.model, assembled, processor, recovery.mend
+                requests, setup.model, assembled, processor, recovery.within_named_limit
             )
             error = await _finish(
                 requests, run_context.tools, setup, processor, files, finished, last=last
             )
-            error = error or _cut_in_silence(setup, processor.message)
+            error = error or _silent_truncation(setup, processor.message)
         else:
             error = _too_large(log.state, setup, message, assembled)
     except Aborted:
@@ -146,11 +151,11 @@ async def _run_request(
         if accepted is not None:
             await files.end()
             processor.discard_attempt(1)
-            again = request_again(requests, accepted, processor.message, assembled)
+            retried = request_again(requests, accepted, processor.message, assembled)
             # A limit that was tried is not tried again.
             recovery = replace(recovery, setup=accepted)
             return await _run_request(
-                run_context, accepted, processor.message, again, recovery, last=last
+                run_context, accepted, processor.message, retried, recovery, last=last
             )
         before = log.state.messages()[:-1]
         error = suspected_overflow(
@@ -186,8 +191,8 @@ def _result(
         return "stop"
     if processor.rejected:
         return "rejected"
-    full = reported_full(processor.message.tokens, setup.info, setup.policy)
-    return "compact" if full else "continue"
+    needs_summary = usage_needs_summary(processor.message.tokens, setup.info, setup.policy)
+    return "compact" if needs_summary else "continue"
 
 
 def _too_large(
@@ -244,10 +249,10 @@ def summary_failure(messages: Messages) -> str:
     return ""
 
 
-def _cut_in_silence(setup: StepSetup, message: AssistantMessage) -> ContextOverflowError | None:
+def _silent_truncation(setup: StepSetup, message: AssistantMessage) -> ContextOverflowError | None:
     """Return an error where the reported tokens show that the provider read only a part of the request."""
     window = setup.info.window
-    if not cut_in_silence(message.tokens, message.finish, setup.info, setup.policy.overflow):
+    if not is_silently_truncated(message.tokens, message.finish, setup.info, setup.policy.overflow):
         return None
     tokens = message.tokens.prompt
     return ContextOverflowError(
@@ -269,12 +274,12 @@ def _parameters(setup: StepSetup, user: UserMessage, *, last: bool) -> dict[str,
     if user.model.variant:
         parameters["reasoning_effort"] = user.model.variant
     if setup.wants_structured:
-        chosen = tool_choice(setup.info, user, last=last)
+        choice = tool_choice(setup.info, user, last=last)
     else:
-        chosen = "none" if last and setup.specs else None
-    if chosen is not None:
+        choice = "none" if last and setup.specs else None
+    if choice is not None:
         # The tools stay listed, since some providers refuse a history of calls without them.
-        parameters["tool_choice"] = chosen
+        parameters["tool_choice"] = choice
     return parameters
 
 
@@ -292,20 +297,20 @@ async def _finish(
     state = requests.log.state
     processor.finish_step(finished)
     calls = processor.take_tool_calls()
-    running = calls
+    calls_to_run = calls
     if last:
-        running = answering_calls(calls) if setup.wants_structured else []
+        calls_to_run = answering_calls(calls) if setup.wants_structured else []
     error: ErrorValue | None = None
     if finished.reason == "length" and (calls or not _has_content(state, processor)):
         error = OutputLengthError()
     elif finished.reason == "content-filter":
         error = ContentFilterError()
-    elif running:
+    elif calls_to_run:
         await files.before_tools()
-        await _run(tools, setup, processor, running)
+        await _run(tools, setup, processor, calls_to_run)
         write_notices(requests, processor.message)
         if setup.wants_structured:
-            keep_structured_answer(processor, running)
+            keep_structured_answer(processor, calls_to_run)
     elif not calls and not _has_content(state, processor) and _is_only_answer(state, processor):
         error = UnknownError(message=NOTHING, explained=True)
     await files.end()
@@ -355,11 +360,11 @@ async def _run(
     def asker(call: ToolCalled) -> AskFunction:
         ask = tools.ask(message.id, call.id, call.tool)
 
-        async def timed(*words: Any, **more: Any) -> None:
+        async def with_measured_wait(*words: Any, **more: Any) -> None:
             with user_wait.counting(call.id):
                 await ask(*words, **more)
 
-        return timed
+        return with_measured_wait
 
     async def guard(call: ToolCalled) -> None:
         with user_wait.counting(""):
@@ -367,7 +372,9 @@ async def _run(
 
     def context(call: ToolCalled) -> ToolContext:
         interview = tools.extra.get("interview")
-        timed = {"interview": TimedInterview(interview, user_wait, call.id)} if interview else {}
+        with_measured_wait = (
+            {"interview": TimedInterview(interview, user_wait, call.id)} if interview else {}
+        )
         return tools.context(
             message.id,
             call.id,
@@ -376,7 +383,7 @@ async def _run(
             metadata=lambda title, data: processor.tool_progress(call.id, title, dict(data)),
             python=tools.python,
             namespace=tools.namespace,
-            extra={**timed, "model": setup.info},
+            extra={**with_measured_wait, "model": setup.info},
         )
 
     results = run_calls(

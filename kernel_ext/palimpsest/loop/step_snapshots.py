@@ -26,12 +26,12 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.reverts import FileDiff
 
 TURN_PATCH_CHARS = 60_000
-"""Most characters of diffs for all files of a turn; users read less, and every page is sent all of it."""
+"""Maximum characters of diffs for all files of a turn; users read less, and all of it is sent to every page."""
 MOST_DIFFS = 200
 MOST_OF_SESSION = 1_000
-"""Most files in ``session.diff``, which is written again after each turn that changed files."""
+"""Maximum files in ``session.diff``, which is written again after each turn that changed files."""
 SUMMARY_SECONDS = 2.0
-"""How long the end of a turn waits for its diffs, which may be written later."""
+"""Time that the end of a turn waits for its diffs, which otherwise are written later."""
 
 
 async def take_snapshot(files: ProjectFiles) -> str | None:
@@ -55,7 +55,7 @@ class StepFiles:
         self._files = files
         self._processor = processor
         self._before: asyncio.Task[str | None] | None = None
-        self._ran = False
+        self._has_run_tools = False
 
     def begin(self) -> None:
         """Start the snapshot before the step, without waiting for it."""
@@ -66,15 +66,15 @@ class StepFiles:
         """Wait until the snapshot before the step is stored."""
         if self._before is not None:
             self._record_snapshot(await self._before)
-            self._ran = True
+            self._has_run_tools = True
 
     async def end(self) -> None:
         """Record the step's changes; a second call does nothing."""
         if self._files is None or self._before is None:
             return
-        taken, self._before = self._before, None
-        before = await taken
-        if not self._ran:
+        snapshot_task, self._before = self._before, None
+        before = await snapshot_task
+        if not self._has_run_tools:
             self._record_snapshot(before)
             self._processor.files_changed(before, before, ())
             return
@@ -115,14 +115,14 @@ async def write_turn_changes(log: SessionLog, files: ProjectFiles | None) -> Non
     patches = patches_of(turn)
     if not patches or not isinstance(turn[0].info, UserMessage):
         return
-    telling = asyncio.get_running_loop().create_task(
+    diff_task = asyncio.get_running_loop().create_task(
         _journal_diffs(log, files, turn[0].id, patches)
     )
-    done, _ = await asyncio.wait({telling}, timeout=SUMMARY_SECONDS)
+    done, _ = await asyncio.wait({diff_task}, timeout=SUMMARY_SECONDS)
     if not done:
-        files.background.add(telling)
-        telling.add_done_callback(files.background.discard)
-    elif (problem := telling.exception()) is not None:
+        files.background.add(diff_task)
+        diff_task.add_done_callback(files.background.discard)
+    elif (problem := diff_task.exception()) is not None:
         raise problem
 
 
@@ -149,7 +149,7 @@ async def _journal_diffs(
 
 
 def write_session_changes(log: SessionLog, session_diffs: tuple[dict[str, Any], ...]) -> None:
-    """Write what the session changed so far."""
+    """Record the changes to files that the session has made so far."""
     log.append(SessionDiff(diff=session_diffs))
     session = log.state.session
     if session is not None:
@@ -180,19 +180,23 @@ def net_diffs(snapshots: Snapshots, patches: Iterable[PatchPart]) -> tuple[FileD
     return tuple(by_file[name] for name in sorted(by_file))
 
 
-def _merge(known: dict[str, FileDiff], newer: Iterable[FileDiff], snapshots: Snapshots) -> None:
+def _merge(
+    diffs_by_file: dict[str, FileDiff], newer: Iterable[FileDiff], snapshots: Snapshots
+) -> None:
     for diff in newer:
-        older = known.pop(diff.file, None)
-        both = join_diffs(older, diff, snapshots) if older is not None else diff
-        if both is not None:
-            known[diff.file] = both
+        older = diffs_by_file.pop(diff.file, None)
+        joined = join_diffs(older, diff, snapshots) if older is not None else diff
+        if joined is not None:
+            diffs_by_file[diff.file] = joined
 
 
 def merged_diffs(
-    snapshots: Snapshots, known: Iterable[dict[str, Any]], newer: Iterable[FileDiff]
+    snapshots: Snapshots, diffs_by_file: Iterable[dict[str, Any]], newer: Iterable[FileDiff]
 ) -> tuple[dict[str, Any], ...]:
     """Return the files that a session changed, merged with newer diffs; without the lines."""
-    by_file = {diff.file: diff for diff in (FileDiff.model_validate(each) for each in known)}
+    by_file = {
+        diff.file: diff for diff in (FileDiff.model_validate(each) for each in diffs_by_file)
+    }
     _merge(by_file, newer, snapshots)
     paths = sorted(by_file)[:MOST_OF_SESSION]
     diffs = [by_file[name].model_copy(update={"patch": None}) for name in paths]

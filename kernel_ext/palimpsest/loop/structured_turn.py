@@ -12,7 +12,7 @@ from palimpsest.loop.run_inputs.run_context import StepSetup
 from palimpsest.model.interface import ToolCalled
 from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
-from palimpsest.tools.workflow.structured_output import STRUCTURED_OUTPUT
+from palimpsest.tools.workflow.structured_output import STRUCTURED_OUTPUT_NAME
 from palimpsest.transcript.errors import StructuredOutputError
 from palimpsest.transcript.messages import AssistantMessage, UserMessage
 from palimpsest.transcript.parts import ToolCompleted
@@ -20,15 +20,15 @@ from palimpsest.transcript.session_record.events import answer_ended
 from palimpsest.transcript.values import ModelInfo
 
 AGAIN = (
-    f"The answer is not in the form that was asked for yet. Call {STRUCTURED_OUTPUT} now, with the answer as its "
+    f"The answer is not in the form that was asked for yet. Call {STRUCTURED_OUTPUT_NAME} now, with the answer as its "
     "input."
 )
 LAST = (
     "This is the last step of the turn, whose limit is {limit}. Call "
-    f"{STRUCTURED_OUTPUT} now, with what you have found out; no other tool runs any more."
+    f"{STRUCTURED_OUTPUT_NAME} now, with what you have found out; no other tool runs any more."
 )
 MISSING = "The turn ended without an answer in the form that was asked for."
-FORCED = {"type": "function", "function": {"name": STRUCTURED_OUTPUT}}
+FORCED_CALL = {"type": "function", "function": {"name": STRUCTURED_OUTPUT_NAME}}
 
 
 def tool_choice(info: ModelInfo, user: UserMessage, *, last: bool) -> Any:
@@ -39,12 +39,12 @@ def tool_choice(info: ModelInfo, user: UserMessage, *, last: bool) -> Any:
     """
     if info.reasoning or info.api_base is not None or user.model.variant:
         return None
-    return FORCED if last else "required"
+    return FORCED_CALL if last else "required"
 
 
 def answering_calls(calls: Iterable[ToolCalled]) -> list[ToolCalled]:
     """Return the calls with the structured answer; only these run in the last step."""
-    return [call for call in calls if call.tool == STRUCTURED_OUTPUT]
+    return [call for call in calls if call.tool == STRUCTURED_OUTPUT_NAME]
 
 
 def keep_structured_answer(processor: StreamProcessor, calls: Iterable[ToolCalled]) -> None:
@@ -56,9 +56,11 @@ def keep_structured_answer(processor: StreamProcessor, calls: Iterable[ToolCalle
             return
 
 
-def ask_for_form_again(log: SessionLog, setup: StepSetup, user: UserMessage, tried: int) -> bool:
+def ask_for_form_again(
+    log: SessionLog, setup: StepSetup, user: UserMessage, retries_made: int
+) -> bool:
     """Ask again after a plain-text answer; False where there is no need, or no retry is left."""
-    if tried >= setup.retries or not _answer_without_structure(log.state):
+    if retries_made >= setup.retries or not _answer_without_structure(log.state):
         return False
     write_engine_message(log, user, AGAIN)
     return True
@@ -69,11 +71,11 @@ def write_last_step(log: SessionLog, setup: StepSetup, user: UserMessage) -> Use
     return write_engine_message(log, user, LAST.format(limit=setup.max_steps))
 
 
-def refuse_unstructured(log: SessionLog, tried: int) -> None:
+def refuse_unstructured(log: SessionLog, retries_made: int) -> None:
     """Set an error on a turn that ended without an error, but also without its structured answer."""
     newest = _answer_without_structure(log.state)
     if newest is not None:
-        error = StructuredOutputError(message=MISSING, retries=tried)
+        error = StructuredOutputError(message=MISSING, retries=retries_made)
         log.append(*answer_ended(newest.model_copy(update={"error": error})), sync=True)
 
 
@@ -87,4 +89,4 @@ def _answer_without_structure(state: GuardedState) -> AssistantMessage | None:
 
 
 def _is_answer(tool: str) -> bool:
-    return tool.lower() == STRUCTURED_OUTPUT.lower()
+    return tool.lower() == STRUCTURED_OUTPUT_NAME.lower()

@@ -18,7 +18,7 @@ from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.processor.tool_call_runner import RunTools, run_calls
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.tools.tool import ToolContext
-from palimpsest.tools.workflow.task import TASK, TaskTool
+from palimpsest.tools.workflow.task import TASK_NAME, TaskTool
 from palimpsest.transcript.errors import AbortedError, ErrorValue
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import SubtaskPart
@@ -48,7 +48,7 @@ async def _run(tools: RunTools, setup: StepSetup, user: UserMessage, subtask: Su
     processor = StreamProcessor(
         tools.log, message, output_cutter(tools.log, setup, facts_for(tools.log, setup, 0))
     )
-    call = ToolCalled(id=f"call_{tools.log.ids.new('prt')}", tool=TASK, input=_input(subtask))
+    call = ToolCalled(id=f"call_{tools.log.ids.new('prt')}", tool=TASK_NAME, input=_input(subtask))
     tool = TaskTool(lambda: ())
     registry = Registry([tool])
     error: ErrorValue | None = AbortedError()
@@ -65,8 +65,8 @@ async def _run(tools: RunTools, setup: StepSetup, user: UserMessage, subtask: Su
         )
         async for result in results:
             processor.handle(_with_subtask_mark(result, subtask))
-        stopped = tools.abort.is_set()
-        error = AbortedError(message=tools.abort.reason or "Stopped.") if stopped else None
+        is_stopped = tools.abort.is_set()
+        error = AbortedError(message=tools.abort.reason or "Stopped.") if is_stopped else None
     finally:
         processor.close(error)
 
@@ -95,7 +95,7 @@ def _context(
         message.id,
         call.id,
         setup.agent,
-        tools.ask(message.id, call.id, TASK),
+        tools.ask(message.id, call.id, TASK_NAME),
         metadata=lambda title, data: processor.tool_progress(
             call.id, title, {**data, SUBTASK: subtask.id}
         ),

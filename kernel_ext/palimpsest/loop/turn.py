@@ -19,14 +19,14 @@ from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import marker_of, messages_after
 from palimpsest.loop.context_management.another_summary import (
     ask_for_another_summary,
-    go_on_without,
+    continue_without_summary,
     use_older_summary,
 )
 from palimpsest.loop.context_management.compaction import run_compaction
 from palimpsest.loop.context_management.fit_driver import FitDriver, prune_after_turn
 from palimpsest.loop.context_management.postponed_pruning import postpone_pruning, prune_postponed
-from palimpsest.loop.context_management.request_proposals import propose_step, would_cut
-from palimpsest.loop.model_requests.engine_messages import say_last_step, write_refusal
+from palimpsest.loop.context_management.request_proposals import propose_step, would_cut_results
+from palimpsest.loop.model_requests.engine_messages import write_last_step_message, write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState, at_time_limit
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning, RequestHold
 from palimpsest.loop.run_inputs.run_context import RequestServices, RunContext, StepSetup
@@ -82,9 +82,10 @@ REFUSED_LIMIT = 3
 """Steps in a row whose calls were all refused because no user was present, before the turn stops."""
 
 UNFINISHED = {None, "tool-calls", "unknown"}
-GOES_ON = UNFINISHED | {"paused"}
-WANTED_MORE = {"tool-calls", "paused"}
-"""Finish reasons of an answer with calls, which the last step does not run, or with unfinished tools of the provider."""
+UNFINISHED_OR_PAUSED = UNFINISHED | {"paused"}
+WITH_OPEN_CALLS = {"tool-calls", "paused"}
+"""Finish reasons of an answer that is not complete: it has calls, which the last step does not run, or the provider's
+own tools are unfinished."""
 
 UNKNOWN_LIMIT = 2
 """Steps in a row that end for an unknown reason without calling a tool before the turn stops."""
@@ -96,7 +97,7 @@ TIME_IS_UP = "The turn took longer than {seconds:g} seconds, its time limit. Ask
 
 
 async def run_turn(run_context: RunContext, *, again: bool = False) -> StoppedBy | None:
-    """Run steps until done, stopped, or at the step limit; returns the guard that ended the turn, if one did.
+    """Run steps until done, stopped, or at the step limit; returns the guard that ended the turn, else None.
 
     ``again`` continues a turn that failed: the failed request is sent again, with the turn's earlier steps,
     and the user's message is not repeated.
@@ -111,8 +112,8 @@ async def run_turn(run_context: RunContext, *, again: bool = False) -> StoppedBy
     if turn.setup is not None and is_sent:
         _prune_at_end(requests, run_context.turn.postponed, turn.setup)
     await write_turn_changes(log, run_context.turn.files)
-    stopped = turn.stopped_by == "rejected" or requests.abort.is_set()
-    if turn.setup is not None and turn.setup.wants_structured and not stopped:
+    is_stopped = turn.stopped_by == "rejected" or requests.abort.is_set()
+    if turn.setup is not None and turn.setup.wants_structured and not is_stopped:
         refuse_unstructured(log, turn.asked)
     return turn.stopped_by
 
@@ -130,18 +131,18 @@ class Turn:
         self._run_context = run_context
         self._requests = run_context.requests
         self._log = run_context.requests.log
-        self._room = FitDriver(run_context.requests)
+        self._fit_driver = FitDriver(run_context.requests)
         self._steps = 0
-        self._unknown = 0
-        self._paused = 0
-        self._refused = 0
+        self._unknown_steps = 0
+        self._paused_answers = 0
+        self._refused_steps = 0
         self._asked_for_call = False
         """Whether the model was asked for a real call in place of one written as text."""
-        self._no_summary = False
+        self._has_failed_summary = False
         """Whether a compaction of this turn failed."""
-        self._released = False
+        self._is_released = False
         """Whether the next request was held and released, so that it is not held again."""
-        self._another = ""
+        self._other_marker_id = ""
         """Id of the marker of the summary that the user requested in place of another."""
 
     async def run(self, *, again: bool) -> None:
@@ -189,7 +190,7 @@ class Turn:
 
     async def _hold_request(self, setup: StepSetup, user: UserMessage) -> bool:
         """Hold a step's request in step mode; True when it was released, after which everything is decided again."""
-        released, self._released = self._released, False
+        released, self._is_released = self._is_released, False
         hold = None if released else self._requests.hold()
         if hold is None:
             return False
@@ -216,18 +217,20 @@ class Turn:
                 self._requests,
                 self._run_context.turn.postponed.until,
                 now,
-                self._room.tries,
+                self._fit_driver.attempts,
                 cause,
                 last=last,
             )
 
         release = await hold.hold(propose, self._requests.abort)
-        self._released = release == "send"
+        self._is_released = release == "send"
         if release == "older-summary":
             use_older_summary(self._log, user)
         elif release == "another-summary":
-            self._another = ask_for_another_summary(self._log, user) or self._another
-        return self._released
+            self._other_marker_id = (
+                ask_for_another_summary(self._log, user) or self._other_marker_id
+            )
+        return self._is_released
 
     async def _may_cut(
         self, setup: StepSetup, user: UserMessage, cause: Cause
@@ -237,7 +240,9 @@ class Turn:
         A summary that is tried first is held by its own request.
         """
         hold = self._requests.hold()
-        if hold is None or not would_cut(self._log, setup, self._room.tries, cause):
+        if hold is None or not would_cut_results(
+            self._log, setup, self._fit_driver.attempts, cause
+        ):
             return "cut"
         try:
             released = await self._hold(hold, setup, user, cause)
@@ -255,7 +260,7 @@ class Turn:
             self.asked += again
             return again
         newest = self._log.state.newest_message()
-        if newest is None or not _ends_in_a_mark(newest):
+        if newest is None or not _ends_like_written_call(newest):
             return False
         may_ask = not self._asked_for_call and self._steps < setup.max_steps
         again = ask_for_real_call(self._log, setup, user, may_ask=may_ask)
@@ -268,26 +273,28 @@ class Turn:
         subtasks = pending_subtasks(self._log.state)
         if subtasks:
             return await run_subtasks(self._run_context.tools, setup, user, subtasks)
-        marked = marker_of(messages, user)
-        if marked is not None:
-            return await self._compact(setup, user, marked)
+        marker_part = marker_of(messages, user)
+        if marker_part is not None:
+            return await self._compact(setup, user, marker_part)
         return await self._step(setup, user, messages)
 
-    async def _compact(self, setup: StepSetup, user: UserMessage, marked: CompactionPart) -> bool:
+    async def _compact(
+        self, setup: StepSetup, user: UserMessage, marker_part: CompactionPart
+    ) -> bool:
         """Summarise; where that fails in the middle of work, cut oversized results instead."""
         outcome = await run_compaction(self._run_context, setup, user)
-        self._no_summary = self._no_summary or outcome == "failed"
+        self._has_failed_summary = self._has_failed_summary or outcome == "failed"
         if outcome == "older-summary":
             use_older_summary(self._log, user)
             return True
-        if outcome == "failed" and user.id == self._another:
-            go_on_without(self._log, user)
+        if outcome == "failed" and user.id == self._other_marker_id:
+            continue_without_summary(self._log, user)
             return True
-        if outcome == "failed" and marked.auto:
-            may = await self._may_cut(setup, user, "failed")
-            if may != "cut":
-                return may == "another-summary"
-            if self._room.cut_after_failure(setup, user):
+        if outcome == "failed" and marker_part.auto:
+            release = await self._may_cut(setup, user, "failed")
+            if release != "cut":
+                return release == "another-summary"
+            if self._fit_driver.cut_after_failure(setup, user):
                 return True
         self._stop_by_guard("compaction" if outcome == "failed" else "")
         return outcome == "continue"
@@ -295,23 +302,25 @@ class Turn:
     async def _step(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
         if self._run_context.turn.postponed.until:
             prune_postponed(self._log, self._run_context.turn.postponed, setup)
-        if self._room.summarise_if_full(setup, user, messages):
+        if self._fit_driver.summarise_if_full(setup, user, messages):
             return True
         self._steps += 1
         last = self._steps >= setup.max_steps
         if last and self._steps > 1:
-            say = write_last_step if setup.wants_structured else say_last_step
-            user = say(self._log, setup, user)
-        result = await run_step(self._run_context, setup, user, self._room, last=last)
+            write_message = write_last_step if setup.wants_structured else write_last_step_message
+            user = write_message(self._log, setup, user)
+        result = await run_step(self._run_context, setup, user, self._fit_driver, last=last)
         if result in ("overflow", "full"):
-            helps = result == "overflow"
-            may = await self._may_cut(setup, user, "refused" if helps else "failed")
-            if may != "cut":
-                return may == "another-summary"
-            return self._room.reduce_after_refusal(
-                setup, user, summaries_help=helps
+            summaries_help = result == "overflow"
+            release = await self._may_cut(setup, user, "refused" if summaries_help else "failed")
+            if release != "cut":
+                return release == "another-summary"
+            return self._fit_driver.reduce_after_refusal(
+                setup, user, summaries_help=summaries_help
             ) or self._stop_by_guard(self._too_long())
-        if result == "asked" or (result == "compact" and self._room.ask(setup, user)):
+        if result == "asked" or (
+            result == "compact" and self._fit_driver.request_summary(setup, user)
+        ):
             return True
         return self._continue_after(result, last=last)
 
@@ -320,23 +329,23 @@ class Turn:
         newest = self._log.state.newest_message()
         assert newest is not None  # the answer that ends here
         finish, error = (getattr(newest.info, name, None) for name in ("finish", "error"))
-        unknown = finish == "unknown" and not _open_tools(newest)
-        self._unknown = self._unknown + 1 if unknown else 0
-        self._paused = self._paused + 1 if finish == "paused" else 0
-        self._refused = self._refused + 1 if refused_unasked(newest) else 0
+        is_unknown = finish == "unknown" and not _open_tools(newest)
+        self._unknown_steps = self._unknown_steps + 1 if is_unknown else 0
+        self._paused_answers = self._paused_answers + 1 if finish == "paused" else 0
+        self._refused_steps = self._refused_steps + 1 if was_refused_unattended(newest) else 0
         if result in ("rejected", "circle"):
             return self._stop_by_guard(result)
-        if self._refused >= REFUSED_LIMIT:
+        if self._refused_steps >= REFUSED_LIMIT:
             return self._stop_by_guard("rejected")
         if error is None and getattr(newest.info, "structured", None) is not None:
             return False
         if isinstance(error, ContextOverflowError):
             return self._stop_by_guard(self._too_long())
-        if last and error is None and (self._steps > 1 or finish in WANTED_MORE):
+        if last and error is None and (self._steps > 1 or finish in WITH_OPEN_CALLS):
             return self._stop_by_guard("steps")
-        if self._paused >= PAUSED_LIMIT:
+        if self._paused_answers >= PAUSED_LIMIT:
             return self._stop_by_guard("steps")
-        return result != "stop" and self._unknown < UNKNOWN_LIMIT
+        return result != "stop" and self._unknown_steps < UNKNOWN_LIMIT
 
     def _stop_by_guard(self, guard: str) -> bool:
         """Record which guard ended the turn; returns False, since the turn does not continue."""
@@ -345,7 +354,7 @@ class Turn:
 
     def _too_long(self) -> StoppedBy:
         """Return why a turn ends whose request cannot be made to fit the window."""
-        return "compaction" if self._no_summary else "window"
+        return "compaction" if self._has_failed_summary else "window"
 
 
 def _prune_at_end(requests: RequestServices, postponed: PostponedPruning, setup: StepSetup) -> None:
@@ -358,7 +367,7 @@ def _prune_at_end(requests: RequestServices, postponed: PostponedPruning, setup:
     prune_after_turn(requests, setup)
 
 
-def _ends_in_a_mark(message: Message) -> bool:
+def _ends_like_written_call(message: Message) -> bool:
     """Return whether a message's last text ends like a tool call written as text; few answers do."""
     texts = [part.text for part in message.parts if isinstance(part, TextPart)]
     return bool(texts) and texts[-1].rstrip().endswith((">", "}", "]", "`"))
@@ -381,13 +390,13 @@ def ends_turn(messages: Messages, user: UserMessage) -> bool:
         return False
     if newest.info.error is not None or newest.info.structured is not None:
         return True
-    return newest.info.finish not in GOES_ON and not _open_tools(newest)
+    return newest.info.finish not in UNFINISHED_OR_PAUSED and not _open_tools(newest)
 
 
 def pending_subtasks(state: GuardedState) -> tuple[SubtaskPart, ...]:
     """Return the subtasks of unanswered prompts that have not been started."""
     subtasks: list[SubtaskPart] = []
-    begun: set[str] = set()
+    started_ids: set[str] = set()
     for message in reversed(state.messages()) if state.messages_with_part("subtask") else ():
         if _ends_turn(message):
             break
@@ -395,8 +404,8 @@ def pending_subtasks(state: GuardedState) -> tuple[SubtaskPart, ...]:
             if isinstance(part, SubtaskPart):
                 subtasks.append(part)
             elif isinstance(part, ToolPart):
-                begun.add(str(getattr(part.state, "metadata", {}).get(SUBTASK, "")))
-    return tuple(part for part in reversed(subtasks) if part.id not in begun)
+                started_ids.add(str(getattr(part.state, "metadata", {}).get(SUBTASK, "")))
+    return tuple(part for part in reversed(subtasks) if part.id not in started_ids)
 
 
 def _ends_turn(message: Message) -> bool:
@@ -404,7 +413,7 @@ def _ends_turn(message: Message) -> bool:
     info = message.info
     if not isinstance(info, AssistantMessage):
         return False
-    return info.error is not None or info.finish not in GOES_ON
+    return info.error is not None or info.finish not in UNFINISHED_OR_PAUSED
 
 
 def turn_error(messages: Messages) -> ErrorValue | None:
@@ -467,7 +476,7 @@ WITHDRAWN = "withdrawn"
 """Topic of the notice about withdrawn prompts."""
 
 SHOWN_WORDS = 8
-"""First words of a withdrawn prompt that are shown, by which the user recognises it."""
+"""Number of the first words of a withdrawn prompt that are shown, so that the user recognises it."""
 
 UNATTENDED_WORDS = (
     "The turn ended here: its calls need a person's permission, and nobody is here to give it. Run it with "
@@ -475,8 +484,8 @@ UNATTENDED_WORDS = (
 )
 
 
-def say_stopped(log: SessionLog, messages: Messages, reason: str) -> None:
-    """Write an answer with an error for a turn stopped between requests, where no other message shows the stop."""
+def write_stop_error(log: SessionLog, messages: Messages, reason: str) -> None:
+    """Write an answer with an error for a turn that was stopped between requests, unless another message shows the stop."""
     newest = messages[-1].info if messages else None
     user = newest_user(messages)
     if user is None or (isinstance(newest, AssistantMessage) and newest.error is not None):
@@ -486,7 +495,7 @@ def say_stopped(log: SessionLog, messages: Messages, reason: str) -> None:
     write_refusal(log, user, AbortedError(message=reason or "Stopped."))
 
 
-def journal_end(
+def journal_stop_reason(
     log: SessionLog,
     stopped_by: StoppedBy | None,
     messages: Messages,
@@ -500,21 +509,21 @@ def journal_end(
     last = next((m for m in reversed(messages) if isinstance(m.info, AssistantMessage)), None)
     if last is None or not isinstance(last.info, AssistantMessage):
         return stopped_by
-    by = stopped_by or stop_reason_of(last.info) or "interrupted"
-    written: list[Event] = []
+    reason = stopped_by or stop_reason_of(last.info) or "interrupted"
+    events: list[Event] = []
     withdrawal = withdrawn_text(withdrawn) if withdrawn else ""
-    for about, words in ((STOP, _stop_notice(last, by)), (WITHDRAWN, withdrawal)):
+    for about, words in ((STOP, _stop_notice(last, reason)), (WITHDRAWN, withdrawal)):
         if words:
             part = user_notice(log.ids.new("prt"), last.info.session_id, last.id, about, words)
-            written.append(PartUpdated(part=part))
-    if last.info.stopped_by != by:
-        written.append(MessageUpdated(info=last.info.model_copy(update={"stopped_by": by})))
-    if written:
-        log.append(*written, sync=True)
-    return by
+            events.append(PartUpdated(part=part))
+    if last.info.stopped_by != reason:
+        events.append(MessageUpdated(info=last.info.model_copy(update={"stopped_by": reason})))
+    if events:
+        log.append(*events, sync=True)
+    return reason
 
 
-def refused_unasked(message: Message) -> bool:
+def was_refused_unattended(message: Message) -> bool:
     """Return whether every call of a step was refused because no user was present."""
     calls = [part for part in message.parts if isinstance(part, ToolPart)]
     return bool(calls) and all(
@@ -535,11 +544,15 @@ def _first_words(prompt: str) -> str:
     return " ".join(words[:SHOWN_WORDS]) + (" …" if len(words) > SHOWN_WORDS else "")
 
 
-def _stop_notice(last: Message, by: StoppedBy) -> str:
+def _stop_notice(last: Message, reason: StoppedBy) -> str:
     """Return the notice about the turn's end; empty where the answer shows its reason."""
     info = last.info
-    if not isinstance(info, AssistantMessage) or info.error is not None or info.stopped_by == by:
+    if (
+        not isinstance(info, AssistantMessage)
+        or info.error is not None
+        or info.stopped_by == reason
+    ):
         return ""
-    if by == "rejected" and refused_unasked(last):
+    if reason == "rejected" and was_refused_unattended(last):
         return UNATTENDED_WORDS
-    return WORDS.get(by, "")
+    return WORDS.get(reason, "")

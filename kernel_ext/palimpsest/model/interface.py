@@ -22,7 +22,7 @@ class ModelRequest:
     """Provider messages in OpenAI's shape, from ``model.wire``, system messages first, cache marks set."""
     tools: tuple[ToolSpec, ...] = ()
     parameters: dict[str, Any] = field(default_factory=dict)
-    """``temperature``, ``max_tokens``, ``reasoning_effort``, ``tool_choice``."""
+    """Parameters of the request: ``temperature``, ``max_tokens``, ``reasoning_effort``, ``tool_choice``."""
     session_id: str | None = None
     """Identifies the session to the rehearsal model and to prompt caches."""
     purpose: str = "step"
@@ -97,7 +97,7 @@ class ToolInputStarted:
     id: str
     tool: str
     provider_executed: bool = False
-    """The provider runs the call itself, so that it is not ours even where it is cut off."""
+    """Whether the provider runs the call itself; then we never run it, even where the answer was cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,9 +148,9 @@ class ToolErred:
     id: str
     error: str
     rejected: bool = False
-    """A person rejected it without feedback."""
+    """Whether the user rejected the call without feedback."""
     guard: str | None = None
-    """The guard that ends the turn with this call."""
+    """Name of the guard that ends the turn with this call; None where no guard does."""
     metadata: dict[str, Any] | None = None
 
 

@@ -41,7 +41,7 @@ DEFAULT_MODELS: dict[str, str] = {
     "fireworks_ai": "accounts/fireworks/models/deepseek-v3p2",
     "cerebras": "gpt-oss-120b",
 }
-"""A strong, generally available model with tools; the offline table knows all but OpenRouter's."""
+"""A strong, generally available model with tools of each provider; the offline table has all but OpenRouter's."""
 
 SMALL_MODELS: dict[str, str] = {
     "anthropic": "claude-haiku-4-5",
@@ -49,7 +49,7 @@ SMALL_MODELS: dict[str, str] = {
     "gemini": "gemini-2.5-flash-lite",
     "mistral": "mistral-small-latest",
 }
-"""A quick and cheap model that answers with the same key."""
+"""A quick and cheap model of each provider, for the same key."""
 
 BASE_VARIABLES: dict[str, tuple[str, ...]] = {
     "openai": ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
@@ -81,7 +81,7 @@ LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 
 
 def key_variable(provider: str) -> str:
-    """Return the environment variable that holds the provider's key."""
+    """Return the environment variable of the provider's key."""
     known = KEY_VARIABLES.get(provider)
     return known[0] if known else f"{provider.upper().replace('-', '_')}_API_KEY"
 

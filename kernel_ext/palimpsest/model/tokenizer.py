@@ -29,10 +29,10 @@ from palimpsest.transcript.errors import ConfigError
 CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
 CACHED_TEXTS = 4_096
 SHORTEST_CACHED = 64
-"""Shorter texts are counted faster than looked up."""
+"""Minimum characters of a cached text; shorter texts are counted faster than looked up."""
 
 LONGEST_COUNTED = 2_000_000
-"""Characters; no window holds as many, and ten million of one letter take eight seconds."""
+"""Maximum characters that are counted exactly; no window holds more, and ten million of one letter take eight seconds."""
 SAMPLES = 20
 SAMPLE_CHARS = 25_000
 """Longer texts are counted by ``SAMPLES`` evenly spaced pieces of this length, within a few percent."""
@@ -55,8 +55,8 @@ MOST_CHARS = 200_000
 """Characters that are counted in one process before tiktoken is worth loading."""
 LONGEST_TEXT = 50_000
 LONGEST_PIECE = 100
-"""Most bytes of a piece that is merged here, since the time grows with their square."""
-ROUGHLY = (
+"""Maximum bytes of a piece that is merged here, since the time grows with their square."""
+ROUGH_NOTICE = (
     "Tokens by {} are estimates here, four ASCII characters or one other for each, and so is what rests on them: litellm's "
     "files of tokens, tiktoken or regex are missing (pip install jupyter-palimpsest)."
 )
@@ -130,7 +130,7 @@ def rank_directory() -> Path | None:
 
 def rough_words(estimators: Iterable[str]) -> tuple[str, ...]:
     """Return a sentence for each estimator whose files or packages are missing here, so that it counts roughly."""
-    return tuple(map(ROUGHLY.format, filter(_is_rough, dict.fromkeys(estimators))))
+    return tuple(map(ROUGH_NOTICE.format, filter(_is_rough, dict.fromkeys(estimators))))
 
 
 def _is_rough(estimator: str) -> bool:
@@ -193,28 +193,28 @@ class RankTable:
         """``regex`` is the module of that name, which supports the categories of characters."""
         self._ranks = _read(path)
         self._pieces = regex.compile(PIECES)
-        self._left = MOST_CHARS
+        self._chars_left = MOST_CHARS
 
     def count(self, text: str) -> int | None:
         """Return the tokens of a text; None where tiktoken has to count it."""
-        if len(text) > min(self._left, LONGEST_TEXT) or not _is_certain(text):
+        if len(text) > min(self._chars_left, LONGEST_TEXT) or not _is_certain(text):
             return None
-        self._left -= len(text)
+        self._chars_left -= len(text)
         tokens = 0
         for piece in self._pieces.findall(text):
-            written = piece.encode()
-            if self._rank(written) is not None:
+            token_bytes = piece.encode()
+            if self._rank(token_bytes) is not None:
                 tokens += 1
-            elif len(written) > LONGEST_PIECE:
+            elif len(token_bytes) > LONGEST_PIECE:
                 return None
             else:
-                tokens += self._merged(written)
+                tokens += self._merged_count(token_bytes)
         return tokens
 
     def _rank(self, token: bytes) -> int | None:
         return self._ranks.get(b2a_base64(token, newline=False))
 
-    def _merged(self, piece: bytes) -> int:
+    def _merged_count(self, piece: bytes) -> int:
         """Return the tokens of a piece after repeatedly joining the neighbours of the lowest rank."""
         parts = [piece[at : at + 1] for at in range(len(piece))]
         while len(parts) > 1:
@@ -249,17 +249,17 @@ class EncodingCount:
     def __init__(self, name: str) -> None:
         self._name = name
         self._table: RankTable | None = None
-        self._first = name == ENCODING
+        self._uses_table = name == ENCODING
         self._lock = threading.Lock()
 
     def __call__(self, text: str) -> int:
         """Return the tokens of a text."""
-        tokens = self._by_ranks(text) if self._first and self._name not in _encodings else None
+        tokens = self._by_ranks(text) if self._uses_table and self._name not in _encodings else None
         if tokens is not None:
             return tokens
         encoding = load(self._name)
         with self._lock:
-            self._first, self._table = False, None
+            self._uses_table, self._table = False, None
         return rough_count(text) if encoding is None else _token_count(encoding, text)
 
     def _by_ranks(self, text: str) -> int | None:
@@ -318,7 +318,7 @@ class Cached:
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self._count = count
-        self._known: OrderedDict[tuple[int, int], int] = OrderedDict()
+        self._counts: OrderedDict[tuple[int, int], int] = OrderedDict()
         self._lock = threading.Lock()
 
     def __call__(self, text: str) -> int:
@@ -328,13 +328,13 @@ class Cached:
         # The hash stands for the text, so that the cache does not keep long outputs alive.
         key = (hash(text), len(text))
         with self._lock:
-            tokens = self._known.get(key)
+            tokens = self._counts.get(key)
             if tokens is not None:
-                self._known.move_to_end(key)
+                self._counts.move_to_end(key)
                 return tokens
         tokens = self._count(text)
         with self._lock:
-            self._known[key] = tokens
-            while len(self._known) > CACHED_TEXTS:
-                self._known.popitem(last=False)
+            self._counts[key] = tokens
+            while len(self._counts) > CACHED_TEXTS:
+                self._counts.popitem(last=False)
         return tokens

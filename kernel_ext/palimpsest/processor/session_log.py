@@ -86,7 +86,7 @@ class GuardedState:
         return self._read_state(State.newest_message)
 
     def messages_with_part(self, kind: str) -> Messages:
-        """Return the messages that hold a part of an indexed type, in order, without reading others."""
+        """Return the messages with a part of an indexed type, in order, without reading others."""
         return self._read_state(State.messages_with_part, kind)
 
     def message(self, message_id: str) -> Message | None:

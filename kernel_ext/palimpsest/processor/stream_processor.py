@@ -53,7 +53,10 @@ from palimpsest.transcript.parts import (
     ToolRunning,
 )
 from palimpsest.transcript.provider_calls import EXECUTED, is_provider_call
-from palimpsest.transcript.redaction.assigned_words import hide_assigned, hide_growing
+from palimpsest.transcript.redaction.assigned_words import (
+    hide_assigned_passwords,
+    hide_in_growing_output,
+)
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
     MessageUpdated,
@@ -63,7 +66,7 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joined_surrogates
 
 MOST_FILES = 500
-"""Files that a step's patch part names; an unpacked archive has thousands."""
+"""Maximum files that a step's patch part names; an unpacked archive has thousands."""
 Truncate = Callable[[str, str, str, Mapping[str, Any]], Decision | None]
 """``(message id, part id, whole output, metadata)``: decides how a tool's output is shortened for the model."""
 DELTAS = (TextDelta, ReasoningDelta, ToolInputDelta)
@@ -88,7 +91,7 @@ class StreamProcessor:
     ) -> None:
         self.message = message
         self.rejected = False
-        """The user rejected a call without feedback, so the turn ends."""
+        """Whether the user rejected a call without feedback, so that the turn ends."""
         self.circle: str | None = None
         """Why the guard against doom loops ends the turn; None where it does not."""
         self.user_wait = UserWaitTime(log.clock)
@@ -104,8 +107,8 @@ class StreamProcessor:
         self._calls: list[ToolCalled] = []
         self._attempt: list[Part] = []
         self._step_began = log.clock()
-        self._start: StepStartPart | None = None
-        self._after: str | None = None
+        self._step_start: StepStartPart | None = None
+        self._snapshot_after: str | None = None
         self._patch: PatchPart | None = None
         self._handlers: dict[type, Callable[[Any], None]] = {
             StepStarted: self._step_started,
@@ -154,8 +157,8 @@ class StreamProcessor:
             return
         if event.id not in self._texts:
             self._text_started(TextStarted(event.id))
-        part, words = self._texts[event.id]
-        words.append(event.text)
+        part, pieces = self._texts[event.id]
+        pieces.append(event.text)
         self._log.journal.delta(part.message_id, part.id, "text", event.text)
 
     # Reasoning
@@ -174,21 +177,21 @@ class StreamProcessor:
     def _reasoning_delta(self, event: ReasoningDelta) -> None:
         if event.id not in self._thoughts:
             self._reasoning_started(ReasoningStarted(event.id))
-        part, words = self._thoughts[event.id]
+        part, pieces = self._thoughts[event.id]
         if event.metadata is not None:
             part = part.model_copy(update={"metadata": event.metadata})
-            self._thoughts[event.id] = (part, words)
+            self._thoughts[event.id] = (part, pieces)
         if event.text:
-            words.append(event.text)
+            pieces.append(event.text)
             self._log.journal.delta(part.message_id, part.id, "text", event.text)
 
     def _text_or_reasoning_ended(self, event: TextEnded | ReasoningEnded) -> None:
         """End a text, or a piece of reasoning."""
-        known = self._texts if isinstance(event, TextEnded) else self._thoughts
-        if event.id not in known:
+        open_parts = self._texts if isinstance(event, TextEnded) else self._thoughts
+        if event.id not in open_parts:
             return
-        part, words = known.pop(event.id)
-        update = {"text": joined_surrogates("".join(words)), "time": self._closed_span(part.time)}
+        part, pieces = open_parts.pop(event.id)
+        update = {"text": joined_surrogates("".join(pieces)), "time": self._closed_span(part.time)}
         if event.metadata is not None:
             update["metadata"] = event.metadata
         self._journal_part(part.model_copy(update=update))
@@ -219,11 +222,11 @@ class StreamProcessor:
     def _tool_called(self, event: ToolCalled) -> None:
         self._tool_input_started(ToolInputStarted(event.id, event.tool))
         part = self._tools[event.id]
-        given = event.input if isinstance(event.input, dict) else {"value": event.input}
+        arguments = event.input if isinstance(event.input, dict) else {"value": event.input}
         metadata = dict(event.metadata or {})
         if event.provider_executed:
             metadata[EXECUTED] = True
-        state = ToolRunning(input=given, time=Span(start=self._log.clock()))
+        state = ToolRunning(input=arguments, time=Span(start=self._log.clock()))
         self._put_tool(
             part.model_copy(
                 update={"tool": event.tool, "state": state, "metadata": metadata or None}
@@ -245,10 +248,10 @@ class StreamProcessor:
         if part is None or not isinstance(part.state, ToolRunning):
             return
         if isinstance(metadata.get("output"), str):
-            metadata = {**metadata, "output": hide_growing(metadata["output"])}
+            metadata = {**metadata, "output": hide_in_growing_output(metadata["output"])}
         old = part.state.metadata
         before, after = old.get("output"), metadata.get("output")
-        grows = isinstance(before, str) and isinstance(after, str) and after.startswith(before)
+        only_grows = isinstance(before, str) and isinstance(after, str) and after.startswith(before)
         state = part.state.model_copy(
             update={"title": title or part.state.title, "metadata": old | metadata}
         )
@@ -256,11 +259,11 @@ class StreamProcessor:
         is_rest_equal = all(
             old.get(key) == value for key, value in metadata.items() if key != "output"
         )
-        if grows and is_rest_equal and state.title == part.state.title:
+        if only_grows and is_rest_equal and state.title == part.state.title:
             self._tools[call_id] = changed
-            words = str(after)[len(str(before)) :]
-            if words:
-                self._log.journal.delta(part.message_id, part.id, "state.metadata.output", words)
+            pieces = str(after)[len(str(before)) :]
+            if pieces:
+                self._log.journal.delta(part.message_id, part.id, "state.metadata.output", pieces)
             return
         self._put_tool(changed)
 
@@ -269,7 +272,7 @@ class StreamProcessor:
         if part is None or not isinstance(part.state, ToolRunning):
             return
         outcome = _outcome(part.tool, event.output)
-        output = self._log.clean(hide_assigned(outcome.output))
+        output = self._log.clean(hide_assigned_passwords(outcome.output))
         text, blob = keep_output(self._log.blobs, output)
         attachments = tuple(
             self._stored_attachment(attachment) for attachment in outcome.attachments
@@ -320,25 +323,31 @@ class StreamProcessor:
 
     def _step_started(self, _event: StepStarted) -> None:
         self._step_began = self._log.clock()
-        self._start = StepStartPart(**self._log.new_part(self.message), request_id=self._request_id)
-        self._journal_part(self._start)
+        self._step_start = StepStartPart(
+            **self._log.new_part(self.message), request_id=self._request_id
+        )
+        self._journal_part(self._step_start)
 
     def begin_again(self, request_id: str) -> None:
         """Begin the step again with another request, after the attempt with the first one was discarded."""
-        snapshot = self._start.snapshot if self._start is not None else None
+        snapshot = self._step_start.snapshot if self._step_start is not None else None
         self._request_id = request_id
         self._step_started(StepStarted())
         self.snapshot_before(snapshot)
 
     def snapshot_before(self, snapshot: str | None) -> None:
         """Record the snapshot of the files before the step; None where there is none."""
-        if self._start is not None and snapshot is not None and self._start.snapshot is None:
-            self._start = self._start.model_copy(update={"snapshot": snapshot})
-            self._journal_part(self._start)
+        if (
+            self._step_start is not None
+            and snapshot is not None
+            and self._step_start.snapshot is None
+        ):
+            self._step_start = self._step_start.model_copy(update={"snapshot": snapshot})
+            self._journal_part(self._step_start)
 
     def files_changed(self, before: str | None, after: str | None, files: tuple[str, ...]) -> None:
         """Record the snapshot after the step, and which files it changed."""
-        self._after = after
+        self._snapshot_after = after
         if before is not None and after is not None and files:
             first_files, more = files[:MOST_FILES], len(files) - MOST_FILES
             self._patch = PatchPart(
@@ -349,7 +358,7 @@ class StreamProcessor:
                 more=more if more > 0 else None,
             )
 
-    def _put_patch(self) -> None:
+    def _journal_patch(self) -> None:
         patch, self._patch = self._patch, None
         if patch is not None:
             self._journal_part(patch)
@@ -360,32 +369,32 @@ class StreamProcessor:
         if event.cost is not None:
             cost = (cost or 0.0) + event.cost
         reason = event.reason if event.reason in KNOWN_REASONS else "unknown"
-        self._message(finish=reason, tokens=event.usage, cost=cost)
+        self._update_message(finish=reason, tokens=event.usage, cost=cost)
 
-    def record_answer(self, given: dict[str, Any]) -> None:
+    def record_answer(self, arguments: dict[str, Any]) -> None:
         """Record the input of a call as the structured answer, which ends the turn."""
-        self._message(structured=given, finish="stop")
+        self._update_message(structured=arguments, finish="stop")
 
     def _step_finished(self, event: StepFinished) -> None:
         self._close_texts()
         reason = event.reason if event.reason in KNOWN_REASONS else "unknown"
-        waited = self.user_wait.total
+        waited_ms = self.user_wait.total
         self._journal_part(
             StepFinishPart(
                 **self._log.new_part(self.message),
                 reason=reason,
-                snapshot=self._after,
+                snapshot=self._snapshot_after,
                 cost=event.cost,
                 cost_listed=self._cost_listed(event),
                 tokens=event.usage,
-                seconds=round((self._log.clock() - self._step_began - waited) / 1000, 3),
-                waited_seconds=round(waited / 1000, 3) if waited else None,
+                seconds=round((self._log.clock() - self._step_began - waited_ms) / 1000, 3),
+                waited_seconds=round(waited_ms / 1000, 3) if waited_ms else None,
                 context_tokens=event.usage.prompt + event.usage.output + event.usage.reasoning,
                 window=self._window,
             ),
             sync=True,
         )
-        self._put_patch()
+        self._journal_patch()
 
     @staticmethod
     def _cost_listed(event: StepFinished) -> bool | None:
@@ -412,7 +421,7 @@ class StreamProcessor:
         """Close all open parts and the message; an error is recorded in the message, and its text stays."""
         self._close_texts()
         self._close_tools()
-        self._put_patch()
+        self._journal_patch()
         update: dict[str, Any] = {
             "time": self.message.time.model_copy(update={"completed": self._log.clock()})
         }
@@ -453,14 +462,16 @@ class StreamProcessor:
         return Span(start=span.start if span else now, end=now)
 
     def _journal_part(self, part: Part, *, sync: bool = False) -> None:
-        self._attempt = [known for known in self._attempt if known.id != part.id] + [part]
+        self._attempt = [open_parts for open_parts in self._attempt if open_parts.id != part.id] + [
+            part
+        ]
         self._log.append(PartUpdated(part=part), sync=sync)
 
     def _put_tool(self, part: ToolPart, *, sync: bool = False) -> None:
         self._tools[part.call_id] = part
         self._journal_part(part, sync=sync)
 
-    def _message(self, **update: Any) -> None:
+    def _update_message(self, **update: Any) -> None:
         self.message = self.message.model_copy(update=update)
         self._log.append(MessageUpdated(info=self.message))
 

@@ -33,7 +33,7 @@ from palimpsest.transcript.parts import WAITED
 from palimpsest.transcript.values import Answers, Question
 
 GRACE_SECONDS = 3.0
-"""How long a stopped tool may take to return by itself before its call is given up."""
+"""Time that a stopped tool has to return by itself, before its call is given up."""
 
 UNATTENDED = "unattended"
 """Key in the metadata of a call's state: it was refused because no user was there to ask."""
@@ -54,7 +54,7 @@ class ToolLookup(Protocol):
 
 @dataclass(slots=True)
 class RunTools:
-    """What the tool calls of a run get: the session, folders, permission, and the kernel's services."""
+    """The values passed to the tool calls of a run: session, folders, permission, and the kernel's services."""
 
     log: SessionLog
     abort: Abort

@@ -36,7 +36,7 @@ class RecordedSession(RecordingReview):
 
     def inspect(self, price: PriceWords | None = None, lifetime: str | float | None = None) -> Any:
         """Show in a cell the contents of each request's context, and the requests of other policies."""
-        from palimpsest.frontends.inspector.answer_queue import QuestionLine
+        from palimpsest.frontends.inspector.answer_queue import SessionQuestions
         from palimpsest.frontends.inspector.inspector_widget import (
             InspectedSession,
             InspectorWidget,
@@ -47,7 +47,7 @@ class RecordedSession(RecordingReview):
         engine, queue = _engine()
         words = price_words(price, lifetime)
         answers, query = ViewAnswers(self), checked_query(AskView, price=words)
-        line = QuestionLine(answers)
+        line = SessionQuestions(answers)
 
         def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
             return queue.answer(line, query, asker)

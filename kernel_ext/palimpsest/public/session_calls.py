@@ -7,7 +7,7 @@ from palimpsest.app.wiring import App
 from palimpsest.transcript.errors import UserError
 
 if TYPE_CHECKING:
-    from palimpsest.frontends.operation_base.operation import Desk, Operation
+    from palimpsest.frontends.operation_base.operation import Operation, OperationContext
     from palimpsest.session.open_sessions.followed_session import KernelSession
 
 T = TypeVar("T")
@@ -44,22 +44,24 @@ class SessionCalls:
         >>> session.run("title", title="Penguins").title
         'Penguins'
         """
-        return self._await_work(self._build_operation(operation, **arguments).run(self._desk()))
+        return self._await_work(
+            self._build_operation(operation, **arguments).run(self._operation_context())
+        )
 
     def _at_once(self, operation: str, /, **arguments: Any) -> Any:
         """Carry out an operation on the caller's thread, which may be the engine's own."""
         return self._build_operation(operation, **arguments).run_synchronously(
-            self._desk(is_synchronous=True)
+            self._operation_context(is_synchronous=True)
         )
 
     def _build_operation(self, name: str, **arguments: Any) -> "Operation":
         """Return an operation with these arguments; raises UserError."""
         return operation_of(name, arguments, session=self._live.id)
 
-    def _desk(self, *, is_synchronous: bool = False) -> "Desk":
-        from palimpsest.frontends.operation_base.operation import Desk
+    def _operation_context(self, *, is_synchronous: bool = False) -> "OperationContext":
+        from palimpsest.frontends.operation_base.operation import OperationContext
 
-        return Desk(self._app, self._find_session, is_synchronous=is_synchronous)
+        return OperationContext(self._app, self._find_session, is_synchronous=is_synchronous)
 
     async def _find_session(self, identifier: str | None) -> "KernelSession":
         if identifier in (None, self._live.id):

@@ -176,11 +176,11 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         >>> answer.error is None, answer.steps > 0
         (True, True)
         """
-        from palimpsest.frontends.typed_input.script_prompt import wait_attended
+        from palimpsest.frontends.typed_input.script_prompt import await_answer
 
         if self._app.in_kernel:
             raise UserError(NOT_IN_A_CELL)
-        return wait_attended(
+        return await_answer(
             self._live,
             self.start(text, **options),
             self._app.take_notices(),

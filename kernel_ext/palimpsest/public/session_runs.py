@@ -217,7 +217,7 @@ class SessionRuns(SessionCalls):
             return True
         if self._app.engine.is_current():
             return False
-        later = self._build_operation(operation, **arguments).run(self._desk())
+        later = self._build_operation(operation, **arguments).run(self._operation_context())
         return not self._begin_work(later).result().late
 
     def _begin_work(self, work: Coroutine[Any, Any, T]) -> EngineFuture[T]:

@@ -23,14 +23,14 @@ from palimpsest.rehearsal.small_talk import NOTICE_MARK
 TITLE_CHARS = 50
 MOST_LINES = 25
 SESSION_CHARS = 1_500
-"""Most characters of the paragraph about a session; older text is left out."""
+"""Maximum characters of the paragraph about a session; older text is left out."""
 _TITLE_PROMPT = lazy_pattern(
     r"(?i)\A\s*(?:generate|write|make|give)\s+(?:a |me )?(?:short )?title\b[^\n]*"
 )
 _POLITE = lazy_pattern(
     r"(?i)^(?:(?:please|can you|could you|would you|will you|i want you to|i would like to|i'd like to|let's|now)\b[\s,]*)+"
 )
-_MARK = lazy_pattern(
+_ROLE_MARK = lazy_pattern(
     r"(?m)^\[(User|Assistant|Assistant reasoning|Assistant tool calls?|Tool calls?|Tool result|Tool error)\]:? ?"
 )
 
@@ -55,7 +55,7 @@ def title_of(conversation: Conversation) -> str:
     """Return a title of at most fifty characters: the first prompt, shortened."""
     for turn in conversation.turns:
         text = _TITLE_PROMPT.sub("", turn.prompt, count=1)
-        quoted = _MARK.split(text)
+        quoted = _ROLE_MARK.split(text)
         text = quoted[2] if len(quoted) > 2 else re.sub(r"</?conversation>", " ", text)
         if text.strip():
             return shortened_text(text)
@@ -82,14 +82,14 @@ def shortened_text(text: str) -> str:
 def turn_summary_of(conversation: Conversation) -> str:
     """Return the summary of a turn and of the session: prompts, calls and the ends of answers."""
     prompt = conversation.current.prompt
-    before, missed, newest = (
+    before, unsummarised, newest = (
         tag[1].strip() if (tag := re.search(rf"(?s)<{name}>(.*?)</{name}>", prompt)) else ""
         for name in ("before", "not-told-yet", "newest-turn")
     )
     turns = _serialised(newest)
     title = shortened_text(next((turn.prompt for turn in turns if turn.prompt.strip()), ""))
     done = _turn_sentences(turns)
-    session = " ".join(filter(None, (before, _turn_sentences(_serialised(missed)), done)))
+    session = " ".join(filter(None, (before, _turn_sentences(_serialised(unsummarised)), done)))
     return (
         f"<title>{title}</title>\n<turn>{done}</turn>\n<session>{_newest_part(session)}</session>"
     )
@@ -156,7 +156,7 @@ def summary_of(conversation: Conversation) -> str:
     facts = _with_earlier(facts_of(turns), before)
     headings = _template(prompt)
     if headings:
-        return _filled(headings, facts)
+        return _filled_template(headings, facts)
     return "\n\n".join(_section(kind, facts) for kind in TITLES)
 
 
@@ -168,7 +168,7 @@ def _source(conversation: Conversation) -> tuple[list[PastTurn], str]:
     )
     quoted = re.search(r"(?s)<conversation>(.*?)</conversation>", prompt)
     text = quoted[1] if quoted else prompt
-    if quoted or len(_MARK.findall(text)) >= 2:
+    if quoted or len(_ROLE_MARK.findall(text)) >= 2:
         return _serialised(text), before[1] if before else ""
     turns = [turn for turn in conversation.earlier if turn.prompt != COMPACTED]
     return turns, before[1] if before else conversation.summary
@@ -176,7 +176,7 @@ def _source(conversation: Conversation) -> tuple[list[PastTurn], str]:
 
 def _serialised(text: str) -> list[PastTurn]:
     """Parse a conversation that was serialised as marked paragraphs."""
-    pieces = _MARK.split(text)
+    pieces = _ROLE_MARK.split(text)
     turns: list[PastTurn] = []
     call = ToolUse("", {})
     for kind, body in zip(pieces[1::2], pieces[2::2], strict=True):
@@ -213,7 +213,7 @@ def facts_of(turns: list[PastTurn]) -> Facts:
             facts["goal"].append(_one_line(turn.prompt))
             facts["files"] += ParsedPrompt(turn.prompt).paths
         for exchange in turn.exchanges:
-            _of_exchange(facts, exchange)
+            _add_exchange_facts(facts, exchange)
         for answer in turn.answers:
             facts["numbers"] += [
                 _one_line(line)
@@ -227,7 +227,7 @@ def facts_of(turns: list[PastTurn]) -> Facts:
     return facts
 
 
-def _of_exchange(facts: Facts, exchange: Exchange) -> None:
+def _add_exchange_facts(facts: Facts, exchange: Exchange) -> None:
     call, result = exchange.call, ToolResult(exchange.output)
     main = next((str(value) for value in call.input.values()), "")
     facts["done"].append(f"{call.tool}: {_one_line(main)}" if main else call.tool)
@@ -291,7 +291,7 @@ def _kind_of(heading: str) -> str | None:
     )
 
 
-def _filled(headings: list[str], facts: Facts) -> str:
+def _filled_template(headings: list[str], facts: Facts) -> str:
     parts: list[str] = []
     used: set[str] = set()
     kinds = [_kind_of(heading) for heading in headings]
@@ -304,8 +304,8 @@ def _filled(headings: list[str], facts: Facts) -> str:
             items = items + [f"Variable {name}" for name in facts["variables"]]
         used |= {kind} if kind else set()
         parts.append(_bullets(items))
-    left = [kind for kind in TITLES if kind not in {*used, "variables"} and facts[kind]]
-    return "\n".join(parts + [_section(kind, facts) for kind in left])
+    remaining_kinds = [kind for kind in TITLES if kind not in {*used, "variables"} and facts[kind]]
+    return "\n".join(parts + [_section(kind, facts) for kind in remaining_kinds])
 
 
 def _section(kind: str, facts: Facts) -> str:

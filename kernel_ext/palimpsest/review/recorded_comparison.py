@@ -24,7 +24,7 @@ SCHEMA_VERSION = 1
 GROWTH_POINTS = 5
 """Number of points, from the first to the last request, at which the size of the context is shown."""
 HEAD_CHARS = 32
-"""A longer title is cut in the head of its column."""
+"""Characters above which a title is cut in the head of its column."""
 _ROWS: tuple[tuple[str, str, Form], ...] = (
     ("origin", "agent", "text"),
     ("model", "model", "text"),
@@ -56,7 +56,7 @@ class RecordedComparison(ShownAsTable):
 
     @cached_property
     def table(self) -> ReportTable:
-        """One row a figure, one column a session, and the second as a multiple of the first."""
+        """A row for each figure, a column for each session, and the second value as a multiple of the first."""
         rows: list[tuple[Cell, ...]] = []
         for key, title, form in _ROWS:
             first_value, other = getattr(self.first, key), getattr(self.second, key)
@@ -65,8 +65,8 @@ class RecordedComparison(ShownAsTable):
             unit = f", {self.first.unit}" if key in _MONEY and is_comparable else ""
             texts = (_figure_text(side, key, form) for side in (self.first, self.second))
             rows.append((title + unit, *texts, ratio))
-        for place, pair in enumerate(zip(self.first_growth, self.second_growth, strict=True)):
-            share = 100 * place // (GROWTH_POINTS - 1)
+        for point, pair in enumerate(zip(self.first_growth, self.second_growth, strict=True)):
+            share = 100 * point // (GROWTH_POINTS - 1)
             words = f"context after {share} % of the requests"
             sides = zip(pair, (self.first, self.second), strict=True)
             sizes = (mark_estimate(f"{value:,}", side.basis == "estimate") for value, side in sides)
@@ -124,7 +124,7 @@ _MONEY = frozenset({"cost", "break_cost"})
 def compare_recorded(
     first: SessionReview, second: SessionReview, price: PriceLike = None
 ) -> RecordedComparison:
-    """Return two recorded sessions side by side; ``price`` as for a comparison of policies."""
+    """Compare two recorded sessions; ``price`` is that of a comparison of policies."""
     return RecordedComparison(
         session_figures(first, price),
         session_figures(second, price),

@@ -1,6 +1,6 @@
 """The figures of one recorded session: size, share of the cache, cost and tools.
 
-They are facts where the session reported its usage; else size and cost are estimates by the ruler, and ``basis`` is
+The figures are facts where the session reported its usage; else size and cost are estimates by the ruler, and ``basis`` is
 ``estimate``. A cost of 0 for tokens that were read counts as unknown, not as free.
 """
 
@@ -26,14 +26,14 @@ class SessionFigures:
     session: str
     title: str
     origin: str
-    """The agent that recorded it."""
+    """The agent that recorded the session."""
     parent: str | None
     model: str
     """The model that answered most requests."""
     turns: int
     requests: int
     reported: int
-    """Requests with reported usage."""
+    """Number of requests with reported usage."""
     items: int
     basis: Literal["fact", "estimate"]
     """Whether tokens and cost were reported or are estimated."""
@@ -58,20 +58,20 @@ class SessionFigures:
     price_basis: Literal["fact", "estimate"]
     """Whether the recorded costs match these prices; else the cost of breaks is an estimate."""
     breaks: int
-    """Requests that lost the cache."""
+    """Number of requests that lost the cache."""
     break_tokens: int
     break_cost: float
     causes: Mapping[str, int]
-    """How many breaks each cause has."""
+    """Number of breaks of each cause."""
     tools: Mapping[str, int]
-    """How often each tool was called."""
+    """Number of calls of each tool."""
     compactions: int
     seconds: float | None
-    """From the first request to the end of the last one; None where the recording's times are not usable."""
+    """Seconds from the first request to the end of the last; None where the recording's times are not usable."""
     clock: str
-    """A sentence that the recording's clock went back; empty where it did not."""
+    """A sentence on where the recording's clock went back; empty where it did not."""
     recorded_cost: float | None = None
-    """US dollars that the recording states for the whole session, where it does: a fact beside ``cost``."""
+    """US dollars that the recording states for the whole session; a fact, independent of ``cost``."""
     recorded_input: int | None = None
     recorded_cached: int | None = None
     """Tokens of ``recorded_input`` that were read from the provider's cache."""
@@ -98,7 +98,7 @@ class SessionFigures:
 
 
 def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFigures:
-    """Return a session's figures; ``price`` as for ``SessionReview.price``."""
+    """Return a session's figures; ``price`` is that of ``SessionReview.price``."""
     timeline = review.timeline
     profile = review.price(price)
     cache_breaks = review.breaks(profile)
@@ -166,7 +166,7 @@ RECORDED_COLUMNS: tuple[tuple[str, str, Form], ...] = (
     ("recorded_output", "output tokens of the whole", "count"),
     ("recorded_requests", "requests of the whole", "count"),
 )
-"""Totals of all requests that a recording states, beside the sums over single requests."""
+"""Columns for a recording's own totals of all requests, beside the sums over single requests."""
 _COLUMNS: tuple[tuple[str, str, Form], ...] = (
     ("session", "session", "text"),
     ("title", "title", "text"),
@@ -196,7 +196,7 @@ _COLUMNS: tuple[tuple[str, str, Form], ...] = (
 def figures_table(
     title: str, figures: list[SessionFigures], notes: tuple[str, ...] = ()
 ) -> ReportTable:
-    """Return one row a session."""
+    """Return a table with a row for each session."""
     basis: Basis = "fact"
     rows = tuple(tuple(_cell(getattr(figure, key)) for key, _, _ in _COLUMNS) for figure in figures)
     columns = tuple(

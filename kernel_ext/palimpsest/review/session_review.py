@@ -78,19 +78,19 @@ from palimpsest.transcript.timeline import Timeline
 
 PolicyLike = str | ContextPolicy | None
 PriceLike = PriceWords | PriceProfile | None
-"""A model's id, ``units``, words as ``given_prices`` reads them, a price file, or a profile; None: as the review was made."""
+"""A model's id, ``units``, words of ``given_prices``, a price file, or a profile; None: the review's own prices."""
 GetPolicy = Callable[..., ContextPolicy]
-"""Returns a preset by its name, with some numbers changed."""
+"""A function that returns a preset by its name, with some numbers changed."""
 
 Keep = Callable[[Timeline, References | None], None]
-"""Called with the values derived from a session so far; called again when there are more."""
+"""A function that stores the values derived from a session so far; called again when there are more."""
 
 
 def session_ruler(timeline: Timeline, tokens_beside: Callable[[], int]) -> Ruler:
     """Return the ruler of a session, fitted to the reported usage where there is some.
 
-    Where nothing was reported, the tokens of the system prompt and the tools that came with the recording
-    ``tokens_beside`` its messages are all that is known of the rest of a request.
+    Where no usage was reported, ``tokens_beside`` returns the tokens of the recording's separate system prompt and tools,
+    the only known tokens of a request besides its messages.
     """
     fitted = fit_ruler(timeline)
     if fitted.measured or any(item.kind in ("system", "tools") for item in timeline.items):
@@ -101,8 +101,8 @@ def session_ruler(timeline: Timeline, tokens_beside: Callable[[], int]) -> Ruler
 class SessionReview:
     """Reviews one session.
 
-    Responsibilities: hold its timeline, fit its ruler once, find its names once, and pass them to the reports. Nothing is
-    sent or run; values derived from the log are passed to ``keep``, if it is given.
+    Responsibilities: hold the session's timeline, fit its ruler once, find its names once, and pass them to the reports.
+    No request is sent and no code is run; values derived from the log are passed to ``keep``, if it is given.
     """
 
     def __init__(
@@ -120,10 +120,10 @@ class SessionReview:
         price: PriceWords | None = None,
         lifetime: str | float | None = None,
     ) -> None:
-        """``price`` and ``lifetime`` are the defaults of the methods; raises UserError for wrong ones."""
+        """``price`` and ``lifetime`` are the defaults of the methods; raises UserError where they are wrong."""
         self.timeline = timeline
-        known = {problem.sentence for problem in problems}
-        imported = (Problem("", text) for text in timeline.unread if text not in known)
+        known_sentences = {problem.sentence for problem in problems}
+        imported = (Problem("", text) for text in timeline.unread if text not in known_sentences)
         self.problems = (*problems, *imported)
         """Places of the recording that could not be read, now or when it was imported."""
         self._children_of = children_of
@@ -143,23 +143,23 @@ class SessionReview:
         """The names in the session and the answers that use them."""
         if self._references is None:
             self._references = References.of(self.timeline)
-            self._keep_known()
+            self._store_known_values()
         return self._references
 
     @cached_property
     def ruler(self) -> Ruler:
-        """The ruler that counts tokens: a given one, else fitted to the reported usage where there is some."""
+        """The ruler that counts tokens: the given ruler, else one fitted to the reported usage."""
         fitted = self._ruler
         if fitted is None:
             fitted = _session_ruler_with(self.timeline, self.sent)
-            self._keep_known()
+            self._store_known_values()
         return _with_lifetime(fitted, self._given_prices(None).lifetime)
 
     def ruler_at(self, price: PriceLike = None, lifetime: str | float | None = None) -> Ruler:
-        """Return the ruler, with the given lifetime of the cache, alone or with a price."""
+        """Return the ruler with the lifetime of the cache that ``price`` or ``lifetime`` gives."""
         return _with_lifetime(self.ruler, self._lifetime(price, lifetime))
 
-    def _keep_known(self) -> None:
+    def _store_known_values(self) -> None:
         if self._keep is not None:
             self._keep(self.timeline, self._references)
 
@@ -187,7 +187,7 @@ class SessionReview:
             child_profile = profile_of(child, words, self._price_of)
             if child_profile.unit == "USD":
                 model_names = dict.fromkeys(
-                    sent.model or NAMELESS for sent in self.timeline.requests
+                    request.model or NAMELESS for request in self.timeline.requests
                 )
                 unknown = (
                     *model_names,
@@ -205,7 +205,7 @@ class SessionReview:
         return profile if seconds is None else kept_for(profile, hourly=seconds >= HOUR)
 
     def _lifetime(self, price: PriceLike, lifetime: str | float | None) -> float | None:
-        """Return the given lifetime in seconds: of this call, with its price, or of the review."""
+        """Return the lifetime in seconds: that of the call, that in its price, or the review's default; None without any."""
         if lifetime is not None:
             return lifetime_seconds(lifetime)
         return self._given_prices(price).lifetime or self._given_prices(None).lifetime
@@ -216,12 +216,12 @@ class SessionReview:
         return given_prices((self._words if price is None else price_words(price)) or "")
 
     def listed_limits(self) -> ListedLimits:
-        """Return the models' limits by a list, where the recording has none."""
+        """Return the models' limits from a list, where the recording has none."""
         return listed_limits(self.timeline)
 
     @cached_property
     def _profiles(self) -> dict[str | None, PriceProfile]:
-        """The requested prices, by their words."""
+        """The price profiles computed so far, by their words."""
         return {}
 
     def proof(self, price: PriceLike = None, *, engine: bool = True) -> Proof:
@@ -278,12 +278,12 @@ class SessionReview:
 
     def subagent_runs(self, price: PriceLike = None) -> tuple[SubagentRun, ...]:
         """Return the subagents alone, without the totals of the session."""
-        profile, known = self.price(price), self._given_prices(price)
+        profile, given = self.price(price), self._given_prices(price)
 
         def measures(child: Timeline) -> tuple[Ruler, PriceProfile]:
             sent = None if self.sent is None else self.sent.of_session(child.session)
             ruler = _session_ruler_with(child, sent)
-            return ruler, with_models_of(profile, child, self._price_of, known)
+            return ruler, with_models_of(profile, child, self._price_of, given)
 
         return subagent_runs(self.timeline, self._children_of, self.ruler, measures)
 
@@ -425,13 +425,13 @@ class SessionReview:
         """
         if not self.timeline.requests:
             return CompactionLosses(self.timeline.title or self.timeline.session, RECORDED, ())
-        replayed, uses = self._replay_under(policy, summary), self.references.by_name
-        return compaction_losses(replayed, uses, self.price(price), self._summary_writers(price))
+        simulation, uses = self._replay_under(policy, summary), self.references.by_name
+        return compaction_losses(simulation, uses, self.price(price), self._summary_writers(price))
 
     def _summary_writers(self, price: PriceLike) -> dict[str, SummarySession]:
         """Return the sessions that wrote summaries, with their tokens and cost."""
-        wanted = frozenset(summary_writers(self.timeline).values())
-        runs = self.subagent_runs(price) if wanted else ()
+        writer_ids = frozenset(summary_writers(self.timeline).values())
+        runs = self.subagent_runs(price) if writer_ids else ()
         return {
             run.timeline.session: SummarySession(
                 run.timeline.session,
@@ -442,7 +442,7 @@ class SessionReview:
                 "fact" if run.totals.cost_is_fact else "estimate",
             )
             for run in runs
-            if run.timeline.session in wanted
+            if run.timeline.session in writer_ids
         }
 
     def _replay_under(self, policy: PolicyLike, summary: str | None = None) -> Simulation:
@@ -451,7 +451,7 @@ class SessionReview:
         return self.replays.simulation(chosen_policy, self.ruler, 0)
 
     def own_rule(self) -> OwnRule | None:
-        """Return how the own rule of the recorded agent fits the compactions that it made automatically.
+        """Return how the recorded agent's own rule fits its automatic compactions.
 
         For a session of ours it is the policy recorded with each request, and its clearings count, too. None where there is
         no preset of the agent, or no request.
@@ -508,10 +508,10 @@ class SessionReview:
         """
         if not self.timeline.requests:
             raise UserError("The session has no request yet, so there is nothing to compare.")
-        wanted = [policies] if policies is None or isinstance(policies, str) else policies
-        policy_list = list(wanted) if isinstance(wanted, Sequence) else [wanted]
+        listed = [policies] if policies is None or isinstance(policies, str) else policies
+        policy_list = list(listed) if isinstance(listed, Sequence) else [listed]
         choice = None if summary is None else SummaryChoice.of(summary)
-        compared = compare_policies(
+        comparison = compare_policies(
             self.timeline,
             [with_summaries(self.policy(entry), choice) for entry in policy_list],
             ruler or self.ruler_at(price, lifetime),
@@ -522,8 +522,8 @@ class SessionReview:
             cache=self.replays,
             own_rule=self._own_rule_words,
         )
-        self._keep_known()
-        return compared
+        self._store_known_values()
+        return comparison
 
     def sweep(
         self,
@@ -548,16 +548,16 @@ class SessionReview:
         """
         if not isinstance(window, int):
             numbers, window = {**numbers, "window": window}, 0
-        name, number, wanted = _sweep_arguments(policy, values, numbers)
-        compared = self.compare(
-            [self._get_policy(name, **{number: value}) for value in wanted],
+        name, number, swept_values = _sweep_arguments(policy, values, numbers)
+        comparison = self.compare(
+            [self._get_policy(name, **{number: value}) for value in swept_values],
             price=price,
             lifetime=lifetime,
             window=window,
             ruler=ruler,
             summary=summary,
         )
-        return PolicySweep(name, number, wanted, compared)
+        return PolicySweep(name, number, swept_values, comparison)
 
 
 def _own_rule_text(own: OwnRule | None) -> str:
@@ -571,7 +571,7 @@ def _session_ruler_with(timeline: Timeline, sent: SentRequests | None) -> Ruler:
 
 
 def _with_lifetime(ruler: Ruler, seconds: float | None) -> Ruler:
-    """Return a ruler whose cache keeps a prefix for the given seconds; unchanged without any."""
+    """Return a ruler whose cache keeps a prefix for the given seconds; unchanged for None."""
     if seconds is None:
         return ruler
     words = f"The cache is taken to keep a prefix for {seconds:,.0f} s, as given."
@@ -589,8 +589,8 @@ def _sweep_arguments(
         if name:
             return name, number, tuple(values)
     if values is None and len(numbers) == 1:
-        number, wanted = next(iter(numbers.items()))
-        return policy, number, tuple(wanted)
+        number, number_values = next(iter(numbers.items()))
+        return policy, number, tuple(number_values)
     raise UserError(
         "A sweep takes one number of one policy: sweep('opencode.prune.protect', [10_000, 20_000])."
     )

@@ -23,7 +23,7 @@ class ReceivedRequest:
 
     path: str
     headers: dict[str, str]
-    """By lower-case name; headers with keys are left out."""
+    """Headers by lower-case name; those with keys are left out."""
     body: dict[str, Any]
     at: float
     """Arrival time in seconds of the monotonic clock."""
@@ -33,7 +33,7 @@ class ReceivedRequest:
     completed: bool = False
     had_key: bool = False
     problems: list[str] = field(default_factory=list)
-    """Why the server rejected it, one sentence per problem."""
+    """Why the server rejected the request, one sentence for each problem."""
     raw: bytes = field(default=b"", repr=False)
 
 
@@ -71,14 +71,14 @@ async def read_request(reader: asyncio.StreamReader) -> ReceivedRequest:
     pairs = (line.split(":", 1) for line in lines if ":" in line)
     headers = {name.strip().lower(): value.strip() for name, value in pairs}
     raw = await reader.readexactly(int(headers.get("content-length", "0")))
-    public = {name: value for name, value in headers.items() if name not in SECRET_HEADERS}
+    public_headers = {name: value for name, value in headers.items() if name not in SECRET_HEADERS}
     body, problems = _parsed_body(raw)
     return ReceivedRequest(
         path=first.split(" ")[1].partition("?")[0],
-        headers=public,
+        headers=public_headers,
         body=body,
         at=time.monotonic(),
-        had_key=len(public) < len(headers),
+        had_key=len(public_headers) < len(headers),
         problems=problems,
         raw=raw,
     )
@@ -97,10 +97,10 @@ async def send_json(
     writer: asyncio.StreamWriter, status: int, body: bytes, headers: dict[str, str] | None = None
 ) -> None:
     """Send a response with a JSON body."""
-    extra = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
+    header_lines = "".join(f"{name}: {value}\r\n" for name, value in (headers or {}).items())
     head = (
         f"HTTP/1.1 {status} Scripted\r\ncontent-type: application/json\r\n"
-        f"content-length: {len(body)}\r\nconnection: close\r\n{extra}\r\n"
+        f"content-length: {len(body)}\r\nconnection: close\r\n{header_lines}\r\n"
     )
     writer.write(head.encode() + body)
     await writer.drain()

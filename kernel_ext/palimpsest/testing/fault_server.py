@@ -84,7 +84,7 @@ class FaultServer:
         self._thread: threading.Thread | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = threading.Condition()
-        """Notified after each event: a request came, was answered, or its client left."""
+        """Notified after each event: a request arrived or was answered, or its client disconnected."""
 
     @property
     def url(self) -> str:
@@ -148,10 +148,10 @@ class FaultServer:
         deadline = None if seconds is None else time.monotonic() + seconds
         with self._changed:
             while not ready():
-                left = CHECK_SECONDS if deadline is None else deadline - time.monotonic()
-                if left <= 0:
+                seconds_left = CHECK_SECONDS if deadline is None else deadline - time.monotonic()
+                if seconds_left <= 0:
                     return False
-                self._changed.wait(min(left, CHECK_SECONDS))
+                self._changed.wait(min(seconds_left, CHECK_SECONDS))
         return True
 
     def _notify(self) -> None:

@@ -71,7 +71,7 @@ def isolated_session(
     from palimpsest.app.wiring import App
     from palimpsest.public.session_object import open_session
 
-    given = SCRIPTED_SETTINGS if model is not None else REHEARSAL_SETTINGS
+    model_settings = SCRIPTED_SETTINGS if model is not None else REHEARSAL_SETTINGS
     with tempfile.TemporaryDirectory(prefix="palimpsest-", ignore_cleanup_errors=True) as temporary:
         home = Path(temporary, "home")
         start = Path(folder) if folder is not None else Path(temporary, "project")
@@ -82,7 +82,7 @@ def isolated_session(
         app = App(
             start=start,
             environment={**_environment(home), **(environment or {})},
-            overrides={**SETTINGS, **given, **(settings or {})},
+            overrides={**SETTINGS, **model_settings, **(settings or {})},
             model=None if model is None else lambda _: model,
         )
         try:

@@ -202,8 +202,8 @@ def _thinking(answer: ModelAnswer, think: Think, *, signed: bool) -> Iterator[Si
 def _read_provider_run(provider_calls: ProviderCalls, run: ProviderRun) -> None:
     """Pass a tool run of the provider to ``provider_calls``, as Anthropic's blocks."""
     for block in anthropic_run(run):
-        provider_calls.hear({"type": "content_block_start", "content_block": block})
-        provider_calls.hear({"type": "content_block_stop"})
+        provider_calls.read_chunk({"type": "content_block_start", "content_block": block})
+        provider_calls.read_chunk({"type": "content_block_stop"})
 
 
 async def _sleep(seconds: float) -> None:

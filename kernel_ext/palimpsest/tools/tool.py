@@ -32,7 +32,7 @@ class Abort:
     def __init__(self) -> None:
         self._callbacks: list[Callable[[], object]] = []
         self._lock = threading.Lock()
-        self.set_ = False
+        self._is_set = False
         self.reason = ""
         self.by: StoppedBy = "cancelled"
         """``cancelled`` by the user, or ``interrupted`` by the end of the kernel, session or time limit."""
@@ -40,23 +40,23 @@ class Abort:
     def set(self, reason: str = "Stopped.", by: StoppedBy = "cancelled") -> None:
         """Set the flag and call the callbacks; does nothing if it is set already."""
         with self._lock:
-            if self.set_:
+            if self._is_set:
                 return
             self.reason = reason
             self.by = by
-            self.set_ = True
+            self._is_set = True
             callbacks = list(self._callbacks)
         for callback in callbacks:
             callback()
 
     def is_set(self) -> bool:
         """Return whether work should stop."""
-        return self.set_
+        return self._is_set
 
     def on_abort(self, callback: Callable[[], object]) -> Callable[[], None]:
         """Call ``callback`` when the flag is set (at once if it is set already); returns an unregister function."""
         with self._lock:
-            is_waiting = not self.set_
+            is_waiting = not self._is_set
             if is_waiting:
                 self._callbacks.append(callback)
         if not is_waiting:
@@ -89,8 +89,8 @@ class LeftRunning:
 
     words: tuple[str, ...]
     """Descriptions, such as ``the thread 'Thread-5 (f)'``."""
-    over: Future[None]
-    """Done when all of them have ended; from any thread."""
+    all_ended: Future[None]
+    """A future that is done when all threads, tasks and timers have ended; set from any thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class PythonOutcome:
     shown: tuple[ShownResult, ...] = ()
     """The rich results that no cell displays, without figures."""
     inputs: Mapping[str, str] = field(default_factory=dict)
-    """Checksums from before the run of the variables that the code reads, by name."""
+    """Checksums, before the run, of the variables that the code reads, by name."""
     notes: tuple[str, ...] = ()
     """Sentences on changes that the code left in the process, with the code that undoes each."""
     left_running: LeftRunning | None = None
@@ -141,7 +141,7 @@ class PythonRunner(Protocol):
 
 
 Detail = Literal["names", "names and types", "values"]
-"""The detail with which variables are described that the prompt does not name."""
+"""The amount of detail in the descriptions of variables that the prompt does not name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +152,10 @@ class ShownVariables:
     named: frozenset[str] = frozenset()
     """Names of variables whose values may be read in any case."""
     marks: bool = False
-    """Whether to fingerprint the contents of each, to detect changes in place."""
+    """Whether to compute a fingerprint of each variable's contents, to detect changes in place."""
 
 
-TYPES = ShownVariables()
+NAMES_AND_TYPES = ShownVariables()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +194,7 @@ class Namespace(Protocol):
     length. The value of a variable whose name or value looks like a secret is never returned.
     """
 
-    async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
+    async def list(self, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return the descriptions of all the user's variables."""
 
     async def describe(self, name: str, max_chars: int = 4_000) -> str:
@@ -253,9 +253,9 @@ class ArchivedText:
     """A text of the session that the model sees only in part or not at all."""
 
     name: str
-    """The name by which the model recalls it."""
+    """The name by which the model recalls the text."""
     title: str
-    """A short description of it."""
+    """A short description of the text."""
     text: str
 
 
@@ -331,9 +331,9 @@ class Tool(Protocol):
     description: str
     arguments: type[BaseModel]
     concurrent: bool
-    """Whether it may run at the same time as other calls of the same step."""
+    """Whether calls of the tool may run at the same time as other calls of the same step."""
     permission: str
-    """The permission it asks for; a rule that denies it for ``*`` hides the tool."""
+    """The permission that the tool asks for; a rule that denies it for ``*`` hides the tool."""
 
     async def run(self, arguments: Any, context: ToolContext) -> ToolOutcome:
         """Run the call and return its outcome."""

@@ -1,6 +1,6 @@
 """Determine how a tool call ended, and why; every front end, export and announcement follows this one rule.
 
-A tool that returned may have failed all the same: code that raised, a command with another exit code than 0.
+A tool that returned may still have failed: its code raised an error, or its command had an exit code other than 0.
 A refused or stopped call did nothing, which is no failure. The page has the same rule in
 ``labextension/src/state/lines/callOutcomes.ts``; both are tested on ``tests/fixtures/call_outcomes.json``.
 Border: pure; the reason is plain text that a view still has to escape.
@@ -27,26 +27,26 @@ REFUSED_WHY = "refused_why"
 FAILURE_LINE = "failure_line"
 """Key in the metadata of a saved call's state: its reason, since a notebook keeps only a part of the output."""
 LEFT_RUNNING = "left_running"
-"""Key in the metadata of a call's state: what its code left running and still runs, a list of texts."""
+"""Key in the metadata of a call's state: the work that its code started and that still runs, a list of texts."""
 RUNNING_AT_THE_END = "running_at_the_end"
-"""Key in the metadata of a call's state: what its code had left running when the kernel ended, a list of texts."""
+"""Key in the metadata of a call's state: the work that its code started and that ran when the kernel ended, a list of texts."""
 ABORTED = "Tool execution aborted"
 """The error of a stopped call; it adds nothing to the state."""
 REASON_CHARS = 240
-"""Most characters of a reason, which is shown in the call's row."""
+"""Maximum characters of a reason, which is shown in the call's row."""
 
 Status = Literal["pending", "running", "completed", "error", "refused", "stopped"]
 
-_SECTION = re.compile(r"^\[error\]$", re.MULTILINE)
-_NEXT = re.compile(r"^\[(?:images|shown to the user|interrupted)\]$", re.MULTILINE)
-_ENDED = re.compile(
+_ERROR_SECTION = re.compile(r"^\[error\]$", re.MULTILINE)
+_NEXT_SECTION = re.compile(r"^\[(?:images|shown to the user|interrupted)\]$", re.MULTILINE)
+_COMMAND_END = re.compile(
     r"^\[((?:exit code|stopped after|ended by signal|ended in an unknown way)[^\]\n,:]*)",
     re.MULTILINE,
 )
-_RAISED = re.compile(
+_EXCEPTION_LINE = re.compile(
     r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|Interrupt|Exit|Warning|Group)\b(?::|$)"
 )
-_LEAD = re.compile(r"^[\s|+-]+")
+_LINE_PREFIX = re.compile(r"^[\s|+-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class CallOutcome:
     reason: str = ""
     """One line: the last line of the error, or why a call was stopped; empty for a refusal, which ``refusal`` holds."""
     refusal: Reply | None = None
-    """Who refused the call, and with which words."""
+    """The answer that refused the call, with its author and comment."""
 
 
 REFUSERS = frozenset({"person", "cancel", "headless", "rule", "engine"})
@@ -105,21 +105,24 @@ def _saved_line(metadata: Mapping[str, Any]) -> str:
 
 def last_line(text: str) -> str:
     """Return the most informative line of an error: the last that names an exception, else the last."""
-    lines = [words for line in text.splitlines() if (words := _LEAD.sub("", line).strip())]
-    raised = [line for line in lines if _RAISED.match(line)]
+    lines = [words for line in text.splitlines() if (words := _LINE_PREFIX.sub("", line).strip())]
+    raised = [line for line in lines if _EXCEPTION_LINE.match(line)]
     return _excerpt(next(iter(raised[-1:] or lines[-1:]), ""))
 
 
 def _failure_line(output: str, *, is_command: bool) -> str:
     """Return why a tool that returned had failed: how its command ended, or what its code raised."""
-    ended = list(_ENDED.finditer(output)) if is_command else []
-    if ended:
-        printed = output[: ended[-1].start()].strip()
-        words = [ended[-1][1].strip(), "" if printed == "(no output)" else last_line(printed)]
+    command_ends = list(_COMMAND_END.finditer(output)) if is_command else []
+    if command_ends:
+        printed = output[: command_ends[-1].start()].strip()
+        words = [
+            command_ends[-1][1].strip(),
+            "" if printed == "(no output)" else last_line(printed),
+        ]
         return _excerpt(": ".join(word for word in words if word))
-    sections = list(_SECTION.finditer(output))
+    sections = list(_ERROR_SECTION.finditer(output))
     raised = output[sections[-1].end() :] if sections else output
-    return last_line(_NEXT.split(raised)[0])
+    return last_line(_NEXT_SECTION.split(raised)[0])
 
 
 def _excerpt(line: str) -> str:

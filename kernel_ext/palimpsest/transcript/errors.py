@@ -56,13 +56,12 @@ class ContextOverflowError(Value):
     type: Literal["context-overflow"] = "context-overflow"
     message: str
     tokens: int | None = None
-    """Tokens of the request: estimated, when it was refused before sending; else as the provider
-    counted them, when it reported them."""
+    """Tokens of the request: estimated where it was not sent, else as the provider reported them."""
     budget: int | None = None
     compaction_failed: bool = False
-    """The provider's message is about a compaction that failed, so one more would not help."""
+    """Whether the provider's message is about a failed compaction, so that another compaction would not help."""
     suspected: bool | None = None
-    """The provider's message is not known to mean an overflow; a compaction was tried once in its turn."""
+    """True where the provider's message may not mean an overflow; a compaction was tried once in its turn."""
     response_body: str | None = None
 
 
@@ -91,7 +90,7 @@ class StructuredOutputError(Value):
     type: Literal["structured-output"] = "structured-output"
     message: str
     retries: int = 0
-    """How often the model was asked for it again."""
+    """How often the model was asked again for the structured answer."""
 
 
 class UnknownError(Value):
@@ -100,7 +99,7 @@ class UnknownError(Value):
     type: Literal["unknown"] = "unknown"
     message: str
     explained: bool | None = None
-    """The message itself says what to do."""
+    """True where the message itself contains advice for the user."""
 
 
 ErrorValue = Annotated[

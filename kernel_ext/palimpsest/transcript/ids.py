@@ -28,7 +28,7 @@ def encode(
 
 
 def time_of(identifier: str, *, descending: bool = False) -> int:
-    """Return the time in milliseconds that an id of ours carries."""
+    """Return the time, in milliseconds since 1970, at which an id was created."""
     number = int(identifier.partition("_")[2][:16], 16)
     if descending:
         number ^= FIELD_MASK

@@ -32,7 +32,7 @@ class Origin(Value):
 
     kind: Literal["cell", "panel", "api", "engine"] = "api"
     user: str | None = None
-    """The login name of who asked; None for the engine, and where it is unknown."""
+    """The login name of the user who sent the prompt; None for the engine, and where it is unknown."""
     cell_id: str | None = None
     execution_count: int | None = None
     notebook: str | None = None
@@ -52,13 +52,13 @@ class UserMessage(Value):
     tools: dict[str, bool] | None = None
     """Tools switched on or off for this turn."""
     summary: dict[str, Any] | None = None
-    """What its turn did: ``diffs`` of files, and ``title`` and ``body`` as text, where a model wrote them."""
+    """The outcome of the turn: ``diffs`` of files, and ``title`` and ``body`` as text where a model wrote them."""
     format: dict[str, Any] | None = None
     """The form that the answer must have: ``type`` (``json_schema``), ``schema`` and ``retryCount``."""
     origin: Origin | None = None
     max_steps: int | None = None
     joins: bool | None = None
-    """True when it was sent while a turn was running and belongs to that turn."""
+    """True where the message was sent while a turn was running, and belongs to that turn."""
 
     @property
     def by_engine(self) -> bool:
@@ -92,9 +92,9 @@ class AssistantMessage(Value):
     finish: str | None = None
     """``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error``, ``unknown``, or None while it runs."""
     structured: dict[str, Any] | list[Any] | str | int | float | bool | None = None
-    """The answer in the form that the prompt's ``format`` asked for: an object; any JSON value in imported logs."""
+    """The answer in the form that the prompt's ``format`` requires: an object; any JSON value in imported logs."""
     stopped_by: str | None = None
-    """Why the turn ended, in its last answer; None in the others and in older logs."""
+    """Why the turn ended, one of ``StoppedBy``; None in all but its last answer, and in older logs."""
 
 
 MessageInfo = Annotated[UserMessage | AssistantMessage, Field(discriminator="role")]
@@ -130,7 +130,7 @@ StoppedBy = Literal[
     "withdrawn",
     "error",
 ]
-"""``finished`` is the provider's own end of an answer and nothing else."""
+"""Why a turn ended; ``finished`` means only that the provider itself ended the answer."""
 
 STOP_REASONS: tuple[StoppedBy, ...] = get_args(StoppedBy)
 
@@ -152,17 +152,17 @@ def is_summary(message: Message) -> bool:
 
 
 def summaries(messages: Messages) -> set[str]:
-    """Return the messages that compactions wrote."""
+    """Return the ids of the summaries that compactions wrote."""
     return {message.id for message in messages if is_summary(message)}
 
 
 def reported_usage(message: Message, info: AssistantMessage, request_id: str) -> Usage:
     """Return the usage reported for one request: the message of a summary may hold several."""
-    ours = False
+    is_of_request = False
     for part in message.parts:
         if isinstance(part, StepStartPart):
-            ours = part.request_id == request_id
-        elif ours and isinstance(part, StepFinishPart):
+            is_of_request = part.request_id == request_id
+        elif is_of_request and isinstance(part, StepFinishPart):
             return part.tokens
     return Usage() if info.summary else info.tokens
 

@@ -45,11 +45,11 @@ class TextPart(PartBase):
     type: Literal["text"] = "text"
     text: str = ""
     synthetic: bool = False
-    """Written by the engine."""
+    """Whether the engine wrote the text."""
     ignored: bool = False
-    """Kept in the transcript, not sent to the model."""
+    """Whether the text is only kept in the transcript, and not sent to the model."""
     pinned: bool = False
-    """Kept from every reduction."""
+    """Whether no decision may reduce the text."""
     time: Span | None = None
     metadata: dict[str, Any] | None = None
 
@@ -78,7 +78,7 @@ class FileSource(Value):
 
     type: Literal["file"]
     path: str
-    """As the prompt or the code names it."""
+    """The path as written in the prompt or the code."""
     text: SourceText = SourceText()
 
 
@@ -111,7 +111,7 @@ KERNEL = "kernel"
 Source = Annotated[
     FileSource | SymbolSource | ResourceSource | dict[str, Any], Field(union_mode="left_to_right")
 ]
-"""Where a file comes from; what was recorded in another form is kept unchanged."""
+"""The origin of a file; a dict is an origin that was recorded in an unknown form, which is kept unchanged."""
 
 
 class FilePart(PartBase):
@@ -179,7 +179,7 @@ class ToolCompleted(Value):
     output: str
     """The whole output, or its head and tail when ``blob`` is set."""
     blob: BlobRef | None = None
-    """Where the whole output is kept when it is over 32 KB."""
+    """The blob with the whole output, where that is over 32 KB."""
     title: str = ""
     metadata: dict[str, Any] = Field(default_factory=dict)
     time: Span
@@ -193,7 +193,7 @@ class ToolFailed(Value):
     input: dict[str, Any]
     error: str
     metadata: dict[str, Any] = Field(default_factory=dict)
-    """``interrupted`` is true when it was stopped; ``output`` then holds what it had printed."""
+    """``interrupted`` is true for a stopped call; ``output`` then has the text printed before."""
     time: Span
 
 
@@ -233,12 +233,12 @@ class StepFinishPart(PartBase):
     cost: float | None = None
     """US dollars; None means unknown."""
     cost_listed: bool | None = None
-    """True where ``cost`` is an estimate: the model stands behind a gateway, and the price is that of the model it is named after."""
+    """True where ``cost`` is an estimate: a gateway serves the model, and the price is that of the listed model with its name."""
     tokens: Usage = Usage()
     seconds: float | None = None
-    """How long it took, without the time spent waiting for a person."""
+    """Duration of the step, without the time spent waiting for a person."""
     waited_seconds: float | None = None
-    """How long it waited for a person."""
+    """Time that the step waited for a person."""
     context_tokens: int | None = None
     """Tokens in the context of this request, as the provider counted them."""
     window: int | None = None
@@ -261,13 +261,13 @@ class PatchPart(PartBase):
     files: tuple[str, ...] = ()
     """Paths below the project's directory."""
     more: int | None = None
-    """How many other files changed, too; the two snapshots show which."""
+    """Number of further changed files, which are not listed; the two snapshots show which."""
     after: str | None = None
     """The snapshot after the step."""
 
 
 class AgentPart(PartBase):
-    """The user named an agent."""
+    """An agent that the user named in the prompt."""
 
     type: Literal["agent"] = "agent"
     name: str
@@ -275,7 +275,7 @@ class AgentPart(PartBase):
 
 
 class SubtaskPart(PartBase):
-    """Work that the user hands to another agent."""
+    """Work that the user delegates to another agent."""
 
     type: Literal["subtask"] = "subtask"
     prompt: str
@@ -310,13 +310,13 @@ class CompactionPart(PartBase):
     auto: bool
     overflow: bool = False
     tail_start_id: str | None = None
-    """The first message that stays word for word, when one does; written before the summary."""
+    """Id of the first message that stays word for word, None where none does; set before the summary is requested."""
     focus: str | None = None
-    """What the person wants the summary to keep above all."""
+    """The subject that the user wants the summary to keep above all."""
     model: ModelRef | None = None
-    """The model that the person wants for this summary alone."""
+    """The model that the user chose for this summary alone."""
     goes_on: bool = False
-    """The person wants the work to go on after the summary, as it does after an automatic one."""
+    """Whether the user wants the work to continue after the summary, as after an automatic compaction."""
 
     def words_for_model(self, role: Role) -> str:
         """Return the question to which the summary is the answer."""
@@ -331,15 +331,15 @@ class NotedCell(Value):
     """A run of a cell that a notebook part describes."""
 
     serial: int
-    """Counts the runs of one kernel from 1."""
+    """Number of the run in its kernel, from 1."""
     number: int | None = None
-    """The execution count that stands beside the cell."""
+    """The execution count shown beside the cell."""
     cell_id: str | None = None
     status: Literal["running", "ok", "error", "stopped"] = "ok"
     source: str | None = None
     """The cell's source when it failed, so that a proposed change can be compared with it; else None."""
     version: int = 0
-    """Grows with each output of the run; a higher version later means more output."""
+    """A counter that grows with each output of the run; a higher value later means more output."""
 
 
 class NotedEdit(Value):
@@ -347,11 +347,11 @@ class NotedEdit(Value):
 
     cell_id: str
     number: int | None = None
-    """The execution count of the run that it was compared with."""
+    """The execution count of the run with which the cell was compared."""
     serial: int = 0
-    """That run; 0 where the cell never ran."""
+    """The serial number of that run; 0 where the cell never ran."""
     state: Literal["edited", "as it ran", "deleted"] = "edited"
-    """``as it ran``: an edit that was reported before was undone."""
+    """``as it ran``: the cell again has the source of its run, after an edit that was reported before."""
     mark: str = ""
     """A digest of the cell's source."""
 
@@ -361,10 +361,10 @@ class NotebookPart(PartBase):
 
     type: Literal["notebook"] = "notebook"
     about: Literal["runs", "mention", "error"] = "runs"
-    """``runs``: what ran since the last turn; ``mention``: a cell or variable that the prompt names;
-    ``error``: a cell that failed, with what is needed to mend it."""
+    """``runs``: the cells that ran since the last turn; ``mention``: a cell or variable that the prompt names;
+    ``error``: a cell that failed, with the context needed to mend it."""
     text: str
-    """The cells with their outputs, between tags; sent as it stands, byte for byte."""
+    """The cells with their outputs, between tags; sent unchanged, byte for byte."""
     cells: tuple[NotedCell, ...] = ()
     names: tuple[str, ...] = ()
     """Variables that the prompt names and the text describes."""
@@ -375,7 +375,7 @@ class NotebookPart(PartBase):
     kernel: str = ""
     """Id of the kernel that recorded these runs."""
     through: int = 0
-    """The newest run that was considered; later runs are reported with the next prompt."""
+    """Serial number of the newest run that was considered; later runs are reported with the next prompt."""
     hidden: int = 0
     """Number of cells that ran and are hidden from the agent by their tag or by ``%agent private``."""
     tokens: int | None = None
@@ -400,6 +400,6 @@ NotedPart = (
     | CompactionPart
     | NotebookPart
 )
-"""Parts that a request holds as text, if at all: ``words_for_model`` returns it."""
+"""Parts that a request contains as text, if at all; ``words_for_model`` returns the text."""
 
 Part = Annotated[FormedPart | NotedPart, Field(discriminator="type")]

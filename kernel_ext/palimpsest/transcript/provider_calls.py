@@ -13,29 +13,29 @@ from typing import Any
 from palimpsest.transcript.parts import ToolPart
 
 EXECUTED = "provider_executed"
-"""Key in a tool part's metadata: the provider ran the call, in the request that holds it."""
+"""Key in a tool part's metadata: the provider itself ran the call while it wrote the answer."""
 NATIVE = "native"
 """Key in the metadata of a part or of a call's state: the provider's own blocks, as they came."""
 DIALECT = "dialect"
-"""Key in a part's metadata: the format of its blocks; ``openai`` where the format has no place for them, ``responses``
-where it takes them back only beside the reasoning before them and while its server keeps both."""
+"""Key in a part's metadata: the format of its blocks. ``openai``: the format has no place for such blocks; ``responses``:
+the server accepts them back only together with the reasoning before them, and only while it stores both."""
 RESPONSES = "responses"
-OURS = frozenset(
+CLIENT_ITEMS = frozenset(
     {"function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call"}
     | {"apply_patch_call", "tool_search_call"}
 )
 """Items of OpenAI's Responses that end in ``_call`` and are for the client to run."""
 AT_PROVIDER = "ran at the provider"
-"""The remark that is shown with such a call."""
+"""The remark shown with a call that the provider ran."""
 
-TOLD = "[{tool} {where}: {given}]\n{result}"
-NOT_TOLD = "(its result was not told)"
-TOLD_CHARS = 8_000
-"""Longest result of a call that is shown as text."""
+CALL_TEXT = "[{tool} {where}: {given}]\n{result}"
+NO_RESULT_TEXT = "(its result was not told)"
+SENT_TEXT_CHARS = 8_000
+"""Maximum characters of a call's result that are sent as text."""
 HIDDEN = "encrypted"
 """Prefix of fields that only the provider can read."""
 PIECE_CHARS = 60_000
-"""Longest text of one result; the provider's own block is kept whole beside it."""
+"""Maximum characters of one result's text; the provider's own block is stored whole beside it."""
 
 
 def is_provider_call(part: ToolPart) -> bool:
@@ -57,7 +57,7 @@ def call_blocks(part: ToolPart) -> tuple[dict[str, Any], ...]:
 
 
 def without_native(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return metadata without the provider's blocks, so that the text stands for them."""
+    """Return metadata without the provider's blocks, so that requests send the text instead."""
     return {name: value for name, value in (metadata or {}).items() if name != NATIVE}
 
 
@@ -69,7 +69,9 @@ def sent_result(part: ToolPart, result: str, *, same_provider: bool) -> str:
     if is_left_out(part, same_provider=same_provider):
         return ""
     blocks = call_blocks(part) if same_provider else ()
-    return json.dumps(blocks, ensure_ascii=False, default=str) if blocks else result[:TOLD_CHARS]
+    return (
+        json.dumps(blocks, ensure_ascii=False, default=str) if blocks else result[:SENT_TEXT_CHARS]
+    )
 
 
 def is_left_out(part: ToolPart, *, same_provider: bool) -> bool:
@@ -77,12 +79,15 @@ def is_left_out(part: ToolPart, *, same_provider: bool) -> bool:
     return same_provider and (part.metadata or {}).get(DIALECT) == "openai"
 
 
-def told_call(part: ToolPart, result: str) -> str:
+def call_text(part: ToolPart, result: str) -> str:
     """Return a call and the first 8,000 characters of its result as text, for a model of another provider."""
-    result = result[:TOLD_CHARS]
+    result = result[:SENT_TEXT_CHARS]
     input_json = json.dumps(part.state.input, ensure_ascii=False, default=str)
-    return TOLD.format(
-        tool=part.tool, where=AT_PROVIDER, given=input_json, result=result.strip() or NOT_TOLD
+    return CALL_TEXT.format(
+        tool=part.tool,
+        where=AT_PROVIDER,
+        given=input_json,
+        result=result.strip() or NO_RESULT_TEXT,
     )
 
 
@@ -93,9 +98,9 @@ class ResponsesItem:
     tool: str
     input: dict[str, Any]
     output: str
-    """What it returned, as text; empty where the item does not hold it."""
+    """The result as text; empty where the item does not contain it."""
     problem: str | None
-    """Why it failed; None where it did not."""
+    """Why the call failed; None where it did not fail."""
     sources: tuple[tuple[str, str], ...]
     """Address and title of each source."""
 
@@ -103,23 +108,23 @@ class ResponsesItem:
 def responses_item(item: Mapping[str, Any]) -> ResponsesItem | None:
     """Read an item of OpenAI's Responses; None where it is no call, or one for the client to run."""
     kind = item.get("type")
-    if not isinstance(kind, str) or not kind.endswith("_call") or kind in OURS:
+    if not isinstance(kind, str) or not kind.endswith("_call") or kind in CLIENT_ITEMS:
         return None
     action = item.get("action")
-    given = (
+    inputs = (
         {k: v for k, v in action.items() if k != "sources" and v is not None}
         if isinstance(action, dict)
         else {}
     )
-    given |= {k: item[k] for k in ("queries", "code", "revised_prompt") if item.get(k)}
-    given |= _written_input(item.get("arguments"))
+    inputs |= {k: item[k] for k in ("queries", "code", "revised_prompt") if item.get(k)}
+    inputs |= _written_input(item.get("arguments"))
     output = next((item[key] for key in ("output", "outputs", "results") if item.get(key)), None)
     name = item.get("name")
     is_failed = item.get("status") == "failed" or bool(item.get("error"))
     sources = action.get("sources") if isinstance(action, dict) else None
     return ResponsesItem(
         tool=name if isinstance(name, str) and name else kind.removesuffix("_call"),
-        input=given,
+        input=inputs,
         output=result_text(output),
         problem=(result_text(item.get("error")) or "it failed") if is_failed else None,
         sources=tuple(
@@ -154,8 +159,8 @@ def result_error(content: Any) -> str | None:
     """Return the provider's error message for a failed tool; None where the tool returned."""
     for item in content if isinstance(content, list) else [content]:
         if isinstance(item, dict) and item.get("error_code"):
-            more = item.get("error_message")
-            return f"{item['error_code']}: {more}" if more else str(item["error_code"])
+            message = item.get("error_message")
+            return f"{item['error_code']}: {message}" if message else str(item["error_code"])
     return None
 
 
@@ -182,8 +187,8 @@ def _text(content: Any) -> str:
 
 def _title(source: Mapping[str, Any]) -> str:
     title, age = source.get("title"), source.get("page_age")
-    words = title if isinstance(title, str) else ""
-    return f"{words} ({age})" if words and isinstance(age, str) and age else words
+    text = title if isinstance(title, str) else ""
+    return f"{text} ({age})" if text and isinstance(age, str) and age else text
 
 
 def _object(content: Mapping[str, Any]) -> str:
@@ -193,15 +198,15 @@ def _object(content: Mapping[str, Any]) -> str:
             return str(content[name])
     if any(name in content for name in ("stdout", "stderr", "return_code")):
         code = content.get("return_code")
-        ended = [f"[exit code {code}]"] if code not in (None, 0) else []
+        exit_lines = [f"[exit code {code}]"] if code not in (None, 0) else []
         printed = [str(content[name]) for name in ("stdout", "stderr") if content.get(name)]
         files = [_text(item) for item in content.get("content") or ()]
-        return "\n".join([*printed, *files, *ended]) or "(no output)"
+        return "\n".join([*printed, *files, *exit_lines]) or "(no output)"
     source = content.get("source")
     if isinstance(source, dict):
         is_text = source.get("type") == "text" and isinstance(source.get("data"), str)
-        words = str(source["data"]) if is_text else f"({source.get('media_type') or 'a document'})"
-        return f"{content['title']}\n{words}" if content.get("title") else words
+        text = str(source["data"]) if is_text else f"({source.get('media_type') or 'a document'})"
+        return f"{content['title']}\n{text}" if content.get("title") else text
     if isinstance(content.get("url"), str) and "content" in content:
         return f"{content['url']}\n{_text(content['content'])}"
     names = content.get("tool_references")

@@ -21,7 +21,7 @@ from palimpsest.transcript.parts import (
 from palimpsest.transcript.strings.number_words import duration
 
 MOST_REASONS = 3
-"""Different reasons that a line shows at most; some servers put a new number into each message."""
+"""Maximum different reasons that a line shows; some servers put a new number into each message."""
 
 RetryEnd = Literal["open", "answered", "failed", "stopped"]
 
@@ -35,7 +35,7 @@ class RetryRun:
     failed: int
     """Number of failed attempts."""
     waited_seconds: float | None
-    """All waits together; None where one is not known."""
+    """Sum of all waits; None where the length of a wait is not known."""
     ended: RetryEnd
     """``open``: the next attempt has not ended yet."""
 
@@ -45,7 +45,7 @@ class RetryLines:
     """The places where the failed attempts of one message are shown."""
 
     runs: dict[str, RetryRun] = field(default_factory=dict)
-    """By the id of the last part of each run; an attempt neither here nor in ``merged`` is a separate notice."""
+    """Runs by the id of their last part; an attempt neither here nor in ``merged`` is a separate notice."""
     merged: frozenset[str] = frozenset()
     """Ids of the attempts that the line of a later attempt, or of the error, includes."""
     error_attempts: int = 1
@@ -65,7 +65,7 @@ def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, over: bool) 
     attempts = 1
     finished = [at for at, part in enumerate(parts) if isinstance(part, StepFinishPart)]
 
-    def close(ended: RetryEnd) -> None:
+    def close_run(ended: RetryEnd) -> None:
         if run:
             runs[run[-1].id] = _run(run, ended)
             merged.update(part.id for part in run[:-1])
@@ -76,12 +76,12 @@ def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, over: bool) 
             run.append(part)
         elif not _is_of_attempt(part):
             is_answered = error is None or any(index >= at for index in finished)
-            close("answered" if is_answered else _end(error))
+            close_run("answered" if is_answered else _end(error))
     if run and error is not None and {part.error.message for part in run} == {error.message}:
         attempts += len(run)
         merged.update(part.id for part in run)
     else:
-        close(_end(error) if error is not None else "answered" if over else "open")
+        close_run(_end(error) if error is not None else "answered" if over else "open")
     return RetryLines(runs, frozenset(merged), attempts)
 
 

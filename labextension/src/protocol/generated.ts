@@ -127,7 +127,7 @@ export interface AgentChoice {
   name: string;
   description: string;
 }
-/** The user named an agent. */
+/** An agent that the user named in the prompt. */
 export interface AgentPart {
   id: string;
   session_id: string;
@@ -183,7 +183,7 @@ export interface ApplyContextEdit {
   id: string;
   type: 'context-edit';
   session?: string;
-  /** A held request whose session is changed instead, such as a subagent's. */
+  /** The id of a held request whose session is changed instead, such as a subagent's. */
   hold?: string;
   action: 'pin' | 'unpin' | 'exclude' | 'restore' | 'undo';
   /** The id of a part or message; empty for ``undo``, which undoes the newest compaction. */
@@ -237,7 +237,7 @@ export interface AskCompaction {
   /** The price of the view, for the cost of fetching lost names again. */
   price?: string;
 }
-/** Set aside the new summary that a held request is the first to use, and request another. */
+/** Set aside the new summary that a held request would use first, and request another summary. */
 export interface AskForAnotherSummary {
   id: string;
   session?: string;
@@ -310,7 +310,7 @@ export interface AssistantMessage {
   tokens: Usage;
   /** ``stop``, ``tool-calls``, ``length``, ``content-filter``, ``error``, ``unknown``, or None while it runs. */
   finish?: string;
-  /** The answer in the form that the prompt's ``format`` asked for: an object; any JSON value in imported logs. */
+  /** The answer in the form that the prompt's ``format`` requires: an object; any JSON value in imported logs. */
   structured?:
     | {
         [k: string]: unknown;
@@ -319,7 +319,7 @@ export interface AssistantMessage {
     | string
     | number
     | boolean;
-  /** Why the turn ended, in its last answer; None in the others and in older logs. */
+  /** Why the turn ended, one of ``StoppedBy``; None in all but its last answer, and in older logs. */
   stopped_by?: string;
 }
 /** When a message was created and finished, in milliseconds since 1970. */
@@ -353,15 +353,12 @@ export interface ContentFilterError {
 export interface ContextOverflowError {
   type: 'context-overflow';
   message: string;
-  /**
-   * Tokens of the request: estimated, when it was refused before sending; else as the provider
-   * counted them, when it reported them.
-   */
+  /** Tokens of the request: estimated where it was not sent, else as the provider reported them. */
   tokens?: number;
   budget?: number;
-  /** The provider's message is about a compaction that failed, so one more would not help. */
+  /** Whether the provider's message is about a failed compaction, so that another compaction would not help. */
   compaction_failed: boolean;
-  /** The provider's message is not known to mean an overflow; a compaction was tried once in its turn. */
+  /** True where the provider's message may not mean an overflow; a compaction was tried once in its turn. */
   suspected?: boolean;
   response_body?: string;
 }
@@ -374,14 +371,14 @@ export interface OutputLengthError {
 export interface StructuredOutputError {
   type: 'structured-output';
   message: string;
-  /** How often the model was asked for it again. */
+  /** How often the model was asked again for the structured answer. */
   retries: number;
 }
 /** Any other error; only its message is known. */
 export interface UnknownError {
   type: 'unknown';
   message: string;
-  /** The message itself says what to do. */
+  /** True where the message itself contains advice for the user. */
   explained?: boolean;
 }
 /** Tokens that a provider reported for one request, without double counting. */
@@ -427,7 +424,7 @@ export interface Attachment {
 /** A file of the project, or one that a person's own code passed in. */
 export interface FileSource {
   type: 'file';
-  /** As the prompt or the code names it. */
+  /** The path as written in the prompt or the code. */
   path: string;
   text: SourceText;
 }
@@ -471,7 +468,7 @@ export interface Branch {
   session: string;
   title: string;
   models: string[];
-  /** The policy that was chosen for the session; empty for the configured one. */
+  /** The policy that was chosen for the session; empty for the configured policy. */
   policy: string;
   requests: number;
   usage: Usage;
@@ -482,18 +479,18 @@ export interface Branch {
   decisions: number;
   /** The beginning of the newest answer on one line; empty where there is none. */
   answer: string;
-  /** The newest answer with its lines, and more of it. */
+  /** A longer beginning of the newest answer, with its line breaks. */
   text: string;
-  /** Tokens of each request, in order: reported where the provider did, else estimated. */
+  /** Tokens of each request, in order: reported, or estimated where the provider reported none. */
   sizes: number[];
-  /** Tokens that the newest request's model takes; 0 where it has no limit. */
+  /** Most tokens that the newest request's model accepts; 0 where it has no limit. */
   window: number;
-  /** How many of ``sizes`` are estimates: those of requests for which no provider reported its tokens. */
+  /** Number of estimates among ``sizes``. */
   estimates: number;
-  /** The branch that it was forked from; empty for the first of all. */
+  /** The branch from which this one was forked; empty for the first branch. */
   parent: string;
   parent_title: string;
-  /** Requests that it shares with that branch. */
+  /** Number of requests that it shares with the parent branch. */
   forked_after: number;
 }
 /** One figure of all branches, as text. */
@@ -501,16 +498,16 @@ export interface BranchFigure {
   name: string;
   /** The value of each branch; empty where it has none. */
   values: string[];
-  /** Whether the branches differ in it, for figures that are worth comparing. */
+  /** Whether the branches differ in this figure, for figures that are worth comparing. */
   differ: boolean;
 }
 /** Branches side by side. */
 export interface BranchTable {
-  /** Requests that all branches share. */
+  /** Number of requests that all branches share. */
   parted_at: number;
-  /** Each after the one that it was forked from. */
+  /** The branches, each after its parent. */
   branches: Branch[];
-  /** Older branches, which are not shown. */
+  /** Number of older branches, which are not shown. */
   left_out: number;
   figures: BranchFigure[];
 }
@@ -536,18 +533,18 @@ export interface Budget {
   tokens_until?: number;
   /** Models of unknown price that the user allowed nevertheless. */
   unpriced: string[];
-  /** Set for this session; else it is the configured one. */
+  /** Whether the limit was set for this session; else it is the configured one. */
   own: boolean;
 }
 /** A turn runs. */
 export interface Busy {
   type: 'busy';
   /**
-   * Since when it waits for the model's libraries to be imported, in milliseconds since 1970; None while it does not.
+   * The time since which the turn waits for the import of the model's libraries, in milliseconds since 1970; else None.
    */
   loading?: number;
 }
-/** What the provider's prompt cache would hold of a proposed request. */
+/** The part of a proposed request that the provider's prompt cache would hold. */
 export interface CacheForecast {
   tokens: number;
   cools_at?: number;
@@ -633,7 +630,7 @@ export interface Rule {
    */
   force?: 'limit' | 'lock';
 }
-/** Build the final output of a segment that its cell did not receive because the page was reloaded. */
+/** Build the final output of a part of a turn whose cell missed it because the page was reloaded. */
 export interface CloseSegment {
   id: string;
   session: string;
@@ -793,7 +790,7 @@ export interface Decision {
   };
   tokens_before: number;
   tokens_after: number;
-  /** Explanation for the user, generated for a page from rule and numbers; a log holds none. */
+  /** Explanation for the user, generated from rule and numbers when a page shows the decision; never in a log. */
   words?: string;
 }
 /** A section of the system prompt, a tool, or one block of a message, in the order in which it is sent. */
@@ -866,12 +863,12 @@ export interface CompactionPart {
   type: 'compaction';
   auto: boolean;
   overflow: boolean;
-  /** The first message that stays word for word, when one does; written before the summary. */
+  /** Id of the first message that stays word for word, None where none does; set before the summary is requested. */
   tail_start_id?: string;
-  /** What the person wants the summary to keep above all. */
+  /** The subject that the user wants the summary to keep above all. */
   focus?: string;
   model?: ModelRef;
-  /** The person wants the work to go on after the summary, as it does after an automatic one. */
+  /** Whether the user wants the work to continue after the summary, as after an automatic compaction. */
   goes_on: boolean;
 }
 /** A compaction: the covered items, the summary, and the lost names. */
@@ -914,9 +911,7 @@ export interface LostWord {
   name: string;
   /** One of ``LOST_KINDS``. */
   kind: string;
-  /**
-   * The requests, from 0, whose answers used it while the summary stood in its place, before anything showed it again.
-   */
+  /** The requests, from 0, whose answers used the name after it was lost and before it was shown again. */
   needed: number[];
 }
 /** The fill of the context window in the newest request. */
@@ -970,7 +965,7 @@ export interface Facts {
   /** 0 where the model has no limit. */
   window: number;
   reserve: number;
-  /** Since the provider's prompt cache was last touched; None where it is unknown, or there is none. */
+  /** Seconds since the provider's prompt cache was last used; None where that is unknown, or there is no cache. */
   cache_age_seconds?: number;
   /** Estimated tokens of the request before any further reduction, not calibrated. */
   used_tokens?: number;
@@ -978,7 +973,7 @@ export interface Facts {
     [k: string]: string;
   };
 }
-/** Delete a session and those that it began, for good. */
+/** Delete a session and the sessions that its tasks began, for good. */
 export interface Delete {
   id: string;
   type: 'delete';
@@ -986,9 +981,9 @@ export interface Delete {
   /** Return the sessions that would be deleted, and delete none. */
   preview: boolean;
 }
-/** The answer of an operation that returns nothing else than whether it came in time. */
+/** The answer of an operation that only returns whether it came in time. */
 export interface Done {
-  /** It came too late, for example after another answer, or there was nothing to do. */
+  /** Whether the operation came too late, for example after another answer, or had nothing to do. */
   late: boolean;
 }
 /** A text in each format. */
@@ -1227,7 +1222,7 @@ export interface ItemText {
   /** The text shown instead; None where the item is whole or removed, or the text is not known. */
   shown?: string;
 }
-/** Await the end of the running turn; if none runs, answer a prompt that a killed kernel remaining. */
+/** Await the end of the running turn; if none runs, answer a prompt that a killed kernel left waiting. */
 export interface Join {
   id: string;
   session?: string;
@@ -1393,23 +1388,23 @@ export interface SettingRow {
   value: string;
   origin: string;
 }
-/** What a prompt may name; the newest and nearest first in each kind. */
+/** The things that a prompt may mention, in each kind the newest and nearest first. */
 export interface MentionList {
   rows: MentionRow[];
-  /** There are more files than are listed; a query finds them. Else left out. */
+  /** True where more files exist than are listed, which a query finds; otherwise the field is left out. */
   more?: boolean;
 }
 /** Something that a prompt may name. */
 export interface MentionRow {
-  /** What stands behind the at sign: ``cell 4``, ``df``, ``data/birds.csv``. */
+  /** The text after the at sign: ``cell 4``, ``df``, ``data/birds.csv``. */
   text: string;
   kind: 'error' | 'variable' | 'cell' | 'out' | 'file';
   /** First line of the cell, type and shape of the variable, or the error. */
   about: string;
-  /** The cell ended with an error; else left out. */
+  /** True where the cell ended with an error; otherwise the field is left out. */
   failed?: boolean;
 }
-/** What would go along with one mention of a prompt. */
+/** The content that would be sent with a prompt because of one mention. */
 export interface MentionPreview {
   /** The mention as it was typed, with its at sign. */
   text: string;
@@ -1417,15 +1412,15 @@ export interface MentionPreview {
   /** Number of the cell, name of the variable or path of the file; empty where there is none. */
   name: string;
   /**
-   * ``sent``: it goes along; so does ``uncounted``, whose tokens are known when it is sent, and ``busy``, whose tokens are
-   * known when the cell has ended that runs; ``asks``: you are asked first. The others stay here: ``unknown`` names nothing,
-   * ``hidden`` is a cell kept from the agent, ``denied`` is denied by a rule, ``unreadable`` cannot be read, and ``beyond``
-   * is one mention too many.
+   * ``sent``, ``uncounted`` and ``busy`` are sent with the prompt; tokens are not known before sending for ``uncounted``,
+   * nor before the running cell has ended for ``busy``. ``asks``: the user is asked first. The others are not sent:
+   * ``unknown`` names nothing, ``hidden`` is a cell hidden from the agent, ``denied`` is denied by a rule, ``unreadable``
+   * cannot be read, and ``beyond`` exceeds the number of mentions allowed.
    */
   state: 'sent' | 'unknown' | 'hidden' | 'denied' | 'asks' | 'busy' | 'uncounted' | 'unreadable' | 'beyond';
   /** Type and shape of the variable, or the error. */
   about: string;
-  /** What it adds to the prompt. */
+  /** Tokens that the mention adds to the prompt. */
   tokens?: number;
 }
 /** Info and parts, parts in the order in which they first appeared. */
@@ -1447,7 +1442,7 @@ export interface UserMessage {
   tools?: {
     [k: string]: boolean;
   };
-  /** What its turn did: ``diffs`` of files, and ``title`` and ``body`` as text, where a model wrote them. */
+  /** The outcome of the turn: ``diffs`` of files, and ``title`` and ``body`` as text where a model wrote them. */
   summary?: {
     [k: string]: unknown;
   };
@@ -1457,13 +1452,13 @@ export interface UserMessage {
   };
   origin?: Origin;
   max_steps?: number;
-  /** True when it was sent while a turn was running and belongs to that turn. */
+  /** True where the message was sent while a turn was running, and belongs to that turn. */
   joins?: boolean;
 }
 /** Where a prompt came from. */
 export interface Origin {
   kind: 'cell' | 'panel' | 'api' | 'engine';
-  /** The login name of who asked; None for the engine, and where it is unknown. */
+  /** The login name of the user who sent the prompt; None for the engine, and where it is unknown. */
   user?: string;
   cell_id?: string;
   execution_count?: number;
@@ -1476,11 +1471,11 @@ export interface NotebookPart {
   message_id: string;
   type: 'notebook';
   /**
-   * ``runs``: what ran since the last turn; ``mention``: a cell or variable that the prompt names;
-   * ``error``: a cell that failed, with what is needed to mend it.
+   * ``runs``: the cells that ran since the last turn; ``mention``: a cell or variable that the prompt names;
+   * ``error``: a cell that failed, with the context needed to mend it.
    */
   about: 'runs' | 'mention' | 'error';
-  /** The cells with their outputs, between tags; sent as it stands, byte for byte. */
+  /** The cells with their outputs, between tags; sent unchanged, byte for byte. */
   text: string;
   cells: NotedCell[];
   /** Variables that the prompt names and the text describes. */
@@ -1491,7 +1486,7 @@ export interface NotebookPart {
   edits: NotedEdit[];
   /** Id of the kernel that recorded these runs. */
   kernel: string;
-  /** The newest run that was considered; later runs are reported with the next prompt. */
+  /** Serial number of the newest run that was considered; later runs are reported with the next prompt. */
   through: number;
   /** Number of cells that ran and are hidden from the agent by their tag or by ``%agent private``. */
   hidden: number;
@@ -1500,25 +1495,25 @@ export interface NotebookPart {
 }
 /** A run of a cell that a notebook part describes. */
 export interface NotedCell {
-  /** Counts the runs of one kernel from 1. */
+  /** Number of the run in its kernel, from 1. */
   serial: number;
-  /** The execution count that stands beside the cell. */
+  /** The execution count shown beside the cell. */
   number?: number;
   cell_id?: string;
   status: 'running' | 'ok' | 'error' | 'stopped';
   /** The cell's source when it failed, so that a proposed change can be compared with it; else None. */
   source?: string;
-  /** Grows with each output of the run; a higher version later means more output. */
+  /** A counter that grows with each output of the run; a higher value later means more output. */
   version: number;
 }
 /** A change of a cell since its run, as a notebook part describes it. */
 export interface NotedEdit {
   cell_id: string;
-  /** The execution count of the run that it was compared with. */
+  /** The execution count of the run with which the cell was compared. */
   number?: number;
-  /** That run; 0 where the cell never ran. */
+  /** The serial number of that run; 0 where the cell never ran. */
   serial: number;
-  /** ``as it ran``: an edit that was reported before was undone. */
+  /** ``as it ran``: the cell again has the source of its run, after an edit that was reported before. */
   state: 'edited' | 'as it ran' | 'deleted';
   /** A digest of the cell's source. */
   mark: string;
@@ -1533,7 +1528,7 @@ export interface PatchPart {
   hash: string;
   /** Paths below the project's directory. */
   files: string[];
-  /** How many other files changed, too; the two snapshots show which. */
+  /** Number of further changed files, which are not listed; the two snapshots show which. */
   more?: number;
   /** The snapshot after the step. */
   after?: string;
@@ -1585,13 +1580,13 @@ export interface StepFinishPart {
   /** US dollars; None means unknown. */
   cost?: number;
   /**
-   * True where ``cost`` is an estimate: the model stands behind a gateway, and the price is that of the model it is named after.
+   * True where ``cost`` is an estimate: a gateway serves the model, and the price is that of the listed model with its name.
    */
   cost_listed?: boolean;
   tokens: Usage;
-  /** How long it took, without the time spent waiting for a person. */
+  /** Duration of the step, without the time spent waiting for a person. */
   seconds?: number;
-  /** How long it waited for a person. */
+  /** Time that the step waited for a person. */
   waited_seconds?: number;
   /** Tokens in the context of this request, as the provider counted them. */
   context_tokens?: number;
@@ -1608,7 +1603,7 @@ export interface StepStartPart {
   /** The ``step.requested`` record that this step sent. */
   request_id?: string;
 }
-/** Work that the user hands to another agent. */
+/** Work that the user delegates to another agent. */
 export interface SubtaskPart {
   id: string;
   session_id: string;
@@ -1627,11 +1622,11 @@ export interface TextPart {
   message_id: string;
   type: 'text';
   text: string;
-  /** Written by the engine. */
+  /** Whether the engine wrote the text. */
   synthetic: boolean;
-  /** Kept in the transcript, not sent to the model. */
+  /** Whether the text is only kept in the transcript, and not sent to the model. */
   ignored: boolean;
-  /** Kept from every reduction. */
+  /** Whether no decision may reduce the text. */
   pinned: boolean;
   time?: Span;
   metadata?: {
@@ -1677,7 +1672,7 @@ export interface ToolFailed {
     [k: string]: unknown;
   };
   error: string;
-  /** ``interrupted`` is true when it was stopped; ``output`` then holds what it had printed. */
+  /** ``interrupted`` is true for a stopped call; ``output`` then has the text printed before. */
   metadata: {
     [k: string]: unknown;
   };
@@ -1759,7 +1754,7 @@ export interface ServicePrice {
   service_tier: string;
   price: Price;
 }
-/** Begin a new session in this notebook; one with a parent does not become the current session. */
+/** Begin a new session in this notebook; a session with a parent does not become the current one. */
 export interface NewSession {
   id: string;
   type: 'new';
@@ -1826,15 +1821,15 @@ export interface PageCell {
   kind: string;
   /** The cell's text now; None for a hidden cell, and where the notebook is too large to be sent whole. */
   source?: string;
-  /** The execution count that stands beside the cell. */
+  /** The execution count shown beside the cell. */
   number?: number;
-  /** The cell has the tag ``agent-hidden``: only its id is here. */
+  /** Whether the cell has the tag ``agent-hidden``, so that only its id is sent. */
   hidden: boolean;
-  /** Its outputs as in a notebook file, cut to what was requested. */
+  /** The outputs in the format of a notebook file, cut to the requested length. */
   outputs: {
     [k: string]: unknown;
   }[];
-  /** Outputs that the page did not send, for their number or their size. */
+  /** Number of outputs that the page did not send, because they were too many or too large. */
   dropped: number;
 }
 /** One notebook that is open in a page. */
@@ -1844,7 +1839,7 @@ export interface PageNotebook {
   cells: PageCell[];
   /** Ids of cells that were deleted since a cell ran. */
   deleted: string[];
-  /** The page's tab is in front; where two pages show one notebook, the visible page counts. */
+  /** Whether the page's tab is in front; where two pages show one notebook, the visible page is used. */
   visible: boolean;
 }
 /**
@@ -1865,7 +1860,7 @@ export interface PartRemoved {
   message_id: string;
   part_id: string;
 }
-/** A part appeared or changed; the whole part. */
+/** A part appeared or changed; the event has the whole part. */
 export interface PartUpdated {
   type: 'message.part.updated';
   part: Part;
@@ -2011,20 +2006,20 @@ export interface PolicyChoice {
 export interface PolicyFigures {
   name: string;
   requests: number;
-  /** Sum of all requests' tokens. */
+  /** Tokens of all requests together. */
   input: number;
   peak: number;
-  /** Requests that would not fit the window: as reported where they are the recorded ones, else by the ruler. */
+  /** Number of requests that would not fit the window, by reported tokens where unchanged, else by the ruler. */
   over?: number;
   /** Share of the input that was read from the cache. */
   cached: number;
-  /** Requests whose beginning changed while the cache was warm. */
+  /** Number of requests whose beginning changed while the cache was warm. */
   breaks: number;
-  /** Tokens that these breaks wrote again, beyond the new ones. */
+  /** Tokens that the breaks wrote again, without new tokens. */
   break_tokens: number;
   /** Tokens written to the cache as a multiple of the peak: 1 where nothing is written twice. */
   rewrite: number;
-  /** With the cache, without the calls for summaries. */
+  /** Cost with the cache, without the calls for summaries. */
   cost: number;
   /** Cost of the calls for summaries. */
   summaries?: number;
@@ -2035,16 +2030,16 @@ export interface PolicyFigures {
   repeated?: number;
   retention?: number;
   fired?: number;
-  /** The first request at which it acted. */
+  /** The first request at which the rule acted. */
   first_fired?: number;
-  /** The highest value of its signal as a share of the threshold; None where it has none. */
+  /** The highest value of the rule's signal as a share of its threshold; None without a threshold. */
   distance?: number;
   /** How often the rule acted, or why it never did, with numbers. */
   verdict: string;
   facts_until?: number;
-  /** Whether the cost was recorded; else it is an estimate, also where the tokens were reported. */
+  /** Whether the cost was recorded; else it is an estimate, even where the tokens were reported. */
   cost_is_fact: boolean;
-  /** Retention of each kind of names, as far as some were used. */
+  /** Retention of each kind of used names. */
   retention_by_kind: {
     [k: string]: number;
   };
@@ -2092,9 +2087,9 @@ export interface PriceProfile {
   unit: 'USD' | 'units';
   /** The list that the prices are from, with its date; empty where they were given. */
   source: string;
-  /** Whether the session's recorded costs are at these prices; else every amount at them is an estimate. */
+  /** Whether the session's recorded costs follow these prices; else every amount computed with them is an estimate. */
   recorded: boolean;
-  /** Whether each request is at its own price, and recorded costs apply; else all are at these prices. */
+  /** Whether each request has its own price, and recorded costs apply; else these prices apply to all requests. */
   of_session: boolean;
   /** Whether the user gave this model's price, which takes precedence over a list. */
   given: boolean;
@@ -2103,9 +2098,9 @@ export interface PriceProfile {
   model_price?: Price;
   /** Whether a replay's writes are kept for an hour, as most of the recorded requests to the model requested. */
   writes_hour: boolean;
-  /** Prices of the session's other models; a request is at the prices of its own. */
+  /** Prices of the session's other models, which apply to their requests. */
   others: PriceProfile[];
-  /** Models of the session whose price is not known: their requests are at these prices. */
+  /** Models of the session whose price is not known, so that these prices apply to their requests. */
   unknown: string[];
 }
 /** Send a prompt; it waits until the running turn has ended. */
@@ -2144,7 +2139,7 @@ export interface PromptDelivered {
   prompt_id: string;
   /** None when the prompt was withdrawn before it was delivered. */
   message_id?: string;
-  /** It was withdrawn because the turn before it was stopped, not by the user. */
+  /** True where the prompt was withdrawn because the turn before it was stopped, and not by the user. */
   stopped?: boolean;
 }
 /** How well the replay, on which every track is based, reproduces the recording. */
@@ -2177,7 +2172,7 @@ export interface PruneView {
 export interface QuestionRejected {
   type: 'question.rejected';
   question_id: string;
-  /** Why: ``person`` declined, ``headless``, ``cancel`` or ``restart``. */
+  /** Why it ended: ``person`` (the user declined), ``headless``, ``cancel`` or ``restart``. */
   by: string;
 }
 /** The user answered the model's question. */
@@ -2315,7 +2310,7 @@ export interface Retry {
   id: string;
   session?: string;
   type: 'retry';
-  /** A message or part of the turn that is replaced, with all that follow; ``last`` is the newest turn. */
+  /** A message or part of the turn to replace; later turns are replaced, too; ``last`` is the newest turn. */
   target: string;
   /** Files to restore although they were changed outside the session. */
   overwrite: string[];
@@ -2373,7 +2368,7 @@ export interface RulerView {
   measured: boolean;
   words: string;
 }
-/** The session that was opened or begun, or whose turn stop. */
+/** The session that was opened or begun, or whose turn ended. */
 export interface SessionAnswer {
   session: SessionHead;
 }
@@ -2410,9 +2405,9 @@ export interface SessionInfo {
   permission: Rule[];
   /** Rule sets of the sessions or callers that began this one: a denial in any of them holds here. */
   limits: Rule[][];
-  /** How freely the agent works: ask, plan, accept-edits or bypass, as it was shown last. */
+  /** The permission mode that was shown last: ask, plan, accept-edits or bypass. */
   mode?: string;
-  /** It was chosen for this session; else it is the configured one. */
+  /** True where the mode was chosen for this session; else it is the configured mode. */
   mode_own?: boolean;
   cost?: number;
   tokens: Usage;
@@ -2428,8 +2423,8 @@ export interface SessionInfo {
     [k: string]: unknown;
   };
   /**
-   * Its changes as counts (``additions``, ``deletions``, ``files``), and its work as text in ``body``,
-   * which covers it up to the turn of ``message_id``.
+   * The session's changes as counts (``additions``, ``deletions``, ``files``), and its work as text in ``body``, up to
+   * the turn of ``message_id``.
    */
   summary?: {
     [k: string]: unknown;
@@ -2447,9 +2442,9 @@ export interface SessionTime {
   compacting?: number;
   archived?: number;
 }
-/** What was spent on requests. */
+/** The tokens and money that were spent on requests. */
 export interface Spent {
-  /** US dollars of the requests whose price is known; None when there was none. */
+  /** US dollars of the requests whose price is known; None where there was no such request. */
   cost?: number;
   tokens: Usage;
   /** Requests whose price is unknown; ``cost`` leaves them out. */
@@ -2468,7 +2463,7 @@ export interface SessionDiff {
     [k: string]: unknown;
   }[];
 }
-/** A failure that the user is shown: an answer's error, or a failure outside of any answer. */
+/** A failure that is shown to the user: an answer's error, or a failure outside of any answer. */
 export interface SessionError {
   type: 'session.error';
   error: ErrorValue;
@@ -2532,7 +2527,7 @@ export interface SetMode {
   /** ask, plan, accept-edits or bypass; ``default`` takes the configured one; None only shows the mode. */
   mode?: string;
 }
-/** Hold each request of this session until the user releases it, or end that. */
+/** Switch step mode, in which each request of this session is held until the user releases it. */
 export interface SetStepMode {
   id: string;
   type: 'step';
@@ -2562,7 +2557,7 @@ export interface ShowImage {
   /** The URL of the attachment: ``blob:`` and a hash. */
   url: string;
 }
-/** Measure the project's folder, and list the sessions that may be deleted, or delete them first. */
+/** Measure the project's folder, and list or delete the sessions that may be deleted. */
 export interface ShowStorage {
   id: string;
   type: 'storage';
@@ -2600,10 +2595,12 @@ export interface StepRequest {
   purpose: 'step' | 'title' | 'turn-summary' | 'compaction' | 'subagent';
   /** The assistant message that this request fills. */
   message_id?: string;
-  /** The prompts whose turns a request for a turn summary includes, oldest first; it asks about the last. */
+  /**
+   * Ids of the prompts whose turns a request for a turn summary includes, oldest first; the last turn is summarised.
+   */
   turns: string[];
   model: ModelInfo;
-  /** As passed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice. */
+  /** The parameters passed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice. */
   parameters: {
     [k: string]: unknown;
   };
@@ -2614,9 +2611,9 @@ export interface StepRequest {
   facts: Facts;
   system: BlobRef;
   tools: BlobRef;
-  /** The first n items equal those of the request before. */
+  /** Number of the first items, which equal those of the request before and are not repeated here. */
   same: number;
-  /** The items after those. */
+  /** The items after the first ``same`` ones. */
   items: ContextItem[];
   /** Positions of the messages that carry a cache mark. */
   marks: number[];
@@ -2624,12 +2621,12 @@ export interface StepRequest {
   sha256: string;
   /** Estimated tokens of the whole request. */
   tokens: number;
-  /** The same by kind, one of ``REQUEST_KINDS``. */
+  /** Estimated tokens by kind; the kinds are those of ``REQUEST_KINDS``. */
   kinds: {
     [k: string]: number;
   };
   opaque?: BlobRef;
-  /** The rule of that hook. */
+  /** The rule of the hook that rewrote the request. */
   opaque_by?: string;
 }
 /** A model request is about to be sent. */
@@ -2769,26 +2766,26 @@ export interface TransitionColumns {
   /** Indexes in ``TrackView.words``. */
   words: number[];
 }
-/** Something that was paid for without use. */
+/** Tokens that were paid for without use. */
 export interface Waste {
-  /** In the profile's money. */
+  /** Cost in the profile's unit. */
   cost: number;
   sentence: string;
   link: string;
   request: number;
-  /** Whether it is from reported usage; else it is an estimate. */
+  /** Whether the waste is known from reported usage; else it is an estimate. */
   is_fact: boolean;
-  /** Whether its cost was recorded, or is at recorded prices; else it is an estimate, also for reported tokens. */
+  /** Whether its cost was recorded, or follows recorded prices; else it is an estimate, even for reported tokens. */
   cost_is_fact: boolean;
   /** The wasted item, from 0; None for a whole request. */
   item?: number;
 }
-/** All wastes of one kind together, also those that are not among the largest. */
+/** All wastes of one kind together, including those that are not among the largest. */
 export interface WasteKind {
-  /** Their number and kind. */
+  /** Number and kind of the wastes. */
   words: string;
   cost: number;
-  /** Whether the cost of all of them was recorded, or is at recorded prices. */
+  /** Whether all costs were recorded, or follow recorded prices. */
   cost_is_fact: boolean;
 }
 /** The todo list was replaced. */
@@ -2823,7 +2820,7 @@ export interface Unwatch {
   client: string;
   session?: string;
 }
-/** Use the summary that was set aside, in place of a newer one or of the held request for one. */
+/** Use the summary that was set aside, instead of a newer summary or a held request for a summary. */
 export interface UseOlderSummary {
   id: string;
   session?: string;
@@ -2835,7 +2832,7 @@ export interface UsePolicy {
   id: string;
   type: 'policy';
   session?: string;
-  /** A held request whose session is changed instead, such as a subagent's. */
+  /** The id of a held request whose session is changed instead, such as a subagent's. */
   hold?: string;
   /** The name of a preset, ``name=value`` for one number, or ``default``; empty only shows the policy. */
   words: string[];

@@ -55,13 +55,13 @@ def test_a_constraint_is_kept_where_most_of_its_words_stand(summary: str, *, kep
 
 def test_a_lost_constraint_is_one_of_what_a_summary_loses() -> None:
     said = "Mend parse_line. Never commit anything to the branch release."
-    lost = lost_names([said], "parse_line is mended.", (), said=[said])
+    lost = lost_names([said], "parse_line is mended.", (), user_texts=[said])
 
     assert lost.found == {"constraints": 1, "identifiers": 1}
     assert lost.names_of_kind("constraints") == ("Never commit anything to the branch release.",)
     assert (
         lost_names(
-            [said], "Nothing is committed to the branch release.", (), said=[said]
+            [said], "Nothing is committed to the branch release.", (), user_texts=[said]
         ).names_of_kind("constraints")
         == ()
     )

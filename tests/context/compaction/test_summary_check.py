@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from tests.sample_size import thinned
 from tests.store.record_builders import text, user
 
 from palimpsest.context.compaction.audit import REFUSES, UNSTRUCTURED, missing_from_summary
@@ -101,7 +102,7 @@ def test_a_prompt_of_ones_own_says_what_a_summary_is() -> None:
     assert missing_from_summary("I can't do that.", conversation("Hello"), policy) == (REFUSES,)
 
 
-@pytest.mark.parametrize("piece", ["a-", "deadbeef-", "a.", "a/", "- ", "**", "#", "x"])
+@pytest.mark.parametrize("piece", thinned(["a-", "deadbeef-", "a.", "a/", "- ", "**", "#", "x"], 3))
 def test_words_of_any_shape_cost_little(piece: str) -> None:
     seen, began = conversation(piece * 50_000, "Hello"), time.process_time()
 

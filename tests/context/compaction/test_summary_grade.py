@@ -9,6 +9,7 @@ from tests.harness.session import ask
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
 from tests.recordings.decision_sessions import SCENES
 from tests.review.request_contents.reviewed import review_of
+from tests.sample_size import thinned
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.compaction.summary_grade import unused_summary
@@ -24,7 +25,9 @@ def reports(store: Store, session_id: str) -> list[Decision]:
     ]
 
 
-@pytest.mark.parametrize("scene", ["compacted", "compacted_by_hand", "refused", "reported_full"])
+@pytest.mark.parametrize(
+    "scene", thinned(["compacted", "compacted_by_hand", "refused", "reported_full"], 2)
+)
 async def test_the_grade_is_what_review_finds_afterwards(tmp_path: Path, scene: str) -> None:
     harness, session = await SCENES[scene](tmp_path)
     graded = reports(harness.store, session.id)

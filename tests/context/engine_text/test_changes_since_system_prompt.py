@@ -32,7 +32,12 @@ def at(
     met: bool = False,
 ) -> EnvironmentState:
     return EnvironmentState(
-        began=FRIDAY, date=date, agent=agent, variables=variables, known=known, met=met
+        first_date=FRIDAY,
+        date=date,
+        agent=agent,
+        variables=variables,
+        known=known,
+        worked_before=met,
     )
 
 

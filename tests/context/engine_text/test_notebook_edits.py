@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from palimpsest.context.engine_text.notebook_edits import CellEdit, cell_edits, marks_of
+from palimpsest.context.engine_text.notebook_edits import CellEdit, cell_edits, source_hashes
 from palimpsest.context.engine_text.notebook_note import MOST_EDITS, NoteLimits, notebook_note
 from palimpsest.transcript.context_values.cell_runs import CellRun
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
@@ -32,7 +32,7 @@ def test_a_notebook_that_was_just_opened_is_no_news() -> None:
 
 
 def test_a_cell_that_never_ran_is_told_once_it_changes() -> None:
-    before = marks_of(page(holds(1, "draft"), holds(2, "")))
+    before = source_hashes(page(holds(1, "draft"), holds(2, "")))
     now = page(holds(1, "draft, longer"), holds(2, ""), holds(3, "new"))
 
     assert states(cell_edits(now, [], {}, before)) == [("id-1", "edited"), ("id-3", "edited")]

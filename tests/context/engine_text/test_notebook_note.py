@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from palimpsest.context.engine_text.notebook_note import (
     NoteLimits,
-    ends_of,
+    head_and_tail,
     notebook_note,
 )
 from palimpsest.transcript.context_values.cell_runs import CellRun, RecordedOutput
@@ -157,7 +157,7 @@ def test_tells_what_came_later_without_its_source() -> None:
 
 @given(st.text(alphabet="ab\n", max_size=400), st.integers(40, 200))
 def test_a_cut_text_keeps_its_ends(text: str, chars: int) -> None:
-    cut = ends_of(text, chars)
+    cut = head_and_tail(text, chars)
 
     if len(text) <= chars:
         assert cut == text

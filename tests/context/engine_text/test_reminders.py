@@ -13,7 +13,12 @@ from tests.builders import MODEL, Builder
 from tests.harness.session import SessionHarness, ask, until
 
 from palimpsest.context.conversion.part_conversion import neutral_messages
-from palimpsest.context.engine_text.reminders import STEERED, last_step, remind, with_reminders
+from palimpsest.context.engine_text.reminders import (
+    STEERED,
+    decide_reminders,
+    last_step,
+    with_reminders,
+)
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages import View
@@ -39,7 +44,7 @@ def new_ids() -> Callable[[], str]:
 def decide(
     messages: Messages, rule: ReminderPolicy = OURS, before: tuple[Decision, ...] = ()
 ) -> tuple[Decision, ...]:
-    return before + remind(View(messages, before), rule, new_ids(), len)
+    return before + decide_reminders(View(messages, before), rule, new_ids(), len)
 
 
 def texts(messages: Messages) -> list[str]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import Builder
 
-from palimpsest.context.budget.precheck import reducible, result_chars, results_chars
+from palimpsest.context.budget.precheck import count_reducible_chars, result_chars, results_chars
 from palimpsest.context.budget.request_tokens import weigh_chars
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
@@ -140,7 +140,7 @@ def test_frees_what_was_promised_before_sending() -> None:
 
     shown = outputs(after(view, *decide(view, recovery)))
 
-    promised = reducible([len(text) for text in texts], WINDOW, recovery)
+    promised = count_reducible_chars([len(text) for text in texts], WINDOW, recovery)
     assert sum(map(len, texts)) - sum(map(len, shown)) == promised
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from tests.context_policies.pi_session import pi_timeline
+from tests.context_policies.presets.test_preset_laws import cut_short
 from tests.sample_size import thinned
 
 import palimpsest
@@ -59,11 +60,10 @@ def test_results_that_were_shortened_before_are_masked_too() -> None:
 
 @pytest.mark.parametrize("rule", thinned(["opencode.prune", "gemini.mask"], 2))
 def test_a_pipeline_never_sends_more_than_its_first_policy(rule: str) -> None:
-    first = simulate(pi_timeline(), shortening(2_000), RULER)
+    timeline = cut_short(pi_timeline(), 150)
+    first = simulate(timeline, shortening(2_000), RULER)
 
-    both = simulate(
-        pi_timeline(), shortening(2_000) | get(f"{rule} protect=5000 minimum=2000"), RULER
-    )
+    both = simulate(timeline, shortening(2_000) | get(f"{rule} protect=5000 minimum=2000"), RULER)
 
     pairs = zip(first.sizes, both.sizes, strict=True)
     assert all(two.total <= earlier.total for earlier, two in pairs)

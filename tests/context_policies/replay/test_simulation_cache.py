@@ -1,10 +1,12 @@
 """Replays of a session are kept in memory, and only where asking again cannot give another answer."""
 
+import functools
 from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 from tests.context_policies.pi_session import RULER, pi_timeline
+from tests.context_policies.presets.test_preset_laws import cut_short
 
 import palimpsest
 from palimpsest import policies
@@ -15,6 +17,7 @@ from palimpsest.context_policies.registry import get
 from palimpsest.context_policies.replay import simulation_cache
 from palimpsest.context_policies.replay.simulation_cache import SimulationCache
 from palimpsest.review.session_review import SessionReview
+from palimpsest.transcript.timeline import Timeline
 
 KEPT = 5
 NAMES = ["a"]
@@ -35,9 +38,15 @@ def own(function: object = newest) -> CustomPolicy:
     return made
 
 
+@functools.cache
+def session() -> Timeline:
+    """Return the first third of a session: enough that each policy here acts, and other numbers otherwise."""
+    return cut_short(pi_timeline(), 150)
+
+
 @pytest.fixture
 def cache() -> SimulationCache:
-    return SimulationCache(pi_timeline())
+    return SimulationCache(session())
 
 
 @pytest.mark.parametrize("name", ["sweagent.last_n n=7", "opencode.prune | gemini.mask"])
@@ -126,11 +135,11 @@ def test_replays_with_many_transitions_are_bounded_by_their_size(
 
 
 def test_a_table_that_is_asked_for_again_has_the_same_replays_and_rows() -> None:
-    review = SessionReview(pi_timeline(), get, lambda _model: None)
+    review = SessionReview(session(), get, lambda _model: None)
     names = ["raw", "recorded", "sweagent.last_n", "opencode.prune protect=20000 minimum=5000"]
 
     first, again = (review.compare(names, price="units") for _ in range(2))
-    fresh = SessionReview(pi_timeline(), get, lambda _model: None).compare(names, price="units")
+    fresh = SessionReview(session(), get, lambda _model: None).compare(names, price="units")
 
     assert [
         simulation is two
@@ -141,7 +150,7 @@ def test_a_table_that_is_asked_for_again_has_the_same_replays_and_rows() -> None
 
 
 def test_figures_at_another_price_are_counted_anew() -> None:
-    review = SessionReview(pi_timeline(), get, lambda _model: None)
+    review = SessionReview(session(), get, lambda _model: None)
     units = review.compare(["sweagent.last_n"], price="units")
     cheap = review.compare(["sweagent.last_n"], price=replace(units.price, input=1.0, name="cheap"))
 

@@ -276,7 +276,7 @@ SCENES: dict[str, Callable[[Path], Awaitable[Left]]] = {
 }
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", thinned(SCENES, 2))
 async def test_the_own_policy_gives_what_the_loop_sent(tmp_path: Path, name: str) -> None:
     harness, session = await SCENES[name](tmp_path)
     await session.journal.flush()

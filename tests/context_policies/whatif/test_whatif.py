@@ -15,6 +15,7 @@ from tests.recordings.decision_sessions import (
     pruned,
     truncated,
 )
+from tests.sample_size import thinned
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
@@ -38,7 +39,7 @@ def comparable(step: Step) -> Step:
     return replace(step, decisions=decisions, request=None, estimate=0, budget=0)
 
 
-@pytest.mark.parametrize("name", SOME_SCENES)
+@pytest.mark.parametrize("name", thinned(SOME_SCENES, 3))
 async def test_the_own_policy_gives_every_recorded_step(tmp_path: Path, name: str) -> None:
     harness, session = await SCENES[name](tmp_path)
     records = list(await harness.records(session))

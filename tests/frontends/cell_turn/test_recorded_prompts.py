@@ -142,6 +142,7 @@ def test_run_all_again_in_the_same_kernel_sends_nothing(notebook: Notebook) -> N
     assert "The mean is 2." in texts(runs[4])
 
 
+@pytest.mark.soak
 def test_one_cell_after_a_restart_shows_its_record_and_run_once_more_asks(
     notebook: Notebook,
 ) -> None:
@@ -237,6 +238,7 @@ def test_where_nobody_is_there_the_policy_counts(
     assert words in texts(runs[2]) + str(runs[2].reply["content"])
 
 
+@pytest.mark.soak
 def test_never_and_again_and_the_switch_send(notebook: Notebook) -> None:
     first_run(notebook)
     notebook.server.script(*[says(f"Answer {number}.") for number in range(9)])

@@ -17,7 +17,7 @@ PACKAGE = Path(palimpsest.__file__).parent
 IMPORTED = tuple(
     f"palimpsest.{name}"
     for name in (
-        *("frontends.command_line.main", "frontends.command_line.terminal_desk"),
+        *("frontends.command_line.main", "frontends.command_line.terminal_context"),
         *("frontends.operations.recordings", "frontends.operation_text.session_report"),
         *("frontends.command_line.threshold", "frontends.operation_text.report_file"),
         *("recordings.formats.built_in", "review.recorded_sessions.recording_review"),

@@ -112,6 +112,7 @@ def test_compare_says_how_much_of_a_large_recording_is_reproduced(tmp_path: Path
     assert [one["fired"] for one in compared["rows"]] == [None, 0, 1, 362]
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_two_recordings_are_compared_by_facts(tmp_path: Path) -> None:
     sample(PI, tmp_path)

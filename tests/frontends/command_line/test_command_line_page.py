@@ -14,6 +14,17 @@ PAGE = (Path(__file__).parents[3] / "docs" / "command-line.md").read_text("utf-8
 COMMANDS = re.findall(r"^\$ palimpsest (.*)$", PAGE, re.MULTILINE)
 
 
+def test_every_command_of_the_page_is_one() -> None:
+    """What it then does, ``test_command_line.py`` has for each kind of command, and the soak as written."""
+    for command in COMMANDS:
+        words = shlex.split(command)
+        parsed = build_parser().parse_args(words[: words.index(">")] if ">" in words else words)
+        assert parsed.command == words[0], command
+
+    assert len(COMMANDS) > 10
+
+
+@pytest.mark.soak
 @pytest.mark.slow
 def test_every_command_of_the_page_runs(tmp_path: Path) -> None:
     for name in ("session.jsonl", "before.jsonl"):

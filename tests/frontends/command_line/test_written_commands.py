@@ -14,7 +14,7 @@ from tests.frontends.command_line.command_line import PACKAGE
 from palimpsest.frontends import operations
 from palimpsest.frontends.command_line.main import build_parser, main, requested_operation
 from palimpsest.frontends.operation_base.operation import Argument, Operation
-from palimpsest.frontends.operation_table import TABLE, Operations
+from palimpsest.frontends.operation_table import TABLE, OperationIndex
 from palimpsest.frontends.operations.modules import MODULES, OperationModule
 from palimpsest.frontends.operations.recordings import CompareRecordings, ShowFigures, WriteReport
 from palimpsest.frontends.operations.sharing import Import
@@ -60,7 +60,7 @@ COMMANDS = {name: words for module in MODULES for name, words in module.commands
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_argument_of_a_command_has_a_help(name: str) -> None:
     form, operation = TABLE.command(name)
-    fields = {taken: operation.model_fields[taken] for taken in form.takes}
+    fields = {taken: operation.model_fields[taken] for taken in form.fields}
     given = {
         taken: mark
         for taken, field in fields.items()
@@ -74,7 +74,7 @@ def test_each_argument_of_a_command_has_a_help(name: str) -> None:
 
 @pytest.mark.parametrize("listed", MODULES, ids=lambda one: one.module)
 def test_the_list_of_modules_says_what_each_brings(listed: OperationModule) -> None:
-    found = Operations.of([listed.module])
+    found = OperationIndex.of([listed.module])
 
     assert listed.types.split() == [*found.by_type]
     assert [*listed.commands] == [*found.terminal_forms]

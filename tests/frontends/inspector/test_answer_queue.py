@@ -12,11 +12,11 @@ from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.frontends.inspector.answer_queue import (
     MAX_PARALLEL,
-    REPLACED,
+    SUPERSEDED,
     AnswerQueue,
-    QuestionLine,
+    SessionQuestions,
 )
-from palimpsest.frontends.inspector.inspections import MOST_RECORDINGS, Inspections
+from palimpsest.frontends.inspector.inspections import MAX_OPEN_RECORDINGS, Inspections
 from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.timeline_view.view_queries import (
     AskItem,
@@ -56,7 +56,7 @@ class Slow:
 
 async def test_of_the_tracks_that_wait_only_the_newest_of_each_asker_is_made() -> None:
     source = Slow()
-    queue, line = AnswerQueue(), QuestionLine(source)
+    queue, line = AnswerQueue(), SessionQuestions(source)
     queries = [AskTrack(policy=f"p{number}") for number in range(5)]
     first = asyncio.create_task(queue.answer(line, queries[0], "page"))
     await asyncio.to_thread(source.began.wait, LAST_RESORT_SECONDS)
@@ -68,14 +68,22 @@ async def test_of_the_tracks_that_wait_only_the_newest_of_each_asker_is_made() -
     source.may.set()
     answers = await asyncio.gather(first, *waiting, other, view)
 
-    assert [answer.error for answer in answers] == ["", REPLACED, REPLACED, REPLACED, "", "", ""]
+    assert [answer.error for answer in answers] == [
+        "",
+        SUPERSEDED,
+        SUPERSEDED,
+        SUPERSEDED,
+        "",
+        "",
+        "",
+    ]
     assert source.asked == [queries[0], queries[4], AskTrack(policy="theirs"), AskView()]
 
 
 async def test_one_question_is_answered_at_once_whatever_session_it_is_about() -> None:
     source = Slow()
     queue = AnswerQueue()
-    lines = [QuestionLine(source) for _ in range(5)]
+    lines = [SessionQuestions(source) for _ in range(5)]
     asked = [asyncio.create_task(queue.answer(row, AskView())) for row in [*lines, lines[0]]]
     await asyncio.to_thread(source.began.wait, LAST_RESORT_SECONDS)
     source.may.set()
@@ -90,7 +98,7 @@ async def test_what_a_damaged_log_does_to_an_answer_is_one_sentence() -> None:
         def answer(self, _query: ViewQuery) -> ViewAnswer:
             raise KeyError("part")
 
-    answer = await AnswerQueue().answer(QuestionLine(Damaged()), AskView())
+    answer = await AnswerQueue().answer(SessionQuestions(Damaged()), AskView())
 
     assert answer.error == "It cannot be shown: KeyError."
     assert gc.isenabled()
@@ -126,7 +134,7 @@ def test_replays_take_nothing_of_the_engines_thread(tmp_path: Path) -> None:
 
 async def test_a_few_recordings_are_kept_and_one_that_grew_is_read_again(tmp_path: Path) -> None:
     whole = sample("marshmallow-1867.traj", tmp_path)
-    names = [f"{number}.traj" for number in range(MOST_RECORDINGS + 1)]
+    names = [f"{number}.traj" for number in range(MAX_OPEN_RECORDINGS + 1)]
     for name in names:
         (tmp_path / name).write_bytes(whole.read_bytes())
     inspections = Inspections(MemoryStore(), lambda _id: None, offline_price, tmp_path)

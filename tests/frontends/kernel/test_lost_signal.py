@@ -10,7 +10,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from tests.waiting import LAST_RESORT_SECONDS
 
-from palimpsest.frontends.kernel.code_execution import drive
+from palimpsest.frontends.kernel.code_execution import run_unsuspended
 from palimpsest.frontends.kernel.interrupts import InterruptHold, Interrupts
 from palimpsest.frontends.kernel.jobs import CodeJob, Interrupted
 from palimpsest.frontends.kernel.main_thread import MainThread, blocking
@@ -19,8 +19,8 @@ from palimpsest.frontends.kernel.main_thread import MainThread, blocking
 class Waiting:
     """A running piece of code that may be interrupted anywhere."""
 
-    interrupted = reached = False
-    everywhere = True
+    interrupted = has_reached_job = False
+    is_interruptible_anywhere = True
     task: "asyncio.Task[float] | None" = None
 
 
@@ -52,7 +52,7 @@ def caught(
 
 def number_only(interrupts: Interrupts) -> None:
     """Simulate a signal that reaches the engine, but no handler, since the main thread is blocked."""
-    pair = interrupts._pair
+    pair = interrupts._sockets
     assert pair is not None
     pair[1].send(bytes([signal.SIGINT]))
 
@@ -83,7 +83,7 @@ def test_code_that_began_right_after_a_signal_and_never_awaits_ends(
     )
 
     class Awaiting(Waiting):
-        everywhere = False
+        is_interruptible_anywhere = False
 
     async def work() -> float:
         running = Awaiting()
@@ -156,13 +156,13 @@ def test_the_next_turn_hears_nothing_of_a_signal_that_ended_the_one_before(
 class SignalWhilePrepared:
     """The host of a job, during whose preparation somebody presses stop."""
 
-    def before(self, call_id: str) -> None:  # noqa: ARG002
+    def show_call(self, call_id: str) -> None:  # noqa: ARG002
         signal.raise_signal(signal.SIGINT)
 
-    def native(self, call_id: str) -> bool:  # noqa: ARG002
+    def prepare_native_output(self, call_id: str) -> bool:  # noqa: ARG002
         return False
 
-    def stuck(self, words: str) -> None:
+    def warn_stuck(self, words: str) -> None:
         raise AssertionError(words)
 
 
@@ -198,11 +198,13 @@ def test_code_whose_stop_came_before_it_began_is_told_again(
     assert catching is not None
     began = time.monotonic()
     # As a signal that is met between the preparation and the first line of the code.
-    job.started = job.interrupted = True
+    job.has_started = job.interrupted = True
     loop.call_soon_threadsafe(main_thread.interrupt, job)
     try:
         main_thread.interrupts.running = job
-        drive(shell.run_cell_async(code, transformed_cell=code), shell)  # which shows the interrupt
+        run_unsuspended(
+            shell.run_cell_async(code, transformed_cell=code), shell
+        )  # which shows the interrupt
     finally:
         main_thread.interrupts.running = None
         job.future.cancel()
@@ -210,5 +212,5 @@ def test_code_whose_stop_came_before_it_began_is_told_again(
         main_thread.interrupts.close()
         signal.signal(signal.SIGINT, before)
 
-    assert job.reached
+    assert job.has_reached_job
     assert time.monotonic() - began < 50

@@ -5,7 +5,7 @@ import pytest
 from palimpsest.frontends.kernel.output_capture import (
     MAX_SHOWN_CHARS,
     MAX_SHOWN_RESULTS,
-    WIDGET,
+    WIDGET_MIME,
     Capture,
     shown_result,
 )
@@ -21,10 +21,10 @@ PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADh
         ({"text/markdown": "*1*", "text/html": "<i>1</i>"}, ShownResult("markdown", "*1*")),
         ({"text/latex": "$x$", "text/plain": "x"}, ShownResult("markdown", "$x$")),
         (
-            {WIDGET: {"model_id": "1"}, "text/plain": "IntSlider(value=0)"},
+            {WIDGET_MIME: {"model_id": "1"}, "text/plain": "IntSlider(value=0)"},
             ShownResult("widget", "IntSlider"),
         ),
-        ({WIDGET: {"model_id": "1"}}, ShownResult("widget", "")),
+        ({WIDGET_MIME: {"model_id": "1"}}, ShownResult("widget", "")),
         ({"text/html": 3, "application/json": {}}, ShownResult("other", "text/html")),
     ],
 )

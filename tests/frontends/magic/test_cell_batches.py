@@ -2,7 +2,11 @@
 
 import pytest
 
-from palimpsest.frontends.cell_turn.cell_batches import ALLOWANCE_SECONDS, NEXT_SECONDS, CellBatches
+from palimpsest.frontends.cell_turn.cell_batches import (
+    ALLOWANCE_SECONDS,
+    MAX_GAP_SECONDS,
+    CellBatches,
+)
 
 
 class Clock:
@@ -29,7 +33,7 @@ def test_cells_that_were_sent_together_are_one_batch_also_on_a_slow_machine(ahea
     clock = Clock(ahead)
     sent = clock.now
 
-    found = [clock.run(sent=sent, after=delay) for delay in (0.01, 0.002, 2.0, NEXT_SECONDS / 2)]
+    found = [clock.run(sent=sent, after=delay) for delay in (0.01, 0.002, 2.0, MAX_GAP_SECONDS / 2)]
 
     assert found == [(1, False), (1, True), (1, True), (1, True)]
 
@@ -44,7 +48,7 @@ def test_cells_that_all_waited_for_the_load_are_one_batch_also_with_pauses_betwe
     clock.batches.end()  # of the cell that loaded the extension, whose begin nobody heard
 
     found = [
-        clock.run(sent=sent + 0.002 * number, takes=0.001, after=3 * NEXT_SECONDS)
+        clock.run(sent=sent + 0.002 * number, takes=0.001, after=3 * MAX_GAP_SECONDS)
         for number in range(3)
     ]
 
@@ -57,7 +61,7 @@ def test_cells_that_a_person_runs_one_by_one_are_alone(ahead: float) -> None:
 
     found = []
     for _ in range(3):
-        clock.now += NEXT_SECONDS + ALLOWANCE_SECONDS
+        clock.now += MAX_GAP_SECONDS + ALLOWANCE_SECONDS
         found.append(clock.run(sent=clock.now, after=0.01))
 
     assert found == [(1, False), (2, False), (3, False)]

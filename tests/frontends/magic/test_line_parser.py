@@ -7,7 +7,7 @@ from palimpsest.frontends.magic.line_parser import (
     MagicOptions,
     OptionError,
     help_text,
-    parse,
+    parse_line,
 )
 from palimpsest.frontends.operation_base.operation import Operation
 from palimpsest.frontends.operation_table import TABLE, Help
@@ -29,11 +29,11 @@ from palimpsest.frontends.operations.turns import Compact
     ],
 )
 def test_a_prompt_is_taken_to_the_letter(line: str) -> None:
-    assert parse(line) == MagicLine(prompt=line)
+    assert parse_line(line) == MagicLine(prompt=line)
 
 
 def test_reads_options_before_the_prompt() -> None:
-    request = parse(
+    request = parse_line(
         "-m openai/gpt-5 --max-steps=3 --tools python,read -y --system 'Be brief.' go -y"
     )
 
@@ -48,44 +48,44 @@ def test_reads_options_before_the_prompt() -> None:
 
 
 def test_the_body_of_a_cell_is_the_prompt_and_is_never_searched_for_options() -> None:
-    request = parse("-q", "-m is an option?\n  stop\n")
+    request = parse_line("-q", "-m is an option?\n  stop\n")
 
     assert request.prompt == "-m is an option?\n  stop"
     assert request.options == MagicOptions(quiet=True)
 
 
 def test_words_on_the_line_come_before_the_body() -> None:
-    assert parse("look at this:", "x = 1\n").prompt == "look at this:\n\nx = 1"
+    assert parse_line("look at this:", "x = 1\n").prompt == "look at this:\n\nx = 1"
 
 
 def test_tools_none_offers_no_tool() -> None:
-    assert parse("--tools none hi").options.tools == ()
+    assert parse_line("--tools none hi").options.tools == ()
 
 
 def test_tools_with_a_dash_are_left_out() -> None:
-    assert parse("--tools -bash,-task hi").options.tools == {"bash": False, "task": False}
+    assert parse_line("--tools -bash,-task hi").options.tools == {"bash": False, "task": False}
 
 
 @pytest.mark.parametrize("line", ["--tools read,-bash hi", "--tools '' hi", "--tools , hi"])
 def test_tools_that_say_nothing_or_both_are_refused(line: str) -> None:
     with pytest.raises(OptionError):
-        parse(line)
+        parse_line(line)
 
 
 @pytest.mark.parametrize(
     "name", ["status", "sessions", "stop", "compact", "models", "config", "help"]
 )
 def test_a_word_alone_is_a_subcommand(name: str) -> None:
-    assert type(parse(name)) is TABLE.forms[name][1]
+    assert type(parse_line(name)) is TABLE.forms[name][1]
 
 
 def test_nothing_is_a_request_for_help() -> None:
-    assert parse("") == parse("--help") == Help()
+    assert parse_line("") == parse_line("--help") == Help()
 
 
 def test_two_dashes_end_the_options() -> None:
-    assert parse("-- stop") == MagicLine(prompt="stop")
-    assert parse("-y -- --verbose is what?").prompt == "--verbose is what?"
+    assert parse_line("-- stop") == MagicLine(prompt="stop")
+    assert parse_line("-y -- --verbose is what?").prompt == "--verbose is what?"
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_two_dashes_end_the_options() -> None:
 )
 def test_wrong_input_gets_one_sentence_that_says_what_to_do(line: str, words: str) -> None:
     with pytest.raises(OptionError) as caught:
-        parse(line)
+        parse_line(line)
 
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -116,7 +116,7 @@ def test_wrong_input_gets_one_sentence_that_says_what_to_do(line: str, words: st
 
 def test_an_empty_body_is_no_prompt() -> None:
     with pytest.raises(OptionError):
-        parse("-y", "  \n\n")
+        parse_line("-y", "  \n\n")
 
 
 def test_the_help_names_every_option() -> None:
@@ -139,27 +139,27 @@ def test_the_help_names_every_option() -> None:
     ],
 )
 def test_context_takes_a_request_two_requests_or_an_item(line: str, argument: str) -> None:
-    assert parse(line) == ShowContext(question=argument)
+    assert parse_line(line) == ShowContext(question=argument)
 
 
 @pytest.mark.parametrize(
     "line", ["context at the end of the file", "context why is it slow", "context changed my mind"]
 )
 def test_other_words_behind_context_are_a_prompt(line: str) -> None:
-    assert parse(line) == MagicLine(prompt=line)
+    assert parse_line(line) == MagicLine(prompt=line)
 
 
 @pytest.mark.parametrize("word", ["at", "changed", "why"])
 def test_a_keyword_of_context_alone_says_how_it_is_written(word: str) -> None:
     with pytest.raises(OptionError, match=f"Write %agent context {word} "):
-        parse(f"context {word}")
+        parse_line(f"context {word}")
 
 
 def test_a_focus_makes_compact_a_subcommand_and_other_words_a_prompt() -> None:
-    assert parse("compact focus on the plots") == Compact(focus="the plots")
+    assert parse_line("compact focus on the plots") == Compact(focus="the plots")
     with pytest.raises(OptionError, match=r"On what\?"):
-        parse("compact focus on")
-    assert parse("compact the table") == MagicLine(prompt="compact the table")
+        parse_line("compact focus on")
+    assert parse_line("compact the table") == MagicLine(prompt="compact the table")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_focus_makes_compact_a_subcommand_and_other_words_a_prompt() -> None:
     ],
 )
 def test_compact_takes_a_model_and_whether_to_go_on(line: str, operation: Operation) -> None:
-    assert parse(line) == operation
+    assert parse_line(line) == operation
 
 
 @pytest.mark.parametrize(
@@ -185,6 +185,6 @@ def test_compact_takes_a_model_and_whether_to_go_on(line: str, operation: Operat
 )
 def test_a_slip_behind_compact_is_no_prompt(line: str, words: str) -> None:
     with pytest.raises(OptionError) as caught:
-        parse(line)
+        parse_line(line)
 
     assert words in str(caught.value)

@@ -5,7 +5,7 @@ import re
 import pytest
 from tests.harness.kernel import Kernel
 
-from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, parse
+from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, parse_line
 from palimpsest.frontends.magic.misspelled_commands import PROMPT_COMMANDS
 from palimpsest.frontends.operation_table import TABLE
 
@@ -41,7 +41,7 @@ from palimpsest.frontends.operation_table import TABLE
 )
 def test_a_slip_gets_a_sentence_that_names_the_right_one(line: str, words: str) -> None:
     with pytest.raises(OptionError) as caught:
-        parse(line)
+        parse_line(line)
 
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -50,7 +50,7 @@ def test_a_slip_gets_a_sentence_that_names_the_right_one(line: str, words: str) 
 def named(line: str) -> bool:
     """Return whether a line is a subcommand, or is refused with a suggestion that is one."""
     try:
-        return not isinstance(parse(line), MagicLine)
+        return not isinstance(parse_line(line), MagicLine)
     except OptionError as error:
         return "%agent" in str(error)
 
@@ -91,17 +91,17 @@ def test_a_subcommand_with_one_slip_is_never_a_prompt(name: str) -> None:
     ],
 )
 def test_what_a_person_says_stays_a_prompt(line: str) -> None:
-    assert parse(line) == MagicLine(prompt=line)
+    assert parse_line(line) == MagicLine(prompt=line)
 
 
 def test_what_the_sentence_offers_sends_the_line() -> None:
     with pytest.raises(OptionError) as caught:
-        parse("export pdf")
+        parse_line("export pdf")
 
     offered = re.search(r"write %agent (-- .*)", str(caught.value))
 
     assert offered is not None
-    assert parse(offered[1]) == MagicLine(prompt="export pdf")
+    assert parse_line(offered[1]) == MagicLine(prompt="export pdf")
 
 
 @pytest.mark.slow

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from palimpsest.frontends.operation_base.operation import Desk, Form, Operation
+from palimpsest.frontends.operation_base.operation import Form, Operation, OperationContext
 from palimpsest.transcript.values import Value
 
 
@@ -24,16 +24,16 @@ class CountWords(Operation):
             "count",
             "how much was said: %agent count [words|letters]",
             ("unit",),
-            begins_no_prompt=True,
+            is_never_prompt=True,
             button="Count words",
         ),
     )
 
-    async def run(self, at: Desk) -> WordCount:
+    async def run(self, context: OperationContext) -> WordCount:
         """Count them."""
         said = self.text
         if not said:
-            session = await at.find(self.session)
+            session = await context.find(self.session)
             parts = (part for message in session.snapshot().messages for part in message.parts)
             said = " ".join(
                 part.text for part in parts if part.type == "text" and not part.synthetic

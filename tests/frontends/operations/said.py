@@ -2,23 +2,23 @@
 
 from typing import Any
 
-from palimpsest.frontends.magic.line_parser import parse
-from palimpsest.frontends.operation_base.operation import Desk, Operation
+from palimpsest.frontends.magic.line_parser import parse_line
+from palimpsest.frontends.operation_base.operation import Operation, OperationContext
 from palimpsest.frontends.operation_text.command_output import CommandOutput, joined_output
 
 
-def desk(session: Any = None, services: Any = None) -> Desk:
+def desk(session: Any = None, services: Any = None) -> OperationContext:
     """Return where an operation of a cell is asked for."""
 
     async def find(_identifier: str | None) -> Any:
         return session
 
-    return Desk(services, find, in_cell=True)
+    return OperationContext(services, find, in_cell=True)
 
 
 async def said(line: str, session: Any = None, services: Any = None) -> CommandOutput:
     """Carry it out and return the output."""
-    operation = parse(line)
+    operation = parse_line(line)
     assert isinstance(operation, Operation)
     answer = await operation.run(desk(session, services))
     return joined_output(operation.output(answer))

@@ -108,6 +108,7 @@ def use(window=8_000, recovery={}, **compact):
 """
 
 
+@pytest.mark.soak
 def test_what_parts_were_summarised_as_can_be_looked_at(kernel: Kernel) -> None:
     run = kernel.client.run
     run(NARROW)
@@ -199,6 +200,7 @@ def test_the_model_that_is_named_writes_and_the_agent_goes_on(kernel: Kernel) ->
     assert "keeps this above all: the numbers" in sent(kernel, 1)
 
 
+@pytest.mark.soak
 def test_the_page_names_the_model_too(kernel: Kernel) -> None:
     kernel.client.run(OTHERS)
     kernel.client.run("%agent What is the mean?")

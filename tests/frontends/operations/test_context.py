@@ -129,6 +129,7 @@ def test_one_request_is_shown_with_its_contents(kernel: Kernel) -> None:
     assert alive(data["text/html"]) == []
 
 
+@pytest.mark.soak
 def test_what_changed_between_two_requests_is_told(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 
@@ -155,6 +156,7 @@ def test_it_is_told_why_an_item_is_not_in_a_request(kernel: Kernel) -> None:
     assert names
 
 
+@pytest.mark.soak
 def test_what_can_follow_context_is_completed(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 
@@ -163,6 +165,7 @@ def test_what_can_follow_context_is_completed(kernel: Kernel) -> None:
     assert kernel.client.complete("%agent context changed 1 ") == ["1", "2"]
 
 
+@pytest.mark.soak
 def test_a_request_that_does_not_exist_is_one_sentence(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 
@@ -177,6 +180,7 @@ def test_a_request_that_does_not_exist_is_one_sentence(kernel: Kernel) -> None:
     )
 
 
+@pytest.mark.soak
 def test_other_words_after_context_are_a_prompt(kernel: Kernel) -> None:
     run = kernel.client.run("%agent --model rehearsal/reads context of this project, please")
     assert "And again." in run.markdown() or "Read, with" in run.markdown()

@@ -20,7 +20,7 @@ from tests.frontends.three_interfaces import ThreeInterfaces
 from tests.harness.kernel import ROOT, Kernel
 from tests.new_kinds import OPERATION
 
-from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, help_text, parse
+from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, help_text, parse_line
 from palimpsest.frontends.operation_table import TABLE
 
 REGISTER = """
@@ -34,7 +34,7 @@ ASKS_EVERYWHERE = """
 import json
 from pathlib import Path
 from palimpsest.app.wiring import App
-from palimpsest.frontends.magic.line_parser import parse
+from palimpsest.frontends.magic.line_parser import parse_line
 from palimpsest.model.script import says
 from palimpsest.public.session_object import open_session
 from palimpsest.testing import ScriptedModel
@@ -46,7 +46,7 @@ session = open_session(app)
 session.prompt("Say three.")
 (button,) = session.run("buttons").buttons
 print(json.dumps({
-    "magic": parse("count letters").unit,
+    "magic": parse_line("count letters").unit,
     "method": [session.count_words(), session.count_words("one two")],
     "button": [button.label, button.command, session.run(button.command).words],
 }))
@@ -58,6 +58,7 @@ def test_none_of_its_files_is_of_the_page() -> None:
     assert not any("labextension" in changed_path for changed_path in new_kinds.files(OPERATION))
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_the_four_files_give_it_a_magic_a_button_and_a_named_method(tmp_path: Path) -> None:
     sources = shutil.ignore_patterns("__pycache__", "static")
@@ -95,9 +96,9 @@ def added(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("added")
 def test_a_line_is_read_by_its_fields_and_a_slip_in_it_is_no_prompt() -> None:
-    assert parse("count") == CountWords()
-    assert parse("count letters") == CountWords(unit="letters")
-    assert parse("count the rows of df") == MagicLine(prompt="count the rows of df")
+    assert parse_line("count") == CountWords()
+    assert parse_line("count letters") == CountWords(unit="letters")
+    assert parse_line("count the rows of df") == MagicLine(prompt="count the rows of df")
     for slip, words in (
         ("cuont letters", "Did you mean %agent count letters?"),
         ("count leters", "Did you mean %agent count letters?"),
@@ -105,7 +106,7 @@ def test_a_line_is_read_by_its_fields_and_a_slip_in_it_is_no_prompt() -> None:
         ("-q count", "takes no options before it"),
     ):
         with pytest.raises(OptionError) as caught:
-            parse(slip)
+            parse_line(slip)
         assert words in str(caught.value)
     assert "%agent count             how much was said" in help_text()
 

@@ -8,7 +8,11 @@ from tests.harness.kernel import Kernel
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context.presets import PRESETS
-from palimpsest.frontends.operation_text.policy_text import changes, sections, summary
+from palimpsest.frontends.operation_text.policy_text import (
+    policy_changes,
+    policy_sections,
+    policy_summary,
+)
 from palimpsest.transcript.context_values.policies import Policy
 
 SETUP = """
@@ -21,7 +25,9 @@ harness = load(get_ipython(), *[says('Well.')] * 9)
 def test_what_differs_comes_first_with_who_said_so() -> None:
     policy = policy_with_changes(PRESETS["opencode-1.18"], {"prune.protect_tokens": 10_000})
 
-    found = changes(policy, {"policy.prune.protect_tokens": "project's file x"}, is_chosen=False)
+    found = policy_changes(
+        policy, {"policy.prune.protect_tokens": "project's file x"}, is_chosen=False
+    )
 
     assert found is not None
     assert found.head == ("number", "value", "in opencode-1.18", "from", "meaning")
@@ -34,23 +40,23 @@ def test_what_differs_comes_first_with_who_said_so() -> None:
             "The newest tokens of tool output, which stay.",
         )
     ]
-    assert "opencode-1.18 with 1 number changed, from the settings" in summary(
+    assert "opencode-1.18 with 1 number changed, from the settings" in policy_summary(
         policy, is_chosen=False
     )
-    assert changes(Policy(), {}, is_chosen=True) is None
+    assert policy_changes(Policy(), {}, is_chosen=True) is None
 
 
 def test_a_short_name_is_found_as_the_origin() -> None:
     policy = policy_with_changes(Policy(), {"truncate.max_lines": 10})
 
-    found = changes(policy, {"tool_output.max_lines": "user's file y"}, is_chosen=False)
+    found = policy_changes(policy, {"tool_output.max_lines": "user's file y"}, is_chosen=False)
 
     assert found is not None
     assert found.rows[0][3] == "user's file y"
 
 
 def test_every_number_is_shown_with_its_meaning() -> None:
-    shown = [row for section in sections(Policy()) for row in section.rows]
+    shown = [row for section in policy_sections(Policy()) for row in section.rows]
 
     assert ("prune.rule", "batch") in [row[:2] for row in shown]
     assert all(row[2] for row in shown)

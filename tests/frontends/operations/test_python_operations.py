@@ -9,7 +9,7 @@ import pytest
 
 from palimpsest import project
 from palimpsest.app.wiring import App
-from palimpsest.frontends.operation_base.operation import Desk, Operation
+from palimpsest.frontends.operation_base.operation import Operation, OperationContext
 from palimpsest.frontends.operation_table import TABLE
 from palimpsest.frontends.operations.context import ApplyContextEdit
 from palimpsest.frontends.operations.controls import TrustProject
@@ -196,7 +196,7 @@ def test_no_argument_of_an_operation_no_answer_and_no_desk_is_of_any_type() -> N
     }
 
     assert untyped == set()
-    assert Desk.__annotations__["services"] == "FrontendServices"
+    assert OperationContext.__annotations__["services"] == "FrontendServices"
 
 
 def test_a_reply_says_who_gave_it_and_a_focus_may_be_long(

@@ -9,7 +9,7 @@ from tests.session.revert.test_revert import files, three_turns
 from palimpsest.frontends.operation_text.revert_text import diff_text, revert_text
 from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.file_changes import saved_changes, turn_changes
-from palimpsest.frontends.turn_output.mime_bundle import MIME, Frame, bundle
+from palimpsest.frontends.turn_output.mime_bundle import SEGMENT_MIME, Frame, segment_bundle
 from palimpsest.frontends.turn_output.segments import Segment
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.transcript.errors import UserError
@@ -87,11 +87,13 @@ async def test_a_cell_says_and_saves_what_its_turn_changed(tmp_path: Path) -> No
     ]
     frame = Frame(session.id, messages[0].id, (0, 9), changes=changes)
 
-    made = bundle(turn, Segment(0, SegmentCut()), frame, notes=OutlineNotes.of(()), scrub=str)
+    made = segment_bundle(
+        turn, Segment(0, SegmentCut()), frame, notes=OutlineNotes.of(()), scrub=str
+    )
 
     assert made["text/plain"].endswith("1 file changed, +1 -1: a.txt")
-    assert [change["file"] for change in made[MIME]["changes"]] == ["a.txt"]
-    assert "before" not in made[MIME]["changes"][0]
+    assert [change["file"] for change in made[SEGMENT_MIME]["changes"]] == ["a.txt"]
+    assert "before" not in made[SEGMENT_MIME]["changes"][0]
     assert (
         saved_changes([changes[0].model_copy(update={"patch": "x" * 9_000})])[0].get("patch")
         is None

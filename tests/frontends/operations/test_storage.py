@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.harness.kernel import Kernel
 
-from palimpsest.frontends.operations.storage import NOTHING, sweep_text
+from palimpsest.frontends.operations.storage import NOTHING_UNNEEDED, sweep_text
 from palimpsest.store.blobs.blob_sweep import DAY_SECONDS, Sweep, UnneededBlob
 
 OLD = UnneededBlob("a" * 64, 1_500_000, 0.0, 0.0)
@@ -18,7 +18,7 @@ NEW = UnneededBlob("b" * 64, 640, 20 * 365 * DAY_SECONDS, 0.0)
 def test_says_what_would_go_and_what_went() -> None:
     found = Sweep((OLD,), (NEW, NEW), 12)
 
-    assert sweep_text(Sweep(needed=3), 7, None) == NOTHING
+    assert sweep_text(Sweep(needed=3), 7, None) == NOTHING_UNNEEDED
     assert sweep_text(found, 7, None).startswith(
         "1 kept text (1.5 MB) was not needed by any session for 7 days. %agent storage prune --yes deletes "
         "it, for good. 2 kept texts (1.3 kB) are no longer needed and kept for 7 days, until 19"

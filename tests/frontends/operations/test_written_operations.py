@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from palimpsest.frontends.cell_turn.magic_line import MagicLine
-from palimpsest.frontends.magic.line_parser import OptionError, parse
+from palimpsest.frontends.magic.line_parser import OptionError, parse_line
 from palimpsest.frontends.operation_base.operation import Operation
 from palimpsest.frontends.operations.context import ApplyContextEdit, ListParts, UsePolicy
 from palimpsest.frontends.operations.controls import (
@@ -108,7 +108,7 @@ PIECE = "4udZJUxVtt"
     ],
 )  # fmt: skip
 def test_a_line_is_read_as_an_operation(line: str, operation: Operation) -> None:
-    assert parse(line) == operation
+    assert parse_line(line) == operation
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_line_is_read_as_an_operation(line: str, operation: Operation) -> None
     ],
 )
 def test_what_a_person_says_with_the_same_word_is_a_prompt(line: str) -> None:
-    assert parse(line) == MagicLine(prompt=line)
+    assert parse_line(line) == MagicLine(prompt=line)
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_what_a_person_says_with_the_same_word_is_a_prompt(line: str) -> None:
 )
 def test_a_mistake_is_said_in_one_sentence(line: str, words: str) -> None:
     with pytest.raises(OptionError) as caught:
-        parse(line)
+        parse_line(line)
 
     assert words in str(caught.value)
 
@@ -175,9 +175,9 @@ def test_what_is_there_can_be_imported_under_any_name(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OptionError, match="%agent import does not take 'out'"):
-        parse("import out")
+        parse_line("import out")
 
     (tmp_path / "out").mkdir()
 
-    assert parse("import out") == Import(path="out")
-    assert parse("import out and look at it") == MagicLine(prompt="import out and look at it")
+    assert parse_line("import out") == Import(path="out")
+    assert parse_line("import out and look at it") == MagicLine(prompt="import out and look at it")

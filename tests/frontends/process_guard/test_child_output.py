@@ -3,6 +3,7 @@
 import pytest
 from tests.harness.agent_python import call_python
 from tests.harness.kernel import Kernel
+from tests.sample_size import thinned
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.slow
@@ -42,7 +43,7 @@ CHILDREN = {
 }
 
 
-@pytest.mark.parametrize("code", CHILDREN.values(), ids=CHILDREN.keys())
+@pytest.mark.parametrize("code", thinned(CHILDREN.values(), 3), ids=CHILDREN.keys())
 def test_it_stands_in_its_place_in_the_output(kernel: Kernel, code: str) -> None:
     called = call_python(kernel, code)
 
@@ -115,7 +116,7 @@ FAILING = {
 }
 
 
-@pytest.mark.parametrize("code", FAILING.values(), ids=FAILING.keys())
+@pytest.mark.parametrize("code", thinned(FAILING.values(), 2), ids=FAILING.keys())
 def test_its_traceback_is_told(kernel: Kernel, code: str) -> None:
     called = call_python(kernel, code)
 

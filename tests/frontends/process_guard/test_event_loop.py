@@ -10,7 +10,11 @@ from hypothesis import strategies as st
 from tests.harness.agent_python import call_python
 from tests.harness.kernel import Kernel
 
-from palimpsest.frontends.process_guard.event_loop import STOPPED, protected_iteration, run_in_steps
+from palimpsest.frontends.process_guard.event_loop import (
+    LOOP_STOPPED,
+    protected_iteration,
+    run_in_steps,
+)
 
 
 def ran_by(loop: asyncio.AbstractEventLoop, code: Any) -> list[str]:
@@ -63,7 +67,7 @@ def test_a_loop_that_the_code_stops_goes_on_and_it_is_told() -> None:
         loop.stop()
         await asyncio.sleep(0)
 
-    assert ran_by(loop, code) == [STOPPED]
+    assert ran_by(loop, code) == [LOOP_STOPPED]
 
 
 def test_what_is_no_loop_of_asyncio_is_left_alone() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.harness.agent_python import call_python
 from tests.harness.kernel import Kernel
-from tests.sample_size import sampled_cases
+from tests.sample_size import sampled_cases, thinned
 from tests.waiting import LAST_RESORT_SECONDS
 
 pytestmark = pytest.mark.slow
@@ -109,7 +109,9 @@ def test_the_kernel_and_its_variables_live_on_and_the_call_has_failed(
     assert kernel.run("print(kept, len([1]))").stream() == "41 1\n"
 
 
-@pytest.mark.parametrize("code", ["exit(0)", "import sys; sys.exit(3)", "raise SystemExit"])
+@pytest.mark.parametrize(
+    "code", thinned(["exit(0)", "import sys; sys.exit(3)", "raise SystemExit"], 3)
+)
 def test_the_model_is_told_whose_the_kernel_is(kernel: Kernel, code: str) -> None:
     called = call_python(kernel, code)
 
@@ -118,7 +120,7 @@ def test_the_model_is_told_whose_the_kernel_is(kernel: Kernel, code: str) -> Non
     assert "The kernel is the user's and was not ended" in called.run.markdown()
 
 
-@pytest.mark.parametrize("cell", ["%%time\n%agent -y hi", "x = %agent -y hi"])
+@pytest.mark.parametrize("cell", thinned(["%%time\n%agent -y hi", "x = %agent -y hi"], 2))
 def test_it_is_so_in_a_cell_that_blocks(kernel: Kernel, cell: str) -> None:
     kernel.run("kept = 41")
 
@@ -280,7 +282,7 @@ NOT_TOLD = {
 
 @pytest.mark.parametrize(
     ("code", "what"),
-    sampled_cases(ENDS_LATER, "a thread that crashes", "a callback"),
+    sampled_cases(ENDS_LATER, "a thread that crashes"),
 )
 def test_the_next_kernel_names_the_code_that_had_left_something_running(
     folder: Path, code: str, what: str

@@ -118,21 +118,9 @@ LATE = {
 }
 
 
-WAYS = (
-    *(
-        "ask_exit",
-        "do_shutdown",
-        "SIGTERM",
-        "a low thread",
-        "a callback",
-    ),
-    *(
-        "loop.stop of a thread",
-        "a handler that raises",
-    ),
-    *("a reader", "text for the next cell", "keys"),
-)
-"""Each way to end a kernel or to ask once; the others go the same ways from another place."""
+WAYS = ("ask_exit", "SIGTERM", "a callback", "loop.stop of a thread", "keys")
+"""Each kind of end and of question once: by IPython, a signal, an error, the loop, the keyboard; the others go the same
+ways from another place, and most of them also end the code that runs in ``test_kernel_ends.py``."""
 
 
 @pytest.mark.parametrize(("code", "words"), sampled_cases(LATE, *WAYS))
@@ -209,7 +197,7 @@ MOMENTS = ("in a cell", "between cells", "and goes on")
     ("broken", "moment"),
     sampled_cases(
         {f"{name}, {one}": (broken, one) for name, broken in BROKEN.items() for one in MOMENTS},
-        *(f"{name}, {MOMENTS[at % 3]}" for at, name in enumerate(BROKEN)),
+        *("None, in a cell", "a closed file, between cells", "no stream, and goes on"),
     ),
 )
 def test_a_stream_that_a_thread_breaks_is_put_back_and_told(
@@ -239,6 +227,7 @@ def test_a_stream_that_a_thread_breaks_is_put_back_and_told(
     assert "unusable" in told
 
 
+@pytest.mark.soak
 def test_a_stream_that_a_thread_replaces_between_cells_is_put_back(folder: Path) -> None:
     code = (
         "import io, sys, threading\ndef f():\n    late.wait()\n    sys.stdout = io.StringIO()\n    done.set()\n"
@@ -255,7 +244,8 @@ def test_a_stream_that_a_thread_replaces_between_cells_is_put_back(folder: Path)
 
 
 @pytest.mark.parametrize(
-    "replaced", ["max = builtins.min = len", "isinstance = lambda *a: False", "hasattr = None"]
+    "replaced",
+    thinned(["max = builtins.min = len", "isinstance = lambda *a: False", "hasattr = None"], 3),
 )
 def test_the_loops_go_on_while_a_builtin_is_replaced(kernel: Kernel, replaced: str) -> None:
     name = replaced.partition(" ")[0]

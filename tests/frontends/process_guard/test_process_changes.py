@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.harness.agent_python import call_python
 from tests.harness.kernel import Kernel
+from tests.sample_size import thinned
 
 from palimpsest.frontends.process_guard.process_changes import ProcessState
 
@@ -127,7 +128,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("code", "told", "look"), CHANGES.values(), ids=CHANGES.keys())
+@pytest.mark.parametrize(("code", "told", "look"), thinned(CHANGES.values(), 2), ids=CHANGES.keys())
 def test_a_change_is_told_to_model_and_user_with_the_way_back(
     imported: Kernel, code: str, told: str, look: str | None
 ) -> None:
@@ -146,7 +147,7 @@ def test_a_change_is_told_to_model_and_user_with_the_way_back(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PUT_BACK)
+@pytest.mark.parametrize("name", thinned(PUT_BACK, 3))
 def test_what_is_put_back_by_itself_says_so_in_a_line(imported: Kernel, name: str) -> None:
     before = imported.value(f"str(__import__({name.split('.')[0]!r}).{name.split('.')[1]})")
 
@@ -181,7 +182,7 @@ def test_an_output_that_is_redirected_for_a_while_leaves_nothing(imported: Kerne
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["random", "numpy.random"])
+@pytest.mark.parametrize("name", thinned(["random", "numpy.random"], 2))
 def test_a_seed_is_told_and_random_numbers_are_not(imported: Kernel, name: str) -> None:
     drawn = call_python(imported, f"_ = [{name}.random() for _ in range(2000)]")
     seeded = call_python(imported, f"def f(): {name}.seed(7)\nf()")
@@ -192,6 +193,7 @@ def test_a_seed_is_told_and_random_numbers_are_not(imported: Kernel, name: str) 
     assert again.section("left behind") == ""
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_a_seed_of_a_library_that_the_code_imports_is_told(folder: Path) -> None:
     with Kernel(cwd=folder) as kernel:

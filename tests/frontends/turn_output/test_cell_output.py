@@ -294,6 +294,7 @@ def test_only_steps_are_refreshed_while_a_page_watches(kernel: Kernel) -> None:
     assert "twelve" in watched.markdown()
 
 
+@pytest.mark.soak
 def test_a_watched_cell_ends_with_the_outputs_of_one_that_nobody_watches(tmp_path: Path) -> None:
     figure = "code=f\"from IPython.display import HTML; HTML('<b>{n}</b>')\""
     step = f"says('word ' * 700).calls('python', {figure}).calls('read', path=f'missing{{n}}')"
@@ -343,6 +344,7 @@ def test_a_mistake_in_showing_does_not_end_the_turn(kernel: Kernel) -> None:
     assert kernel.value("str(answer)") == "'The answer.'"
 
 
+@pytest.mark.soak
 def test_halves_of_a_character_break_no_cell(kernel: Kernel) -> None:
     kernel.script(
         "calls('python', code='print(chr(0xd83d)); chr(0xdc27)').says('')",

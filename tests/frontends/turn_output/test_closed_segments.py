@@ -79,7 +79,7 @@ def test_it_is_shown_once_more_when_its_message_is_complete() -> None:
         return found[-1]["messages"][0]["info"]["time"].get("completed"), len(found)
 
     story = CellOutput(feed, publish, scrub=str, is_watched=lambda: False)  # type: ignore[arg-type]
-    story.native("call_1")
+    story.prepare_native_output("call_1")
     feed.newest = answer(ENDED)
     story.refresh(force=True)
     assert shown_first()[0] is None
@@ -104,7 +104,7 @@ def test_it_is_shown_with_the_answer_of_a_person_that_came_after_its_call_had_en
             published.append(data["text/markdown"])
 
     story = CellOutput(feed, publish, scrub=str, is_watched=lambda: False)  # type: ignore[arg-type]
-    story.asked("call_1")
+    story.prepare_question("call_1")
     # The snapshot holds the refused call; the records of a moment ago are still on their way.
     feed.is_told = False
     feed.newest = answer(ToolFailed(input={}, error="No.", time=Span(start=1, end=2)))

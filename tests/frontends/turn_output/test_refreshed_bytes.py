@@ -60,7 +60,7 @@ class Turn:
         parts = (self._build.text(words), call, self._build.step_finish("tool-calls"))
         self._messages.append(self._build.assistant(*parts))
         self.changes += 1
-        self.cell.before(call.call_id)
+        self.cell.show_call(call.call_id)
         return call.call_id
 
     def write(self, words: str) -> None:
@@ -116,7 +116,7 @@ def test_what_follows_a_figure_is_shown_before_its_step_ends(ended: int) -> None
     for number in range(ended):
         turn.step(f"word {number}")
 
-    assert turn.cell.native(turn.begin("I plot"))
+    assert turn.cell.prepare_native_output(turn.begin("I plot"))
     turn.write("It is plotted")
 
     assert "It is plotted" in turn.saved[list(turn.saved)[-1]]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.frontends.protocol.segments import SegmentCut
-from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle
+from palimpsest.frontends.turn_output.mime_bundle import Frame, segment_bundle
 from palimpsest.frontends.turn_output.segments import (
     SEGMENT_CHARS,
     Segment,
@@ -12,7 +12,7 @@ from palimpsest.frontends.turn_output.segments import (
     cut_when_long,
     parts_of,
     segment_after,
-    slices,
+    segment_messages,
 )
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.transcript.messages import AssistantMessage, Message, MessagePath, MessageTime
@@ -68,7 +68,7 @@ def cut(messages: list[Message]) -> list[Segment]:
 
 
 def shown(messages: list[Message], segments: list[Segment]) -> list[Part]:
-    return [p for segment in segments for m in slices(messages, segment) for p in m.parts]
+    return [p for segment in segments for m in segment_messages(messages, segment) for p in m.parts]
 
 
 def paragraphs(count: int) -> str:
@@ -128,8 +128,8 @@ def test_a_cut_after_a_call_leaves_the_call_above() -> None:
     assert closed is not None
     rest = segment_after(messages, closed)
 
-    assert [p.id for m in slices(messages, closed) for p in m.parts] == ["prt_1", "prt_2"]
-    assert [(m.id, [p.id for p in m.parts]) for m in slices(messages, rest)] == [
+    assert [p.id for m in segment_messages(messages, closed) for p in m.parts] == ["prt_1", "prt_2"]
+    assert [(m.id, [p.id for p in m.parts]) for m in segment_messages(messages, rest)] == [
         ("m1", ["prt_3"]),
         ("m2", ["prt_4"]),
     ]
@@ -193,7 +193,7 @@ def test_a_text_is_searched_for_secrets_once_for_all_formats() -> None:
 
     turn = [message(text(1, "The mean is 43.92."), call(2))]
     frame = Frame(session="s", turn="t", seq=(1, 2))
-    made = bundle(turn, Segment(0, SegmentCut()), frame, notes=OutlineNotes(), scrub=scrub)
+    made = segment_bundle(turn, Segment(0, SegmentCut()), frame, notes=OutlineNotes(), scrub=scrub)
 
     assert "43.92" in made["text/markdown"]
     assert "43.92" in made["text/plain"]

@@ -263,7 +263,7 @@ def test_what_runs_and_a_question_end_a_row(capsys: pytest.CaptureFixture[str]) 
 
     story = terminal(asked := Feed(assistant(looked("a", "a.txt"), looked("b", "b.txt"))), "quiet")
     assert printed(asked, capsys, story) == ""
-    story.asked("call_p")
+    story.prepare_question("call_p")
     assert capsys.readouterr().out == "▸ looked at 2 files\n"
 
 

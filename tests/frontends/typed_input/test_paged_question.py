@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.harness.kernel import Kernel
 
 from palimpsest.frontends.typed_input.paged_question import (
-    MARK,
+    CONTINUATION_MARK,
     MAX_ROWS,
     AnswerRules,
     PagedQuestion,
@@ -35,7 +35,7 @@ def test_a_short_question_is_one_page() -> None:
     question = paged("May it?")
 
     assert question.prompt == f"May it?\n{END}"
-    assert question.take("1") == Reply(answer="once")
+    assert question.answer_in("1") == Reply(answer="once")
 
 
 @given(
@@ -49,7 +49,7 @@ def test_an_approval_counts_only_after_every_line_was_shown(
     question = paged(asked)
     shown = question.prompt
     for line in typed:
-        if question.take(line) is not None:
+        if question.answer_in(line) is not None:
             rows = [row for long_line in asked.split("\n") for row in wrap_line(long_line, 40)]
             assert all(row in shown for row in rows)
             assert END in shown
@@ -61,15 +61,15 @@ def test_an_approval_counts_only_after_every_line_was_shown(
 def test_a_wrapped_line_keeps_every_character(line: str, columns: int) -> None:
     first, *rest = wrap_line(line, columns)
 
-    assert first + "".join(row.partition(MARK)[2] for row in rest) == line
+    assert first + "".join(row.partition(CONTINUATION_MARK)[2] for row in rest) == line
 
 
 def test_a_refusal_counts_at_once() -> None:
     question = paged("x\n" * 100)
 
-    assert question.take("1") is None
+    assert question.answer_in("1") is None
     assert "There is more to see first" in question.prompt
-    assert question.take("3 no") == Reply(answer="reject", feedback="no")
+    assert question.answer_in("3 no") == Reply(answer="reject", feedback="no")
 
 
 def test_what_no_terminal_shows_is_only_refused() -> None:
@@ -78,16 +78,16 @@ def test_what_no_terminal_shows_is_only_refused() -> None:
     assert "too long to be approved here" in question.prompt
     assert "1 once" not in question.prompt
     for line in ("1", "2", "4", "", "yes", "always", *[""] * 300, "1"):
-        assert question.take(line) is None
+        assert question.answer_in(line) is None
         assert "JupyterLab's panel" in question.prompt
-    assert question.take("3") == Reply(answer="reject")
+    assert question.answer_in("3") == Reply(answer="reject")
 
 
 def test_every_value_is_shown_whole_and_nested_ones_line_by_line() -> None:
     code = "\n".join(f"# {number}" for number in range(500)) + "\nevil()"
     question = permission_question(ask(code="x", calls=[{"code": code, "n": 1}]), str)
     shown = question.prompt
-    while question.take("") is None and "Enter shows" in question.prompt:
+    while question.answer_in("") is None and "Enter shows" in question.prompt:
         shown += question.prompt
 
     assert "\n        # 250\n" in shown
@@ -127,9 +127,9 @@ def test_a_question_that_is_no_permission_is_answered_in_its_own_words(
 
     assert "once" not in question.prompt
     assert question.prompt.startswith("Go on?\n1 ")
-    assert question.take("perhaps") is None
+    assert question.answer_in("perhaps") is None
     assert "once" not in question.prompt
-    reply = question.take(line)
+    reply = question.answer_in(line)
     assert reply is not None
     assert (reply.answer, reply.feedback) == (answer, None)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.harness.process_forks import APPLICATION, forked_python
 from tests.harness.terminal import read_until
+from tests.sample_size import thinned
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.store.log.store_factory import open_store
@@ -109,7 +110,7 @@ def test_what_the_model_asks_is_answered_at_the_terminal(tmp_path: Path) -> None
     )
 
 
-@pytest.mark.parametrize("answers", [WRITES, ASKS], ids=["permission", "question"])
+@pytest.mark.parametrize("answers", thinned([WRITES, ASKS], 2), ids=["permission", "question"])
 def test_without_a_terminal_nobody_is_waited_for(tmp_path: Path, answers: str) -> None:
     said, problems = ended(begun(tmp_path, answers, subprocess.DEVNULL))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.harness.kernel import Kernel
+from tests.sample_size import thinned
 
 from palimpsest.frontends.user_cells.cell_recorder import (
     HEAD_CHARS,
@@ -149,7 +150,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", thinned(KINDS, 4))
 def test_each_kind_of_output_is_recorded(kernel: Kernel, name: str) -> None:
     code, expected = KINDS[name]
 

@@ -329,6 +329,7 @@ def test_context_says_what_was_left_out(session: Kernel, server: FaultServer) ->
     assert "kept from the agent (tag agent-hidden" in text
 
 
+@pytest.mark.soak
 def test_the_rehearsal_model_mends_an_error_without_a_key(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path), "PALIMPSEST_STATE_DIR": str(tmp_path / "state")}
     (tmp_path / "birds.csv").write_text("species,mass\nAdelie,3700\nGentoo,5000\n")

@@ -15,7 +15,7 @@ from palimpsest.session.prompts.hidden_variables import (
     HidingQuietNamespace,
 )
 from palimpsest.testing import FaultServer
-from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
+from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables, VariableInfo
 
 MODEL = "openai/gpt-4o"
 
@@ -26,7 +26,7 @@ class Variables:
     def __init__(self) -> None:
         self.shown: list[ShownVariables] = []
 
-    async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
+    async def list(self, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         self.shown.append(shown)
         return [VariableInfo(name, "int", "") for name in ("clients", "total", "x_private")]
 

@@ -24,7 +24,7 @@ from palimpsest.frontends.variables.input_checksums import input_checksums
 from palimpsest.frontends.variables.kernel_objects import KernelObjects
 from palimpsest.frontends.variables.reachable_values import user_variables, value_at
 from palimpsest.frontends.variables.variables import describe, list_variables
-from palimpsest.tools.tool import TYPES, ShownVariables
+from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables
 from palimpsest.transcript.errors import NotFound
 
 RAN: list[str] = []
@@ -69,7 +69,7 @@ def everything(here: Any, paths: tuple[str, ...]) -> str:
     quiet = QuietReader(SimpleNamespace(shell=here, free=True, post=None), "s")  # type: ignore[arg-type]
     told = [str(quiet.names())]
     for shown in (
-        TYPES,
+        NAMES_AND_TYPES,
         ShownVariables("values"),
         ShownVariables("names", frozenset(paths), marks=True),
     ):
@@ -199,9 +199,9 @@ def test_a_name_of_ipython_that_the_user_took_is_theirs() -> None:
 def test_a_checksum_tells_nothing_of_the_history() -> None:
     here = shell()
     here.user_ns["x"] = [here.history_manager.input_hist_parsed]
-    variables, kernels = dict(user_variables(here)), KernelObjects(here)
+    variables, kernel_objects = dict(user_variables(here)), KernelObjects(here)
 
-    assert input_checksums("x; In; _i1; Out; get_ipython", variables, kernels) == {}
+    assert input_checksums("x; In; _i1; Out; get_ipython", variables, kernel_objects) == {}
     before = list_variables(here, ShownVariables("names", frozenset(), marks=True))
     here.history_manager.input_hist_parsed.append("more")
 

@@ -78,16 +78,16 @@ def set_loc(row: int, column: str, value: Any) -> Callable[[pd.DataFrame], None]
 def test_a_change_in_place_is_noticed(value: Any, change: Callable[[Any], Any]) -> None:
     before = look(value)
     assert look(value) == before
-    assert before.whole
+    assert before.is_complete
 
     change(value)
 
-    assert look(value).mark != before.mark
+    assert look(value).checksum != before.checksum
 
 
 @given(VALUES)
 def test_equal_plain_values_have_equal_marks(value: Any) -> None:
-    assert look(value).mark == look(copy.deepcopy(value)).mark
+    assert look(value).checksum == look(copy.deepcopy(value)).checksum
 
 
 @settings(max_examples=60)
@@ -99,7 +99,7 @@ def test_any_change_of_plain_values_is_noticed(values: list[Any], data: st.DataO
 
     values[at] = new
 
-    assert look(values).mark != before.mark
+    assert look(values).checksum != before.checksum
 
 
 def test_a_large_array_is_sampled_and_says_so() -> None:
@@ -108,8 +108,8 @@ def test_a_large_array_is_sampled_and_says_so() -> None:
 
     large[:] = 1
 
-    assert not before.whole
-    assert look(large).mark != before.mark
+    assert not before.is_complete
+    assert look(large).checksum != before.checksum
 
 
 def test_no_code_of_a_class_runs() -> None:
@@ -158,12 +158,12 @@ def test_attributes_of_an_object_are_looked_into() -> None:
 
     model.weights.append(2.0)
 
-    assert look(model).mark != before.mark
-    assert not before.whole, "what a C extension keeps is not seen"
+    assert look(model).checksum != before.checksum
+    assert not before.is_complete, "what a C extension keeps is not seen"
 
 
 def test_when_the_time_is_over_nothing_is_claimed() -> None:
     late = Fingerprints(seconds=-1.0).of([1])
 
-    assert not late.whole
-    assert late.mark == 0
+    assert not late.is_complete
+    assert late.checksum == 0

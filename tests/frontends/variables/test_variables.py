@@ -347,8 +347,8 @@ def test_no_list_calls_it_and_nothing_that_is_no_plain_function_of_the_type() ->
 
 def test_a_time_limit_leaves_nothing_behind_that_stops_a_profiler() -> None:
     code = (
-        "import sys\nfrom palimpsest.frontends.variables.variables import _within\n"
-        "assert _within(5.0, lambda: 3) == 3\n"
+        "import sys\nfrom palimpsest.frontends.variables.variables import _call_with_limit\n"
+        "assert _call_with_limit(5.0, lambda: 3) == 3\n"
         "sys.setprofile(lambda *_: None)\nsorted([3, 1, 2], key=lambda n: -n)\nsys.setprofile(None)\n"
         "print('ended')"
     )

@@ -11,7 +11,7 @@ from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.harness.session import until
 from tests.harness.time_limits import HeldTimeLimits
 from tests.provider_rules.dialects import problems
-from tests.sample_size import sampled_cases
+from tests.sample_size import sampled_cases, thinned
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import ModelAnswer, fails, says, stalls
@@ -66,7 +66,7 @@ def by_purpose(request: Arrived) -> ModelAnswer:
     return says(SUMMARY if summary else "It is 43.92.")
 
 
-@pytest.mark.parametrize("harness", PROVIDERS, indirect=True)
+@pytest.mark.parametrize("harness", thinned(PROVIDERS, 2), indirect=True)
 async def test_every_part_arrives_as_it_is_rebuilt(harness: Small) -> None:
     await harness.grow()
     harness.narrow()

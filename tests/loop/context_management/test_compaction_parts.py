@@ -16,6 +16,7 @@ from tests.harness.compacted_sessions import (
     words,
 )
 from tests.harness.session import SessionHarness, ask, until
+from tests.sample_size import thinned
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
@@ -180,7 +181,7 @@ async def test_a_message_too_large_for_any_request_is_left_out_with_a_note(tmp_p
     assert "And two?" in "".join(texts)
 
 
-@pytest.mark.parametrize("which", [1, 2, 3])
+@pytest.mark.parametrize("which", thinned([1, 2, 3], 3))
 @pytest.mark.parametrize(
     ("fault", "sentence"),
     [(says("No."), "too short to be of use"), (fails(400, "Not today."), "Not today.")],
@@ -202,7 +203,7 @@ async def test_a_part_that_fails_cuts_nothing(
     await assert_whole(harness, session, model)
 
 
-@pytest.mark.parametrize("which", [1, 2, 3])
+@pytest.mark.parametrize("which", thinned([1, 2, 3], 2, 1))
 async def test_is_stopped_in_the_middle_of_any_part(tmp_path: Path, which: int) -> None:
     good = [says(part(number)) for number in range(1, which)]
     harness, model, session = await grown(tmp_path, *good, says("## Goal\n- know").stalls())

@@ -95,7 +95,7 @@ def test_the_next_request_is_the_one_that_the_whole_session_gives(
 
         if found is not None:
             assert found == from_scratch(edited, wanted)
-            assert found.projection.tokens_said == said_alone(edited, wanted)
+            assert found.projection.conversation_tokens == said_alone(edited, wanted)
 
 
 class Counts:

@@ -8,11 +8,11 @@ import pytest
 from tests.model.adapter_requests import PYTHON, SYSTEM, info, request, run
 
 from palimpsest.model.adapter.body_validation import (
-    PLACES,
+    PATCHED_METHODS,
     leave_bodies_unchecked,
     unchecked_arguments,
 )
-from palimpsest.model.adapter.litellm_model import LIBRARY
+from palimpsest.model.adapter.litellm_model import LOADER
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import fails, says
 from palimpsest.testing import FaultServer
@@ -60,10 +60,12 @@ def asked(provider: str, server: FaultServer, steps: int, **parameters: Any) -> 
 def unchecked_bodies() -> None:
     """Patch litellm as the product does, also where another test of this process imported it first.
 
-    The product leaves a litellm alone that somebody else imported (``LIBRARY.ours``).
+    The product leaves a litellm alone that somebody else imported (``LOADER.is_imported_by_us``).
     """
-    main = LIBRARY.wait().main
-    if not LIBRARY.ours and not all(method in vars(getattr(main, name)) for name, method in PLACES):
+    main = LOADER.wait().main
+    if not LOADER.is_imported_by_us and not all(
+        method in vars(getattr(main, name)) for name, method in PATCHED_METHODS
+    ):
         leave_bodies_unchecked(main)
 
 
@@ -82,16 +84,18 @@ def as_it_comes(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]
         yield context
 
 
-def put_back(context: pytest.MonkeyPatch) -> None:
-    main = LIBRARY.wait().main
-    for name, method in PLACES:
+def restores_blocks(context: pytest.MonkeyPatch) -> None:
+    main = LOADER.wait().main
+    for name, method in PATCHED_METHODS:
         context.delattr(getattr(main, name), method)
 
 
 def test_both_places_are_there() -> None:
-    main = LIBRARY.wait().main
+    main = LOADER.wait().main
 
-    assert [method for name, method in PLACES if method not in vars(getattr(main, name))] == []
+    assert [
+        method for name, method in PATCHED_METHODS if method not in vars(getattr(main, name))
+    ] == []
 
 
 @pytest.mark.parametrize("provider", ["openai", "azure", "litellm_proxy", "hosted_vllm", "mine"])
@@ -104,7 +108,7 @@ async def test_the_bytes_are_those_of_a_checked_request(
     server.script(says("Hi."), says("Hi."))
 
     await run(asked(provider, server, 3, temperature=0.5, **extra))
-    put_back(as_it_comes)
+    restores_blocks(as_it_comes)
     await run(asked(provider, server, 3, temperature=0.5, **extra))
 
     ours, theirs = server.requests
@@ -131,7 +135,7 @@ async def test_a_message_more_costs_next_to_nothing(
         return min(taken)
 
     ours = await cost()
-    put_back(as_it_comes)
+    restores_blocks(as_it_comes)
 
     assert ours < await cost() / 3
 

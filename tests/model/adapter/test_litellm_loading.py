@@ -1,13 +1,18 @@
 """litellm is loaded without network requests, and without changing the user's environment."""
 
+import gc
+import logging
 import os
 import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from tests.waiting import LAST_RESORT_SECONDS
+
+from palimpsest.model.adapter.litellm_model import LitellmLoader
 
 pytestmark = pytest.mark.slow
 
@@ -26,7 +31,7 @@ ASK = """
     import asyncio
     from tests.model.adapter_requests import info, request, run
     from palimpsest.testing import FaultServer
-    from palimpsest.model.adapter.litellm_model import LIBRARY, LitellmModel
+    from palimpsest.model.adapter.litellm_model import LOADER, LitellmModel
     from palimpsest.model.interface import TextDelta
     from palimpsest.model.script import says, thinks
 
@@ -45,14 +50,14 @@ ASK = """
 
 CANCELLED = """
     import asyncio
-    from palimpsest.model.adapter.litellm_model import LIBRARY
+    from palimpsest.model.adapter.litellm_model import LOADER
 
     async def hasty():
-        getting = asyncio.create_task(LIBRARY.get())
+        getting = asyncio.create_task(LOADER.get())
         await asyncio.sleep(0)
         getting.cancel()
         await asyncio.gather(getting, return_exceptions=True)
-        assert (await LIBRARY.get()).__name__ == "litellm"
+        assert (await LOADER.get()).__name__ == "litellm"
 
     asyncio.run(hasty())
 """
@@ -102,7 +107,7 @@ def test_asks_no_name_server_reads_no_env_file_and_outlives_a_cancelled_request(
             assert set(asked) <= {"127.0.0.1"}, asked
             assert "FROM_ENV_FILE" not in os.environ
             assert "TIKTOKEN_CACHE_DIR" not in os.environ
-            assert LIBRARY.ours
+            assert LOADER.is_imported_by_us
             """,
         ),
         inner,
@@ -111,6 +116,23 @@ def test_asks_no_name_server_reads_no_env_file_and_outlives_a_cancelled_request(
     assert shown == ""
 
 
+def test_a_module_of_that_name_that_is_there_is_taken_as_it_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All that an import of our own would set; the real one is compared in the soak, setting by setting."""
+    theirs = ModuleType("litellm")
+    monkeypatch.setitem(sys.modules, "litellm", theirs)
+    environment, held = dict(os.environ), dict(vars(theirs))
+    level, frozen = logging.getLogger("LiteLLM").level, gc.get_freeze_count()
+    loader = LitellmLoader()
+
+    assert loader._import() is theirs
+    assert not loader.is_imported_by_us
+    assert (dict(os.environ), vars(theirs)) == (environment, held)
+    assert (logging.getLogger("LiteLLM").level, gc.get_freeze_count()) == (level, frozen)
+
+
+@pytest.mark.soak
 def test_leaves_litellm_alone_when_the_user_imported_it_first(tmp_path: Path) -> None:
     shown = python(
         together(
@@ -135,7 +157,7 @@ def test_leaves_litellm_alone_when_the_user_imported_it_first(tmp_path: Path) ->
             changed = {k for k in before if before[k] != now[k]}
             assert not {k for k in changed if not k.startswith("_")}, changed
             assert litellm._custom_providers == [] and litellm.custom_provider_map == []
-            assert not LIBRARY.ours
+            assert not LOADER.is_imported_by_us
             names = {k for k in os.environ if os.environ[k] != environment.get(k)}
             assert names <= {"TIKTOKEN_CACHE_DIR"}, names  # set by litellm itself when it counts
             """,

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 from tests.model.adapter_requests import HELLO, SYSTEM, asking_model, info, request, run
-from tests.sample_size import sampled_cases
+from tests.sample_size import sampled_cases, thinned
 
-from palimpsest.model.adapter.litellm_model import LIBRARY, LitellmModel
+from palimpsest.model.adapter.litellm_model import LOADER, LitellmModel
 from palimpsest.model.interface import (
     ReasoningDelta,
     ReasoningEnded,
@@ -187,7 +187,7 @@ async def test_a_finish_that_means_failure_is_one(server: FaultServer) -> None:
 
 
 @both
-@pytest.mark.parametrize("fault", ["disconnects", "ends_early", "malformed", "errs"])
+@pytest.mark.parametrize("fault", thinned(["disconnects", "ends_early", "malformed", "errs"], 2))
 async def test_a_broken_answer_is_never_a_finished_one(
     server: FaultServer, provider: str, fault: str
 ) -> None:
@@ -263,7 +263,7 @@ async def test_withheld_thinking_travels_sealed(server: FaultServer) -> None:
 
 
 @both
-@pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
+@pytest.mark.parametrize("status", thinned([408, 409, 429, 500, 502, 503, 529], 3))
 async def test_a_refusal_that_may_pass_is_retryable_and_was_sent_once(
     server: FaultServer, provider: str, status: int
 ) -> None:
@@ -288,7 +288,7 @@ async def test_retry_after_comes_in_milliseconds_too(server: FaultServer, provid
 
 
 @both
-@pytest.mark.parametrize("status", [400, 403, 404])
+@pytest.mark.parametrize("status", thinned([400, 403, 404], 3))
 async def test_a_refusal_for_good_is_not_retryable(
     server: FaultServer, provider: str, status: int
 ) -> None:
@@ -550,7 +550,7 @@ def test_only_openais_own_server_is_told_which_session_asks(
 ) -> None:
     asked = dataclasses.replace(request(info(provider, api_base=base), HELLO), session_id="ses_1")
 
-    arguments = LitellmModel().arguments(asked, LIBRARY.wait())
+    arguments = LitellmModel().arguments(asked, LOADER.wait())
 
     assert arguments.get("prompt_cache_key") == ("ses_1" if keyed else None)
 
@@ -559,7 +559,7 @@ def test_only_openais_own_server_is_told_which_session_asks(
 def test_ollama_is_asked_for_the_window_that_there_is(window: int, asked: dict[str, int]) -> None:
     local = info("ollama", api_base="http://h").model_copy(update={"window": window})
 
-    arguments = LitellmModel().arguments(request(local, HELLO), LIBRARY.wait())
+    arguments = LitellmModel().arguments(request(local, HELLO), LOADER.wait())
 
     assert {name: arguments[name] for name in arguments if name == "num_ctx"} == asked
 
@@ -570,7 +570,7 @@ def test_a_server_of_ones_own_gets_its_own_key_and_no_other(
     asked = request(info("my-server", api_base="http://h/v1"))
     monkeypatch.setenv("MY_SERVER_API_KEY", "mine")
 
-    assert LitellmModel().arguments(asked, LIBRARY.wait())["api_key"] == "mine"
+    assert LitellmModel().arguments(asked, LOADER.wait())["api_key"] == "mine"
 
 
 async def test_gemini_that_says_nothing_is_given_up_in_time(server: FaultServer) -> None:

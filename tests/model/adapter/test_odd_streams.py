@@ -66,7 +66,7 @@ def lines(wire: str, events: list[str]) -> str:
     )
 
 
-@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("begun", thinned([False, True], 2))
 @pytest.mark.parametrize(
     ("wire", "odd"), thinned([(wire, odd) for wire in ODD for odd in ODD[wire]], 2)
 )

@@ -235,7 +235,7 @@ def test_the_items_of_openais_responses_are_heard_too() -> None:
     ran = ProviderCalls()
     joiner = StreamJoiner("openai", {"python": "python"}, ran)
     for event in RESPONSES:
-        ran.hear(event)
+        ran.read_chunk(event)
 
     found = told(list(joiner.end("stop")))
 
@@ -250,7 +250,7 @@ def blocks_of(*events: dict[str, Any]) -> list[StreamEvent]:
     ran = ProviderCalls()
     joiner = StreamJoiner("anthropic", {}, ran)
     for event in events:
-        ran.hear(event)
+        ran.read_chunk(event)
     return list(joiner.end("stop"))
 
 

@@ -97,7 +97,7 @@ def test_what_cannot_be_watched_is_taken_at_its_word() -> None:
     )
 
     tap.attach(stream)
-    tap.settle(stream)
+    tap.adopt_wrapper_finish(stream)
 
     assert tap.finish == "stop"
 

@@ -26,7 +26,7 @@ from tests.model.adapter.responses_events import (
 from tests.model.adapter.test_native_call_streams import some_calls
 from tests.model.adapter_requests import info, request, run
 from tests.model.raw_server import answer, serving
-from tests.sample_size import seeds
+from tests.sample_size import seeds, thinned
 
 from palimpsest.model.interface import (
     StepFinished,
@@ -62,7 +62,7 @@ def told(events: list[StreamEvent]) -> list[tuple[str, str, Any, str | None]]:
     ]
 
 
-@pytest.mark.parametrize("seed", seeds(2, 60))
+@pytest.mark.parametrize("seed", thinned(seeds(2, 60), 2))
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: str(one.__name__))
 async def test_calls_are_what_was_written(dialect: Dialect, seed: int) -> None:
     chance = random.Random(seed)
@@ -77,7 +77,7 @@ async def test_calls_are_what_was_written(dialect: Dialect, seed: int) -> None:
     assert events[-1].reason == "tool-calls"
 
 
-@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: str(one.__name__))
+@pytest.mark.parametrize("dialect", thinned(DIALECTS, 2), ids=lambda one: str(one.__name__))
 async def test_no_call_of_an_answer_that_was_cut_is_run(dialect: Dialect) -> None:
     chance = random.Random(1)
     events = list(dialect(some_calls(chance), chance))
@@ -87,7 +87,7 @@ async def test_no_call_of_an_answer_that_was_cut_is_run(dialect: Dialect) -> Non
         assert told(heard) == []
 
 
-@pytest.mark.parametrize("seed", seeds(2, 30))
+@pytest.mark.parametrize("seed", thinned(seeds(2, 30), 3))
 @pytest.mark.parametrize(
     "dialect",
     [known for known in DIALECTS if known is not in_the_end_only],

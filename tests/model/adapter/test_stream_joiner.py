@@ -112,7 +112,7 @@ class Words(str):
 def test_no_piece_of_a_long_answer_copies_what_came_before() -> None:
     tap = StreamTap()
     events = AnthropicEvents(tap)
-    joiner = StreamJoiner("anthropic", ran=tap.provider_calls)
+    joiner = StreamJoiner("anthropic", provider_calls=tap.provider_calls)
     opened = {"type": "content_block_start", "index": 0}
     grown = {"type": "content_block_delta", "index": 0}
     ended = {"type": "content_block_stop", "index": 0}

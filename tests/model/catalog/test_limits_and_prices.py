@@ -83,7 +83,7 @@ def test_the_environment_names_servers() -> None:
     base = {"OPENAI_BASE_URL": "http://127.0.0.1:8000/v1/", "OLLAMA_HOST": "0.0.0.0:1"}
 
     assert model_info("openai/qwen", environment=base).api_base == "http://127.0.0.1:8000/v1"
-    assert local_servers.base(base) == "http://127.0.0.1:1"
+    assert local_servers.ollama_address(base) == "http://127.0.0.1:1"
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_the_environment_names_servers() -> None:
     ],
 )
 def test_the_address_of_ollama_is_read_as_ollama_reads_it(named: str, address: str) -> None:
-    assert local_servers.base({"OLLAMA_HOST": named}) == address
+    assert local_servers.ollama_address({"OLLAMA_HOST": named}) == address
 
 
 def test_default_models_are_known_and_call_tools() -> None:

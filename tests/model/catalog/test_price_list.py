@@ -20,7 +20,7 @@ sys.modules["litellm"] = None
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog.model_info import model_info
 assert litellm_table.path() == litellm_table.COPY
-print(litellm_table.list_words())
+print(litellm_table.list_name())
 for name in sys.argv[1:]:
     print(model_info(name, environment={}).model_dump_json())
 """
@@ -75,5 +75,5 @@ def test_without_litellm_a_model_is_known_by_the_shipped_list() -> None:
 
     words, *found = done.stdout.splitlines()
     assert found == [model_info(name, environment={}).model_dump_json() for name in NAMED]
-    made = json.loads(litellm_table.COPY.read_text(encoding="utf-8"))[litellm_table.MADE_FROM]
+    made = json.loads(litellm_table.COPY.read_text(encoding="utf-8"))[litellm_table.COPY_ORIGIN]
     assert words == f"the list of prices of litellm {made['litellm']}, copied on {made['date']}"

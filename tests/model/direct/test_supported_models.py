@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.sample_size import sampled_cases
 
-from palimpsest.model.adapter.litellm_model import LIBRARY
+from palimpsest.model.adapter.litellm_model import LOADER
 from palimpsest.model.catalog.model_check import providers
 from palimpsest.model.direct.supported_models import (
     DIRECT_PROVIDERS,
@@ -93,9 +93,7 @@ def test_other_ways_to_prove_who_asks_are_left_to_litellm(environment: dict[str,
 
 @pytest.mark.usefixtures("litellm")
 def test_every_provider_that_litellm_knows_is_known_here() -> None:
-    listed = {
-        str(getattr(provider, "value", provider)) for provider in LIBRARY.wait().provider_list
-    }
+    listed = {str(getattr(provider, "value", provider)) for provider in LOADER.wait().provider_list}
 
     assert listed - providers() == set(), "would be taken for a name of the user's own"
     assert set(DIRECT_PROVIDERS) <= listed

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.context.budget.request_tokens import BudgetCheck, cut_in_silence
+from palimpsest.context.budget.request_tokens import BudgetCheck, is_silently_truncated
 from palimpsest.context.budget.window_guard import window_refusal
 from palimpsest.context.presets import PRESETS
 from palimpsest.loop.model_requests.request_failures import too_large_error
@@ -125,4 +125,4 @@ def test_a_prompt_that_was_cut_in_silence_is_known_by_what_was_counted(
     finish: str,
     cut: bool,  # noqa: FBT001 - a row of the table
 ) -> None:
-    assert cut_in_silence(usage, finish, INFO, OverflowPolicy()) is cut
+    assert is_silently_truncated(usage, finish, INFO, OverflowPolicy()) is cut

@@ -102,7 +102,7 @@ json_values = st.recursive(
 @given(st.dictionaries(st.text(), json_values, max_size=5))
 def test_a_block_passes_litellm_unchanged(block: dict[str, Any]) -> None:
     message = {"role": "assistant", "content": [{"type": NATIVE_ITEM, "block": block}]}
-    (carried,) = translatable_messages([message], put_back=True)
+    (carried,) = translatable_messages([message], restores_blocks=True)
 
     assert restored_body({"messages": [carried]})["messages"][0]["content"] == [block]
 
@@ -123,7 +123,9 @@ def test_where_litellm_is_not_ours_it_sends_what_it_passes_on() -> None:
     cited = {"type": "text", "text": "Three.", "citations": [{"url": "x"}]}
     mcp = {"type": "mcp_tool_use", "id": "m"}, {"type": "mcp_tool_result", "tool_use_id": "m"}
     items = [{"type": NATIVE_ITEM, "block": block} for block in (use(1), result(1), cited, *mcp)]
-    (message,) = translatable_messages([{"role": "assistant", "content": items}], put_back=False)
+    (message,) = translatable_messages(
+        [{"role": "assistant", "content": items}], restores_blocks=False
+    )
 
     assert message["content"] == [use(1), result(1), {"type": "text", "text": "Three."}]
 

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -164,7 +165,8 @@ def test_a_corpus_counts_each_of_them_once(tmp_path: Path) -> None:
     sample("codex_subagents/v2", tmp_path)
     sample("gemini_cli_subagent", tmp_path)
 
-    figures = corpus(tmp_path, cache=False).figures
+    with ThreadPoolExecutor(1) as threads:
+        figures = corpus(tmp_path, threads, cache=False).figures
 
     assert sorted((figure.origin, figure.requests) for figure in figures) == [
         ("codex", 1),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.recordings.decision_sessions import SCENES, pruned, truncated
+from tests.sample_size import thinned
 
 from palimpsest.recordings.reconstruction.redecision import redecide, redecide_all
 from palimpsest.transcript.context_values.decisions import Decision
@@ -27,7 +28,7 @@ MADE = {
 """The decisions that each session must contain."""
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", thinned(SCENES, 3))
 async def test_everything_is_decided_again_bit_for_bit(tmp_path: Path, name: str) -> None:
     harness, session = await SCENES[name](tmp_path)
     await session.journal.flush()

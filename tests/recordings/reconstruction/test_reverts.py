@@ -9,6 +9,7 @@ from tests.harness.session import SessionHarness, ask, requested
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
 from tests.recordings.decision_sessions import NO_PRUNE, Scene
 from tests.recordings.reconstruction.test_replay_laws import disk, folder, make_harness
+from tests.sample_size import thinned
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import calls, says
@@ -106,7 +107,7 @@ SCENES: dict[str, Scene] = {
 }
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", thinned(SCENES, 2))
 async def test_what_was_taken_back_changes_no_law(tmp_path: Path, name: str) -> None:
     made, session = await SCENES[name](tmp_path)
     await session.journal.flush()
@@ -114,7 +115,7 @@ async def test_what_was_taken_back_changes_no_law(tmp_path: Path, name: str) -> 
     check_log_laws(made.store, session.id)
 
 
-@pytest.mark.parametrize("name", SCENES)
+@pytest.mark.parametrize("name", thinned(SCENES, 2, 1))
 async def test_no_request_holds_what_was_taken_back_before_it(tmp_path: Path, name: str) -> None:
     made, session = await SCENES[name](tmp_path)
     removed: set[str] = set()

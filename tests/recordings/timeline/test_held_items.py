@@ -14,7 +14,7 @@ from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harn
 from tests.recordings.decision_sessions import NO_PRUNE, SCENES, SOME_SCENES
 from tests.recordings.reconstruction.test_replay_laws import OPERATIONS, folder, improvise
 from tests.recordings.timeline.held_parts import differences, held_by_requests
-from tests.sample_size import slow_cases
+from tests.sample_size import slow_cases, thinned
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.policy_overrides import policy_with_changes
@@ -29,7 +29,7 @@ from palimpsest.transcript.timeline import Timeline
 Edit = Callable[[LiveSession, list[str]], None]
 
 
-@pytest.mark.parametrize("scene", SOME_SCENES)
+@pytest.mark.parametrize("scene", thinned(SOME_SCENES, 2))
 async def test_every_request_holds_the_items_that_the_timeline_says(
     tmp_path: Path, scene: str
 ) -> None:

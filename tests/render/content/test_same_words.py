@@ -11,7 +11,7 @@ from tests.render.sample_parts import assistant
 from palimpsest.context.presets import PRESETS
 from palimpsest.frontends.protocol.page_records import page_record
 from palimpsest.frontends.protocol.segments import SegmentCut
-from palimpsest.frontends.turn_output.mime_bundle import MIME, Frame, bundle
+from palimpsest.frontends.turn_output.mime_bundle import SEGMENT_MIME, Frame, segment_bundle
 from palimpsest.frontends.turn_output.segments import Segment
 from palimpsest.render.content import decision_reasons
 from palimpsest.render.content.outline import OutlineNotes, outline_parts
@@ -77,7 +77,7 @@ def test_every_view_shows_the_same_words(view: Any, decision: Decision, strip: s
 def test_a_saved_notebook_and_a_page_are_sent_the_words(decision: Decision, strip: str) -> None:
     bare = decision.model_copy(update={"words": None})
     message = told.message_of(decision)
-    saved = bundle(
+    saved = segment_bundle(
         [message],
         Segment(0, SegmentCut()),
         Frame("ses_1", "msg_1", (1, 2)),
@@ -85,7 +85,9 @@ def test_a_saved_notebook_and_a_page_are_sent_the_words(decision: Decision, stri
         scrub=str,
     )
 
-    assert [saved_decision["words"] for saved_decision in saved[MIME]["decisions"]] == [strip]
+    assert [saved_decision["words"] for saved_decision in saved[SEGMENT_MIME]["decisions"]] == [
+        strip
+    ]
     assert strip in told.words(saved["text/plain"])
 
 
@@ -123,12 +125,12 @@ def test_words_that_are_saved_hold_no_key() -> None:
     scrub: Callable[[str], str] = lambda words: words.replace("sk-secret", "[key]")  # noqa: E731
     notes = OutlineNotes(decisions=(decision,))
     message = told.message_of(decision)
-    saved = bundle(
+    saved = segment_bundle(
         [message], Segment(0, SegmentCut()), Frame("s", "m", (1, 2)), notes=notes, scrub=scrub
     )
 
     assert "sk-secret" not in json.dumps(saved)
-    assert "[key]" in saved[MIME]["decisions"][0]["words"]
+    assert "[key]" in saved[SEGMENT_MIME]["decisions"][0]["words"]
 
 
 @pytest.mark.parametrize("part", told.PARTS, ids=lambda part: f"{part.type} {part.id}")

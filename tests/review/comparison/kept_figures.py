@@ -19,11 +19,11 @@ KEPT = Path(__file__).with_name("kept_figures.json")
 Figures = dict[str, dict[str, Any]]
 
 
-def figures_of_pi(folder: Path) -> Figures:
-    """Return the figures of all presets over pi's recording."""
+def figures_of_pi(folder: Path, one_in: int = 1) -> Figures:
+    """Return the figures of all presets, or of one in so many, over pi's recording."""
     names = dict.fromkeys((*POLICIES, "recorded", *(preset.preset for preset in presets())))
     with open_recording(sample("pi_large_session.jsonl", folder)) as recording:
-        return _figures(recording[0], list(names))
+        return _figures(recording[0], list(names)[::one_in])
 
 
 def figures_of_long(folder: Path) -> Figures:

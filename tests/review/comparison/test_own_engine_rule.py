@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.recordings.decision_sessions import SCENES, SOME_SCENES
+from tests.sample_size import thinned
 
 from palimpsest.context.policy_overrides import policy_with_changes
 from palimpsest.context_policies.registry import get
@@ -33,7 +34,7 @@ def policies_of(review: SessionReview) -> dict[str, Policy]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scene", SOME_SCENES)
+@pytest.mark.parametrize("scene", thinned(SOME_SCENES, 2))
 async def test_the_recorded_policy_acts_where_the_live_loop_did(tmp_path: Path, scene: str) -> None:
     review = await reviewed(tmp_path, scene)
     found = review.own_rule()

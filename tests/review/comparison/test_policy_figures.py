@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from tests.review.comparison.kept_figures import Figures, figures_of_long, figures_of_pi, kept
+from tests.sample_size import sample_size
 
 LAST_DIGIT = 1e-14
 """Sums of floating point numbers differ by so much between versions of Python."""
@@ -22,9 +23,11 @@ def _about(value: Any) -> Any:
     return pytest.approx(value, rel=LAST_DIGIT, abs=0) if number else value
 
 
-def test_all_presets_over_the_recording_of_pi_have_the_figures_of_before(tmp_path: Path) -> None:
+def test_presets_over_the_recording_of_pi_have_the_figures_of_before(tmp_path: Path) -> None:
     """Size, cache, cost, forgetting by kind, how often each acted and what it says of that."""
-    _same(figures_of_pi(tmp_path), kept()["pi"])
+    one_in = sample_size(3, 1)
+    before = kept()["pi"]
+    _same(figures_of_pi(tmp_path, one_in), {name: before[name] for name in [*before][::one_in]})
 
 
 @pytest.mark.soak

@@ -11,6 +11,7 @@ import pytest
 from tests.frontends.command_line.command_line import run
 from tests.review.corpus.corpus_folder import broken, recordings
 from tests.review.corpus.policies_of_others import EndsItsProcess
+from tests.sample_size import thinned
 
 import palimpsest
 from palimpsest.review.corpus.corpus import Corpus
@@ -136,7 +137,8 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "content", ["", "[", "null", '{"rows": 1}', '{"rows": [{"a": [1]}], "problems": []}']
+    "content",
+    thinned(["", "[", "null", '{"rows": 1}', '{"rows": [{"a": [1]}], "problems": []}'], 3),
 )
 def test_kept_results_that_are_damaged_are_made_anew(folder: Path, content: str) -> None:
     before = opened(folder).json()
@@ -171,6 +173,7 @@ def test_progress_is_told_from_none_to_all(folder: Path) -> None:
     assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
 
 
+@pytest.mark.soak
 @pytest.mark.slow
 def test_threads_and_processes_give_the_same(folder: Path) -> None:
     with ThreadPoolExecutor(2) as threads:

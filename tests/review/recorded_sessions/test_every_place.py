@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.recordings.formats.sample_files import FOLDER, sample
 from tests.recordings.money_recordings import FACTS, RIGHT, written
-from tests.sample_size import SOAKING, sampled_cases
+from tests.sample_size import sampled_cases
 
 import palimpsest
 from palimpsest.context_policies.prompt_cache.ruler import money_words
@@ -29,8 +29,11 @@ from palimpsest.review.timeline_view.view_summary import view_summary
 from palimpsest.review.timeline_view.view_values import TimelineView
 
 SAMPLES = sorted(file.name.removesuffix(".xz") for file in FOLDER.iterdir())
-LONG = frozenset({"pi_large_session.jsonl", "claude_code_spotter"})
-"""Others of their agents are shorter."""
+SAMPLED = (
+    *("atif", "claude_code", "cline", "marshmallow-1867.traj", "otel_genai.jsonl"),
+    *("openhands_v0.jsonl", "pi_version_3.jsonl"),
+)
+"""With usage of each request, of the session and of none, with compactions, with several sessions in one; all short."""
 RECORDED = [key for key, _, _ in RECORDED_COLUMNS]
 PRICES = (
     (),
@@ -79,13 +82,11 @@ def test_a_made_recording_tells_one_number_everywhere(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", sampled_cases(SAMPLES, *(one for one in SAMPLES if one not in LONG))
-)
+@pytest.mark.parametrize("name", sampled_cases(SAMPLES, *SAMPLED))
 def test_a_sample_tells_one_number_everywhere(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    walk(sample(name, tmp_path), (), capsys, whole=SOAKING or name != "codex_rollout.jsonl")
+    walk(sample(name, tmp_path), (), capsys)
 
 
 def walk(

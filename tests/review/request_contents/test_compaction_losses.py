@@ -13,6 +13,7 @@ from tests.recordings.formats.imported import bring
 from tests.recordings.formats.sample_files import sample
 from tests.recordings.formats.test_pi import answer, line, user, written
 from tests.review.request_contents.reviewed import pi_review, review_of
+from tests.sample_size import thinned
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
@@ -119,7 +120,7 @@ def test_fetching_again_what_was_needed_costs_a_request_for_each_source() -> Non
     assert dear.sentences[-1].endswith("USD: an estimate.")
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize("name", thinned(RECORDINGS, 3))
 def test_each_compact_event_of_a_recording_is_one_loss_at_its_place(
     tmp_path: Path, name: str
 ) -> None:
@@ -129,7 +130,9 @@ def test_each_compact_event_of_a_recording_is_one_loss_at_its_place(
     assert sum(told(loss) for loss in found) > 0
 
 
-@pytest.mark.parametrize("scene", ["compacted", "refused", "reported_full", "edited", "in_parts"])
+@pytest.mark.parametrize(
+    "scene", thinned(["compacted", "refused", "reported_full", "edited", "in_parts"], 2)
+)
 async def test_each_compact_event_of_our_own_session_is_one_loss_at_its_place(
     tmp_path: Path, scene: str
 ) -> None:

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from tests.review.request_contents.reviewed import pi_review
+from tests.sample_size import thinned
 
 from palimpsest.review.request_contents.request_difference import request_difference
 from palimpsest.transcript.errors import UserError
@@ -16,7 +17,7 @@ POLICIES = (
 )
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", thinned(POLICIES, 2))
 def test_what_two_requests_share_is_the_prefix_that_the_replay_counts(policy: str) -> None:
     review = pi_review()
     simulation = review.compare(policy)[0]

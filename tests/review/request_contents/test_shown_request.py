@@ -13,6 +13,7 @@ from tests.recordings.decision_sessions import SCENES, SOME_SCENES
 from tests.recordings.formats.imported import bring
 from tests.recordings.formats.sample_files import sample
 from tests.review.request_contents.reviewed import imported_review, pi_review, review_of
+from tests.sample_size import thinned
 from tests.session.extensions.test_hooks import make_harness
 
 from palimpsest.context_policies.registry import get
@@ -35,7 +36,7 @@ def counted(shown: ShownRequest) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SOME_SCENES)
+@pytest.mark.parametrize("name", thinned(SOME_SCENES, 2))
 async def test_every_request_of_ours_has_the_hash_that_was_recorded(
     name: str, tmp_path: Path
 ) -> None:
@@ -55,7 +56,7 @@ async def test_every_request_of_ours_has_the_hash_that_was_recorded(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SOME_SCENES)
+@pytest.mark.parametrize("name", thinned(SOME_SCENES, 2, 1))
 async def test_blocks_of_every_request_of_ours_add_up_to_its_size(
     name: str, tmp_path: Path
 ) -> None:
@@ -87,7 +88,7 @@ async def test_each_block_of_ours_names_its_item(tmp_path: Path) -> None:
     assert {tool["name"] for tool in shown.tools} >= {"read"}
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", thinned(POLICIES, 2))
 def test_blocks_under_a_policy_add_up_to_what_its_replay_reports(policy: str) -> None:
     review = pi_review()
     sizes = review.compare(policy)[0].sizes
@@ -194,7 +195,10 @@ async def test_a_request_whose_contents_are_gone_is_shown_as_far_as_they_are_the
 
 @pytest.mark.parametrize(
     "name",
-    ["claude_code", "cline", "inspect_summary.eval", "otel_genai.jsonl", "pi_version_3.jsonl"],
+    thinned(
+        ["claude_code", "cline", "inspect_summary.eval", "otel_genai.jsonl", "pi_version_3.jsonl"],
+        2,
+    ),
 )
 def test_requests_of_other_agents_are_shown_under_any_policy(name: str, tmp_path: Path) -> None:
     store, report = bring(sample(name, tmp_path))

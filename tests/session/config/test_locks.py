@@ -27,7 +27,7 @@ from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.open_sessions.storage_cleanup import prune_storage
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.permission_rules.modes import ANSWERS
+from palimpsest.tools.permission_rules.modes import MODE_APPROVALS
 from palimpsest.tools.permission_rules.permissions import Allowed, MustAsk, as_limits, decide
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
@@ -441,7 +441,7 @@ def test_locked_rules_stand_behind_every_other(start: Start, tmp_path: Path, key
     record = session.snapshot().session
     rules = app.effective_rules.rules_of(record, (), app.definitions.agents["build"].rules)
 
-    assert decide("bash", ["ls"], rules, ANSWERS["bypass"]) == MustAsk(("ls",), locked=True)
+    assert decide("bash", ["ls"], rules, MODE_APPROVALS["bypass"]) == MustAsk(("ls",), locked=True)
     assert decide("read", ["a"], rules) == Allowed()
     if begin is None:
         app.close()

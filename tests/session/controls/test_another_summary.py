@@ -16,6 +16,7 @@ from tests.harness.session import SessionHarness, ask, requested, until
 from tests.live_policies.test_live_policies import NO_PRUNE
 from tests.loop.context_management.test_fit_driver import make_fit_harness, reads
 from tests.recordings.timeline.held_parts import differences
+from tests.sample_size import thinned
 from tests.session.controls.test_postponed_after_restart import reopened
 from tests.session.controls.test_step_mode import LONG, PRICED, held, let_all_go
 from tests.waiting import LAST_RESORT_SECONDS
@@ -164,7 +165,7 @@ async def test_where_no_other_comes_the_turn_goes_on_with_the_whole_conversation
     await assert_rebuilt(harness, session, model)
 
 
-@pytest.mark.parametrize("comes", [True, False])
+@pytest.mark.parametrize("comes", thinned([True, False], 2))
 async def test_another_of_an_automatic_summary_ends_the_same_way(
     tmp_path: Path, *, comes: bool
 ) -> None:

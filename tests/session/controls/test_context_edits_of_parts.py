@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.session import SessionHarness, ask
+from tests.sample_size import thinned
 from tests.session.controls.test_context_edits import LONG, SUMMARY, rebuilds, sent
 from tests.waiting import LAST_RESORT_SECONDS
 
@@ -73,7 +74,7 @@ def words(model: ScriptedModel, kind: str) -> bool:
     return (PICTURE if kind == "file" else WORDS[kind]) in sent(model)
 
 
-@pytest.mark.parametrize("kind", WORDS)
+@pytest.mark.parametrize("kind", thinned(WORDS, 2))
 @pytest.mark.parametrize("provider", ["anthropic", "openai", "gemini", "deepseek"])
 async def test_a_part_is_pinned_left_out_and_brought_back(
     tmp_path: Path, kind: str, provider: str

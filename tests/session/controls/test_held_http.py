@@ -13,6 +13,7 @@ from tests.harness.http_session import PROVIDERS
 from tests.harness.session import SessionHarness, requested, until
 from tests.harness.subagent_session import make_subagent_harness
 from tests.provider_rules.dialects import problems
+from tests.sample_size import thinned
 from tests.session.controls.test_step_mode import FREE
 from tests.waiting import LAST_RESORT_SECONDS
 
@@ -125,7 +126,7 @@ async def holding(kind: str, provider: str, server: FaultServer, root: Path) -> 
         await until(lambda before=proposal.id: session.held and session.held[0].id != before)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", thinned(KINDS, 3))
 async def test_it_says_what_the_cache_holds_and_counts_down(
     kind: str, provider: str, server: FaultServer, tmp_path: Path
 ) -> None:
@@ -165,7 +166,7 @@ async def test_it_says_what_the_cache_holds_and_counts_down(
     await held_session.finish()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", thinned(KINDS, 2))
 async def test_it_arrives_as_it_was_changed(
     kind: str, provider: str, server: FaultServer, tmp_path: Path
 ) -> None:
@@ -225,7 +226,7 @@ async def test_a_stop_sends_nothing(
     assert held_session.session.held == ()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", thinned(KINDS, 3, 1))
 async def test_the_limit_holds_it_back_after_the_release(
     kind: str, provider: str, server: FaultServer, tmp_path: Path
 ) -> None:

@@ -15,6 +15,7 @@ from tests.harness.session import SessionHarness, ask, until
 from tests.harness.subagent_session import make_subagent_harness
 from tests.live_policies.test_live_policies import NO_PRUNE, newest_two
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, reads
+from tests.sample_size import thinned
 
 from palimpsest.context.presets import PRESETS
 from palimpsest.live_policies.live_stage import live_policy
@@ -253,7 +254,9 @@ CASES: list[tuple[Callable[[Path], Awaitable[Way]], list[Round]]] = [
 SENT_TWICE = {retry_after_an_error: 1}
 
 
-@pytest.mark.parametrize(("make", "rounds"), CASES, ids=lambda one: getattr(one, "__name__", ""))
+@pytest.mark.parametrize(
+    ("make", "rounds"), thinned(CASES, 2), ids=lambda one: getattr(one, "__name__", "")
+)
 async def test_nothing_is_decided_or_sent_before_its_release(
     tmp_path: Path, make: Callable[[Path], Awaitable[Way]], rounds: list[Round]
 ) -> None:

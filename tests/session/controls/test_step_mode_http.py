@@ -10,6 +10,7 @@ from tests.harness.compacted_sessions import SUMMARY
 from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.harness.session import requested, until
 from tests.provider_rules.dialects import problems
+from tests.sample_size import sampled_cases
 from tests.session.controls.test_step_mode import held
 
 from palimpsest.model.script import fails, says
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.slow
 LONG = "The mean of bill_length_mm is 43.92. " * 200
 
 
-@pytest.fixture(params=PROVIDERS)
+@pytest.fixture(params=sampled_cases(PROVIDERS, "openai"))
 def harness(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[HttpSessionHarness]:

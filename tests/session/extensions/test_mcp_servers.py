@@ -318,6 +318,7 @@ def test_an_app_runs_what_its_settings_name(
 ) -> None:
     (tmp_path / "hooks_of_a_test.py").write_text("def market(event):\n    return 'Market day.'\n")
     monkeypatch.syspath_prepend(str(tmp_path))
+    python, *begin = forked_python(*MCP_SERVER)
     environment = write(
         tmp_path / "home",
         f"""
@@ -327,8 +328,8 @@ prompt = "hooks_of_a_test:market"
 [permission]
 "*" = "allow"
 [mcp.demo]
-command = "{sys.executable}"
-args = ["{DEMO}", "stdio"]
+command = "{python}"
+args = {json.dumps([*begin, str(DEMO), "stdio"])}
 env = {{ WORD = "${{DEMO_WORD}}", PLAIN = "a value" }}
 [mcp.off]
 url = "https://example.org/mcp"

@@ -20,7 +20,7 @@ from palimpsest.session.sharing.share_page import page_html
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.mcp import servers as mcp_servers
 from palimpsest.tools.mcp.servers import McpServers
-from palimpsest.tools.mcp.values import McpServerSpec, hold_secrets, in_one_line
+from palimpsest.tools.mcp.values import McpServerSpec, register_secrets, untrusted_line
 from palimpsest.transcript.parts import ToolCompleted
 from palimpsest.transcript.redaction.held_secrets import looks_random
 from palimpsest.transcript.redaction.secret_patterns import REDACTED
@@ -106,8 +106,8 @@ async def test_a_tool_that_returns_the_key_shows_it_nowhere(tmp_path: Path) -> N
 
 def test_a_key_of_former_settings_is_still_hidden() -> None:
     first, second = "former" + "-key-4711-x", "latter" + "-key-4712-x"
-    hold_secrets(McpServerSpec("a", env={"API_KEY": first}), {})
-    hold_secrets(McpServerSpec("a", headers={"Authorization": f"Bearer {second}"}), {})
+    register_secrets(McpServerSpec("a", env={"API_KEY": first}), {})
+    register_secrets(McpServerSpec("a", headers={"Authorization": f"Bearer {second}"}), {})
 
     assert scrubber({})(f"{first} and {second}") == f"{REDACTED} and {REDACTED}"
 
@@ -115,23 +115,27 @@ def test_a_key_of_former_settings_is_still_hidden() -> None:
 def test_ordinary_values_of_settings_stay() -> None:
     words = ("production", "1", "true", "eu-west-1", "info", "8080", "read-only", "python-3.11.4-slim", "/srv/data")  # fmt: skip
     spec = McpServerSpec("a", env={f"SETTING_{n}": word for n, word in enumerate(words)})
-    hold_secrets(spec, {})
-    hold_secrets(McpServerSpec("a", env={"API_KEY": "true", "TOKEN": "none", "PASSWORD": "x"}), {})
+    register_secrets(spec, {})
+    register_secrets(
+        McpServerSpec("a", env={"API_KEY": "true", "TOKEN": "none", "PASSWORD": "x"}), {}
+    )
     text = f"{' '.join(words)} true none x"
 
     assert scrubber({})(text) == text
 
 
 def test_what_may_not_be_used_hides_nothing() -> None:
-    hold_secrets(McpServerSpec("a", env={"API_KEY": "rm-rf-everything"}, refused="not trusted"), {})
+    register_secrets(
+        McpServerSpec("a", env={"API_KEY": "rm-rf-everything"}, refused="not trusted"), {}
+    )
 
     assert scrubber({})("rm-rf-everything") == "rm-rf-everything"
 
 
 def test_a_key_is_removed_before_a_sentence_is_cut() -> None:
-    hold_secrets(McpServerSpec("a", env={"API_KEY": KEY}), {})
+    register_secrets(McpServerSpec("a", env={"API_KEY": KEY}), {})
 
-    assert KEY[:12] not in in_one_line("x" * 190 + KEY)
+    assert KEY[:12] not in untrusted_line("x" * 190 + KEY)
 
 
 @pytest.mark.parametrize(

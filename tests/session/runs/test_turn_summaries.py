@@ -12,7 +12,7 @@ from tests.session.revert.test_revert import make_harness as harness_with_files
 from tests.session.revert.test_revert import writes
 from tests.waiting import LAST_RESORT_SECONDS
 
-from palimpsest.frontends.operation_text.command_output import PolicySection
+from palimpsest.frontends.operation_text.command_output import TitledTable
 from palimpsest.frontends.operation_text.session_list import list_lines
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.script import ModelAnswer, calls, fails, says, stalls
@@ -464,7 +464,7 @@ async def test_the_list_says_what_a_session_is_about(tmp_path: Path) -> None:
 
     [section] = list_lines(found, Query(), session.id)
 
-    assert isinstance(section, PolicySection)
+    assert isinstance(section, TitledTable)
     assert section.head[-1] == "about"
     assert section.rows[0][-1].startswith("All about C. All about C.")
     assert len(section.rows[0][-1]) <= 80

@@ -24,7 +24,7 @@ from palimpsest.session.turn_setup.environment_updates import LIST_SECONDS
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.registration.registry import Registry, builtin_tools
-from palimpsest.tools.tool import TYPES, Detail, ShownVariables, VariableInfo
+from palimpsest.tools.tool import NAMES_AND_TYPES, Detail, ShownVariables, VariableInfo
 from palimpsest.transcript.parts import TextPart
 
 DAY = 86_400_000
@@ -38,7 +38,7 @@ class FakeKernel:
         self.looks = 0
         self.busy = False
 
-    async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
+    async def list(self, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         self.looks += 1
         if self.busy:
             raise TimeoutError

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Sequence
 
 import pytest
+from tests.sample_size import thinned
 
 from palimpsest.context.engine_text.reminders import BUILD_BESIDE_NEWEST, PLAN_BESIDE_NEWEST
 from palimpsest.context.presets import PRESETS
@@ -80,7 +81,7 @@ def test_the_recorded_form_holds_for_each_step_of_a_turn(preset: str) -> None:
     ] * 2
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", thinned(PRESETS, 3))
 def test_another_agent_is_told_in_a_note(preset: str) -> None:
     requests, *_ = talk(preset, ("Look.", "build"), ("Sing.", "poet"), ("Go on.", "poet"))
 
@@ -89,7 +90,7 @@ def test_another_agent_is_told_in_a_note(preset: str) -> None:
     assert "From here on you answer as the agent poet; until now it was build." in sung
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", thinned(PRESETS, 3, 1))
 def test_the_mode_of_a_session_is_told_in_a_note(preset: str) -> None:
     model = ScriptedModel(says("Good."), says("Good."), says("Good."))
     with isolated_session(model, settings={"policy": preset}) as session:

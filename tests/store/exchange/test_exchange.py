@@ -9,6 +9,7 @@ import hypothesis
 import pytest
 from hypothesis import strategies as st
 from tests.golden.data import load
+from tests.sample_size import thinned
 from tests.store.foreign_sessions import sample
 
 from palimpsest.store.exchange.import_sources import in_order
@@ -351,7 +352,7 @@ def test_the_same_again_brings_nothing(store: Store, source: Path) -> None:
     assert {summary.id: list(store.read(summary.id)) for summary in store.list()} == before
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
+@pytest.mark.parametrize("share", thinned([0.1, 0.5, 0.99], 2))
 @pytest.mark.parametrize("again", ["new", "copy"])
 def test_an_import_that_was_killed_is_finished_by_the_next(
     store: Store, source: Path, share: float, again: str

@@ -15,7 +15,7 @@ from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.transcript.messages import Message
 
-SEEDS = seeds(48, 20_000)
+SEEDS = seeds(24, 20_000)
 BLOCKS = 8
 
 

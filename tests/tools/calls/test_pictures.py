@@ -13,7 +13,7 @@ from PIL import Image
 from tests.harness.tools import ToolHarness
 from tests.sample_size import sampled_cases
 
-from palimpsest.tools.calls.images import MAX_BYTES, fit_image, preview_image
+from palimpsest.tools.calls.images import MAX_IMAGE_BYTES, fit_image, preview_image
 from palimpsest.transcript.errors import UserError
 
 
@@ -42,7 +42,7 @@ def test_a_small_picture_is_sent_as_it_is() -> None:
 def test_a_large_picture_is_shrunk(mode: str) -> None:
     found = fit_image(noise(1_300, mode), "a.png")
 
-    assert len(found.data) <= MAX_BYTES
+    assert len(found.data) <= MAX_IMAGE_BYTES
     assert opened(found.data).format == "JPEG"
     assert found.mime == "image/jpeg"
     assert found.note.startswith("It was shrunk from 1300 x 1300 to 1300 x 1300 pixels")
@@ -71,7 +71,7 @@ def test_a_picture_that_cannot_be_opened_is_told_in_the_same_words_every_time() 
 
 def test_a_damaged_picture_that_is_too_large_is_refused() -> None:
     with pytest.raises(UserError, match=r"a\.png cannot be opened as a picture"):
-        fit_image(b"\x89PNG\r\n\x1a\n" + bytes(MAX_BYTES), "a.png")
+        fit_image(b"\x89PNG\r\n\x1a\n" + bytes(MAX_IMAGE_BYTES), "a.png")
 
 
 def test_without_pillow_a_large_picture_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,7 +106,7 @@ async def test_reading_a_large_picture_says_that_it_was_shrunk(harness: ToolHarn
 
     [file] = outcome.attachments
     assert (file.mime, file.filename) == ("image/jpeg", "photo.png")
-    assert len(base64.b64decode(file.url.partition(",")[2])) <= MAX_BYTES
+    assert len(base64.b64decode(file.url.partition(",")[2])) <= MAX_IMAGE_BYTES
     assert "It was shrunk from 1300 x 1300" in outcome.output
 
 

@@ -12,7 +12,7 @@ from tests.waiting import until
 
 from palimpsest.tools.execution.bash import without_control_characters
 from palimpsest.tools.execution.child_environment import child_environment
-from palimpsest.tools.execution.shell_runner import parents
+from palimpsest.tools.execution.shell_runner import parent_by_pid
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, NotFound, PermissionDenied
 
@@ -337,4 +337,4 @@ async def test_a_stop_at_any_moment_leaves_nothing_running(harness: ToolHarness)
 
 
 def test_processes_are_found_without_lists_of_children() -> None:
-    assert parents()[os.getpid()] == os.getppid()
+    assert parent_by_pid()[os.getpid()] == os.getppid()

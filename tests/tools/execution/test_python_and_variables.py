@@ -8,7 +8,7 @@ import pytest
 from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.tool import (
-    TYPES,
+    NAMES_AND_TYPES,
     Abort,
     PythonOutcome,
     ShownResult,
@@ -52,7 +52,7 @@ class Variables:
 
     found: Sequence[VariableInfo] = ()
 
-    async def list(self, _shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
+    async def list(self, _shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         return self.found
 
     async def describe(self, name: str, max_chars: int = 4_000) -> str:

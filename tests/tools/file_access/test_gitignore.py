@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.sample_size import seeds
 
-from palimpsest.tools.file_access.gitignore import GitignoreRules, walk
+from palimpsest.tools.file_access.gitignore import GitignoreRules, walk_files
 from palimpsest.tools.file_access.gitignore_patterns import GitignorePatterns, pattern_lines
 
 PIECES = (
@@ -67,7 +67,7 @@ def git(root: Path, *words: str) -> bytes:
 
 
 def walked(root: Path) -> set[bytes]:
-    return {os.fsencode(entry.path.relative_to(root)) for entry in walk(root, root)}
+    return {os.fsencode(entry.path.relative_to(root)) for entry in walk_files(root, root)}
 
 
 def shown_by_git(root: Path) -> set[bytes]:
@@ -115,7 +115,9 @@ def test_a_whitelist_shows_what_it_names(tmp_path: Path, rules: str) -> None:
         place.touch()
     (tmp_path / ".gitignore").write_text(rules, encoding="utf-8", newline="")
 
-    found = [entry.path.relative_to(tmp_path).as_posix() for entry in walk(tmp_path, tmp_path)]
+    found = [
+        entry.path.relative_to(tmp_path).as_posix() for entry in walk_files(tmp_path, tmp_path)
+    ]
 
     assert sorted(found) == WHITELISTS[rules]
 

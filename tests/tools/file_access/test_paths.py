@@ -14,7 +14,7 @@ from palimpsest.tools.file_access.paths import (
     protection_of,
     resolve_path,
 )
-from palimpsest.tools.permission_rules.modes import ANSWERS
+from palimpsest.tools.permission_rules.modes import MODE_APPROVALS
 from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
@@ -218,11 +218,11 @@ def test_no_always_no_accepted_edits_and_no_rule_for_a_folder_covers_them(path: 
 
     for permission in ("edit", "write"):
         asked = MustAsk((path,))
-        assert decide(permission, [path], DEFAULT_RULES, ANSWERS["accept-edits"]) == asked
+        assert decide(permission, [path], DEFAULT_RULES, MODE_APPROVALS["accept-edits"]) == asked
         assert decide(permission, [path], DEFAULT_RULES, ALWAYS) == asked
         assert decide(permission, [path], DEFAULT_RULES, exact) == asked
         assert decide(permission, [path], (*DEFAULT_RULES, *folder)) == asked
-        assert decide(permission, [path], DEFAULT_RULES, ANSWERS["bypass"]) == Allowed()
+        assert decide(permission, [path], DEFAULT_RULES, MODE_APPROVALS["bypass"]) == Allowed()
 
 
 def test_a_rule_that_names_them_counts() -> None:
@@ -263,7 +263,7 @@ def test_everything_allowed_is_everything_but_what_is_said_behind_it() -> None:
 def test_a_deny_holds_in_any_spelling(path: str) -> None:
     rules = (*DEFAULT_RULES, *from_config({"read": {"*.env": "deny"}}, home="/h"))
 
-    verdict = decide("read", [path], rules, ANSWERS["bypass"])
+    verdict = decide("read", [path], rules, MODE_APPROVALS["bypass"])
 
     assert isinstance(verdict, Denied)
 

@@ -8,7 +8,7 @@ from tests.harness.tools import ToolHarness
 
 from palimpsest.model.script import ModelAnswer, calls, says
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.files.read_tool import MOST_INSTRUCTION_BYTES, instruction_files_between
+from palimpsest.tools.files.read_tool import MAX_INSTRUCTION_BYTES, instruction_files_between
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
 NOTE = "<note>\nInstructions from: sub/AGENTS.md (for work in this folder)\nUse metres.\n</note>"
@@ -55,13 +55,13 @@ async def test_are_shown_by_one_of_several_calls(harness: ToolHarness) -> None:
 
 
 async def test_a_long_one_is_cut_and_says_so(harness: ToolHarness) -> None:
-    harness.write("sub/AGENTS.md", "x" * (MOST_INSTRUCTION_BYTES + 1))
+    harness.write("sub/AGENTS.md", "x" * (MAX_INSTRUCTION_BYTES + 1))
     harness.write("sub/a.txt", "one\n")
 
     output = (await harness.call("read", path="sub/a.txt")).output
 
-    assert "x" * MOST_INSTRUCTION_BYTES in output
-    assert "x" * (MOST_INSTRUCTION_BYTES + 1) not in output
+    assert "x" * MAX_INSTRUCTION_BYTES in output
+    assert "x" * (MAX_INSTRUCTION_BYTES + 1) not in output
     assert "(The rest of sub/AGENTS.md is left out here" in output
     assert output.endswith("1: one")
 

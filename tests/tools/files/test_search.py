@@ -11,7 +11,7 @@ from tests.waiting import beating
 
 from palimpsest.tools.file_access.globs import compile_glob, split_base
 from palimpsest.tools.files import search
-from palimpsest.tools.files.search import prefilter
+from palimpsest.tools.files.search import required_bytes
 from palimpsest.transcript.errors import Aborted, UserError
 
 
@@ -246,7 +246,7 @@ async def test_a_stopped_search_returns_at_once(
 def test_the_prefilter_only_names_what_every_match_contains(
     pattern: str, expected: bytes | None
 ) -> None:
-    assert prefilter(pattern) == expected
+    assert required_bytes(pattern) == expected
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,7 @@ async def test_a_tool_of_the_user_keeps_its_name_in_any_case(tmp_path: Path) -> 
 
         harness.registry.remove("x_add")
         own = harness.registry.add(mine, name="X_Add")
-        said = [*await found.turn_began(), *found._register()]
+        said = [*await found.turn_began(), *found._update_offered_tools()]
 
         assert any("there is another tool 'X_Add'" in words for words in said)
         await found.close()

@@ -19,8 +19,8 @@ from tests.tools.mcp.test_hostile_servers import serving, tools
 from palimpsest.tools.mcp import message_bounds
 from palimpsest.tools.mcp import servers as mcp_servers
 from palimpsest.tools.mcp.message_bounds import (
-    EVENT,
-    LINE,
+    EVENT_END,
+    LINE_END,
     MESSAGE_BYTES,
     MessageSplitter,
     MessageTooLarge,
@@ -43,15 +43,15 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\r", b"bc", b"\n\n", b""])))
 def test_pieces_become_the_messages_that_the_whole_would(pieces: list[bytes]) -> None:
-    for end in (LINE, EVENT):
+    for end in (LINE_END, EVENT_END):
         taken = MessageSplitter(end)
-        found = [line for piece in pieces for line in taken.feed(piece)]
+        found = [line for piece in pieces for line in taken.split(piece)]
 
-        assert b"".join([*found, taken.rest()]) == b"".join(pieces)
+        assert b"".join([*found, taken.remaining_bytes()]) == b"".join(pieces)
         assert all(end.search(line) for line in found)
-    lines = MessageSplitter(LINE)
-    found = [line for piece in pieces for line in lines.feed(piece)]
-    assert [*found, lines.rest()] == re.split(b"(?<=\n)", b"".join(pieces))
+    lines = MessageSplitter(LINE_END)
+    found = [line for piece in pieces for line in lines.split(piece)]
+    assert [*found, lines.remaining_bytes()] == re.split(b"(?<=\n)", b"".join(pieces))
 
 
 @given(
@@ -72,11 +72,11 @@ def test_no_value_goes_uncounted(value: Any) -> None:
 
 def fill(taken: MessageSplitter) -> None:
     for _ in range(MESSAGE_BYTES):
-        list(taken.feed(b"x" * 65_536))
+        list(taken.split(b"x" * 65_536))
 
 
 def test_nothing_is_held_beyond_the_bound_and_time_is_in_proportion() -> None:
-    for end in (LINE, EVENT, None):
+    for end in (LINE_END, EVENT_END, None):
         taken = MessageSplitter(end)
         began = time.process_time()
 

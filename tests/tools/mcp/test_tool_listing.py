@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from palimpsest.tools.mcp.tool_listing import (
     MAX_NAME_CHARS,
-    MOST_TOOLS,
+    MAX_TOOLS,
     ToolListing,
-    description_of,
-    listing_of,
+    approval_text,
+    list_offered_tools,
     offered_names,
     tool_name,
 )
@@ -21,7 +21,7 @@ SCHEMA = {"type": "object", "properties": {}}
 
 
 def listed(*names: str) -> ToolListing:
-    return listing_of("x", [RemoteTool(name, f"It is {name}.", SCHEMA) for name in names])
+    return list_offered_tools("x", [RemoteTool(name, f"It is {name}.", SCHEMA) for name in names])
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_schema_that_is_too_large_costs_only_its_own_tool() -> None:
     bomb = {"type": "object", "properties": {"x": {"$ref": "#/$defs/d19"}}, "$defs": definitions}
     tools = [RemoteTool("bomb", "", bomb), RemoteTool("fine", "", SCHEMA)]
 
-    listing = listing_of("x", tools)
+    listing = list_offered_tools("x", tools)
 
     assert [tool.name for tool in listing.offered] == ["x_fine"]
     (sentence,) = listing.left_out
@@ -117,12 +117,18 @@ def test_ten_thousand_tools_and_hostile_schemas_cost_bounded_time() -> None:
     heavy = {"type": "object", "properties": {f"p{number}": {} for number in range(9_000)}}
     began = time.process_time()
 
-    many = listing_of("x", [RemoteTool(f"t{number}", "", SCHEMA) for number in range(10_000)])
-    refused = listing_of("x", [RemoteTool(f"t{number}", "", large) for number in range(10_000)])
-    weighty = listing_of("x", [RemoteTool(f"t{number}", "", heavy) for number in range(10_000)])
+    many = list_offered_tools(
+        "x", [RemoteTool(f"t{number}", "", SCHEMA) for number in range(10_000)]
+    )
+    refused = list_offered_tools(
+        "x", [RemoteTool(f"t{number}", "", large) for number in range(10_000)]
+    )
+    weighty = list_offered_tools(
+        "x", [RemoteTool(f"t{number}", "", heavy) for number in range(10_000)]
+    )
 
     assert time.process_time() - began < 15
-    assert len(many.offered) == MOST_TOOLS
+    assert len(many.offered) == MAX_TOOLS
     assert "lists 10,000 tools" in many.left_out[-1]
     assert refused.offered == ()
     assert len(weighty.offered) < 40
@@ -133,7 +139,7 @@ def test_a_description_cannot_write_the_other_facts() -> None:
     """Each line of a server's text is indented, and what draws nothing is written out."""
     tool = RemoteTool("a\nb", "x\nserver: other\ninput:\u202e\x1b[2J", SCHEMA, "t\nserver: y")
 
-    lines = description_of("s", "run me", tool).split("\n")
+    lines = approval_text("s", "run me", tool).split("\n")
 
     assert [line for line in lines if line.startswith(("server:", "input:"))] == [
         "server: run me",

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from palimpsest.session.permissions.asks import PendingAsk, apply_reply, permission_refusal
 from palimpsest.tools.file_access.paths import is_key_file
-from palimpsest.tools.permission_rules.modes import ANSWERS, mode_of
+from palimpsest.tools.permission_rules.modes import MODE_APPROVALS, mode_of
 from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
@@ -18,7 +18,11 @@ from palimpsest.tools.permission_rules.permissions import (
     hidden_tools,
 )
 from palimpsest.tools.permission_rules.wildcard import literal_beginning, matches
-from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, MODE_DENIES, PLAN_DENIES
+from palimpsest.tools.registration.builtin_tools import (
+    DEFAULT_RULES,
+    DENY_RULES_BY_MODE,
+    PLAN_MODE_RULES,
+)
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Ask, Reply, Rule
 
@@ -113,13 +117,13 @@ def test_a_wrong_configuration_gets_one_sentence(config: object) -> None:
 
 def test_plan_mode_hides_what_changes_something() -> None:
     names = ("bash", "edit", "glob", "python", "read", "write")
-    hidden = hidden_tools({name: name for name in names}, (*DEFAULT_RULES, *PLAN_DENIES))
+    hidden = hidden_tools({name: name for name in names}, (*DEFAULT_RULES, *PLAN_MODE_RULES))
 
     assert hidden == {"bash", "edit", "python", "write"}
 
 
 def test_bypass_answers_everything_but_a_loop_and_a_limit() -> None:
-    answers = ANSWERS["bypass"]
+    answers = MODE_APPROVALS["bypass"]
 
     assert decide("bash", ["rm -rf build"], DEFAULT_RULES, answers) == Allowed()
     assert decide("doom_loop", ["bash"], DEFAULT_RULES, answers) == MustAsk(("bash",))
@@ -130,13 +134,13 @@ def test_bypass_answers_everything_but_a_loop_and_a_limit() -> None:
 def test_no_mode_lifts_a_deny(mode: str) -> None:
     denying = rules({"edit": {"prod/*": "deny"}})
 
-    verdict = decide("write", ["prod/a.py"], denying, ANSWERS[mode_of(mode)])
+    verdict = decide("write", ["prod/a.py"], denying, MODE_APPROVALS[mode_of(mode)])
 
     assert isinstance(verdict, Denied)
 
 
 def test_accepted_edits_are_those_of_files_alone() -> None:
-    answers = ANSWERS["accept-edits"]
+    answers = MODE_APPROVALS["accept-edits"]
 
     assert decide("edit", ["src/a.py"], DEFAULT_RULES, answers) == Allowed()
     assert decide("write", ["src/a.py"], DEFAULT_RULES, answers) == Allowed()
@@ -148,14 +152,14 @@ def test_accepted_edits_are_those_of_files_alone() -> None:
     "path", ["config/.env", "palimpsest.toml", "a/.palimpsest/config.toml", "deploy/id_rsa"]
 )
 def test_files_of_keys_and_of_rules_are_not_edited_unasked(path: str) -> None:
-    answers = ANSWERS["accept-edits"]
+    answers = MODE_APPROVALS["accept-edits"]
 
     assert decide("edit", [path], DEFAULT_RULES, answers) == MustAsk((path,))
     assert decide("write", [path], DEFAULT_RULES, answers) == MustAsk((path,))
 
 
 def test_in_plan_mode_no_rule_lets_anything_be_changed() -> None:
-    open_to_all = (*rules({"*": "allow"}), *MODE_DENIES["plan"])
+    open_to_all = (*rules({"*": "allow"}), *DENY_RULES_BY_MODE["plan"])
 
     for name in ("python", "bash", "edit", "write"):
         assert isinstance(decide(name, ["x"], open_to_all), Denied)
@@ -251,7 +255,7 @@ def test_no_later_rule_lifts_a_limit() -> None:
 
 def test_nothing_answers_a_locked_question_beforehand() -> None:
     said = (*lines("python * allow"), *as_limits(lines("python * ask"), "lock"))
-    answers = (*ANSWERS["bypass"], *lines("python * allow"))
+    answers = (*MODE_APPROVALS["bypass"], *lines("python * allow"))
 
     assert decide("python", ["1"], said, answers) == MustAsk(("1",), locked=True)
     assert decide("bash", ["ls"], said, answers) == Allowed()

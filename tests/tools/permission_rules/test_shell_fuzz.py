@@ -8,7 +8,7 @@ from tests.sample_size import fresh, sample_size, sampled_cases
 from tests.tools.reading_grammar import MARKER, ReadingGrammar, make_project
 from tests.tools.shell_grammar import BASH, BashSandbox, ShellGrammar
 
-from palimpsest.tools.permission_rules.harmless_programs import PROGRAMS
+from palimpsest.tools.permission_rules.harmless_programs import HARMLESS_PROGRAMS
 from palimpsest.tools.permission_rules.permissions import Allowed, decide
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import PermissionDenied
@@ -78,7 +78,7 @@ async def test_texts_that_are_answered_print_no_key(
     monkeypatch.setenv("HOME", str(harness.root))
     harness.user.approved = tuple(
         Rule(permission="bash", pattern=f"{name} *", action="allow")
-        for name in (*PROGRAMS, "diff", "rg", "git show", "git blame")
+        for name in (*HARMLESS_PROGRAMS, "diff", "rg", "git show", "git blame")
     )
     harness.user.reply = Reply(answer="reject")
     ran = 0

@@ -11,7 +11,7 @@ from palimpsest.tools.permission_rules.permissions import evaluate, rules_of
 from palimpsest.tools.registration.builtin_tools import (
     BUILTIN_TOOLS,
     DEFAULT_RULES,
-    MODE_DENIES,
+    DENY_RULES_BY_MODE,
     BuiltinTool,
     changing_rules,
     is_reserved_name,
@@ -41,7 +41,7 @@ def test_its_name_is_its_own_and_an_agent_file_may_name_it(own: BuiltinTool) -> 
 
 @TOOLS
 def test_plan_mode_denies_it_where_it_changes_something(own: BuiltinTool) -> None:
-    rules = (*DEFAULT_RULES, *MODE_DENIES["plan"])
+    rules = (*DEFAULT_RULES, *DENY_RULES_BY_MODE["plan"])
 
     assert (evaluate(own.permission, "*", rules).action == "deny") == own.changes
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from tests.harness.tools import ToolHarness
 
 from palimpsest.tools.calls.json_schema import clean_schema
-from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, PLAN_DENIES
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, PLAN_MODE_RULES
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Tool, ToolContext
 from palimpsest.transcript.errors import PermissionDenied, UserError
@@ -38,7 +38,7 @@ def test_offers_all_tools_by_name(registry: Registry) -> None:
 
 
 def test_hides_what_is_denied_or_switched_off(registry: Registry) -> None:
-    rules = (*DEFAULT_RULES, *PLAN_DENIES)
+    rules = (*DEFAULT_RULES, *PLAN_MODE_RULES)
 
     assert names(registry.offered(rules, {"grep": False})) == [
         "glob",

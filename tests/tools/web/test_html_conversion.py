@@ -77,7 +77,7 @@ def test_the_title_is_the_first_one() -> None:
 def test_what_is_seen_is_given_as_it_was() -> None:
     page = '<div class="a">b<i>c</i></div><br>'
 
-    assert "".join(piece.source for piece in HtmlReader(page).pieces()) == page
+    assert "".join(piece.source for piece in HtmlReader(page).tokens()) == page
 
 
 def test_a_page_without_the_end_of_its_head_has_words() -> None:

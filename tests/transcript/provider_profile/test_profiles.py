@@ -15,7 +15,12 @@ from palimpsest.transcript.context_values.neutral_messages import (
     TextBlock,
 )
 from palimpsest.transcript.provider_profile.older_profiles import profile_at
-from palimpsest.transcript.provider_profile.profile import ORDER, as_nine, profile, stricter_id_rule
+from palimpsest.transcript.provider_profile.profile import (
+    ID_RULE_ORDER,
+    as_nine,
+    profile,
+    stricter_id_rule,
+)
 from palimpsest.transcript.provider_profile.provider_table import (
     FAMILIES,
     WIRES,
@@ -79,7 +84,7 @@ def test_a_profile_is_made_once() -> None:
     assert profile(known) is profile(known.model_copy(update={"variant": "high"}))
 
 
-@pytest.mark.parametrize(("one", "other"), list(product(ORDER, ORDER)))
+@pytest.mark.parametrize(("one", "other"), list(product(ID_RULE_ORDER, ID_RULE_ORDER)))
 def test_the_stricter_rule_of_ids_is_one_rule(one: IdRule, other: IdRule) -> None:
     both = stricter_id_rule(one, other)
 

@@ -97,7 +97,10 @@ def test_only_the_profile_knows_providers_by_name() -> None:
 
 def named_in(path: Path) -> Iterator[str]:
     """Yield the strings in a file's code that name a provider; docstrings do not count."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    source = path.read_text(encoding="utf-8")
+    if not NAMES.search(source):  # a file without such a word need not be parsed
+        return
+    tree = ast.parse(source)
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if (

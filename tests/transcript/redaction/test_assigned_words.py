@@ -7,8 +7,8 @@ from tests.transcript.redaction.time_growth import best_seconds
 from palimpsest.transcript.parts import Span, TextPart, ToolCompleted, ToolFailed, ToolPart
 from palimpsest.transcript.redaction.assigned_words import (
     assigned_spans,
-    hide_assigned,
-    hide_growing,
+    hide_assigned_passwords,
+    hide_in_growing_output,
 )
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
 from palimpsest.transcript.redaction.secret_removal import redacted_event, scrub_output
@@ -53,7 +53,7 @@ ASSIGNED = [
 
 @pytest.mark.parametrize("around", ASSIGNED)
 @pytest.mark.parametrize(
-    "secret", [WORDS, "a b c", "Tr0ub4dor &3", "two words", "pass! phrase? yes: 9"]
+    "secret", thinned([WORDS, "a b c", "Tr0ub4dor &3", "two words", "pass! phrase? yes: 9"], 3)
 )
 def test_the_whole_value_goes(around: str, secret: str) -> None:
     text = around.replace("{}", secret)
@@ -64,10 +64,10 @@ def test_the_whole_value_goes(around: str, secret: str) -> None:
 
 def test_a_block_of_yaml_and_words_of_a_sentence_after_a_tight_sign_go() -> None:
     assert (
-        hide_assigned(f"password: |\n  {WORDS}\nuser: ada")
+        hide_assigned_passwords(f"password: |\n  {WORDS}\nuser: ada")
         == f"password: |\n  {REDACTED}\nuser: ada"
     )
-    assert hide_assigned("PASSWORD=the quick brown fox") == f"PASSWORD={REDACTED}"
+    assert hide_assigned_passwords("PASSWORD=the quick brown fox") == f"PASSWORD={REDACTED}"
 
 
 KEPT = [
@@ -111,7 +111,7 @@ KEPT = [
 
 @pytest.mark.parametrize("text", KEPT)
 def test_prose_code_help_and_placeholders_stay(text: str) -> None:
-    assert hide_assigned(text) == text
+    assert hide_assigned_passwords(text) == text
 
 
 def test_a_question_shows_every_command_and_an_output_does_not() -> None:
@@ -151,7 +151,7 @@ def test_an_output_that_grows_shows_no_word_of_it(around: str) -> None:
     text = f"{around.replace('{}', WORDS)}\nthe end"
 
     for end in range(len(text) + 1):
-        shown = hide_growing(text[:end])
+        shown = hide_in_growing_output(text[:end])
         assert not any(word in shown for word in WORDS.split())
     assert shown == f"{around.replace('{}', REDACTED)}\nthe end"
 

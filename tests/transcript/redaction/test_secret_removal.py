@@ -9,7 +9,7 @@ from palimpsest.tools.mcp.client import environment_for
 from palimpsest.tools.mcp.values import McpServerSpec
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 from palimpsest.transcript.redaction.secret_patterns import scrub_values
-from palimpsest.transcript.redaction.secret_removal import holds_password, secret_values
+from palimpsest.transcript.redaction.secret_removal import contains_password, secret_values
 
 SECRET = """
     OPENAI_API_KEY HF_TOKEN SMTP_PASS MYSQL_PWD PGPASSWORD DB_PASSWD REDIS_PASS GCP_CREDS AWS_SECRET_ACCESS_KEY
@@ -77,7 +77,7 @@ def test_other_names_are_kept(name: str) -> None:
 
 @pytest.mark.parametrize("value", WITH_PASSWORD)
 def test_a_value_with_a_password_is_kept_from_programs(value: str) -> None:
-    assert holds_password(value)
+    assert contains_password(value)
     assert "DATABASE_URL" not in child_environment({"DATABASE_URL": value})
     environment = {"HTTPS_PROXY": value, "PATH": "/bin"}
     assert "HTTPS_PROXY" not in environment_for(McpServerSpec("x", command="x"), environment)
@@ -85,7 +85,7 @@ def test_a_value_with_a_password_is_kept_from_programs(value: str) -> None:
 
 @pytest.mark.parametrize("value", WITHOUT)
 def test_other_values_are_kept(value: str) -> None:
-    assert not holds_password(value)
+    assert not contains_password(value)
     assert child_environment({"SOME_SETTING": value})["SOME_SETTING"] == value
 
 
@@ -129,10 +129,10 @@ def test_what_is_held_back_is_taken_out_of_outputs() -> None:
 
 @given(st.text(max_size=80))
 def test_any_text_is_judged(text: str) -> None:
-    assert isinstance(holds_password(text), bool)
+    assert isinstance(contains_password(text), bool)
     assert isinstance(is_secret_name(text), bool)
 
 
 def test_a_long_value_takes_no_long_time() -> None:
     for word in ("://a:", "://:", "password=", ";key ", "a_" * 12 + "token", "@"):
-        holds_password(word * 20_000)
+        contains_password(word * 20_000)

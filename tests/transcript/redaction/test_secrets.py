@@ -8,7 +8,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.sample_size import sample_size
+from tests.sample_size import sample_size, thinned
 from tests.transcript.redaction.time_growth import best_seconds
 
 from palimpsest.transcript.redaction.secret_patterns import (
@@ -59,7 +59,9 @@ PLACED = {
 
 
 @pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
-@pytest.mark.parametrize("around", ["{}", "say {}, please", '"{}"', "a\\n{}\\nb", "KEY={}", "({})"])
+@pytest.mark.parametrize(
+    "around", thinned(["{}", "say {}, please", '"{}"', "a\\n{}\\nb", "KEY={}", "({})"], 3)
+)
 def test_a_known_form_goes_wherever_it_stands(secret: str, around: str) -> None:
     assert scrub(around.format(secret)) == around.format(REDACTED)
 
@@ -132,7 +134,7 @@ HOSTILE = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("piece", HOSTILE)
+@pytest.mark.parametrize("piece", thinned(HOSTILE, 5))
 def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
     small, large = best_seconds(scrub, piece, 15_000), best_seconds(scrub, piece, 60_000)
 
@@ -140,23 +142,24 @@ def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_pieces_cost_little() -> None:
-    stream, began = SecretStream(), time.process_time()
-    for n in range(10_000):
+def test_thousands_of_pieces_cost_little() -> None:
+    pieces, stream, began = sample_size(2_500, 10_000), SecretStream(), time.process_time()
+    for n in range(pieces):
         stream.feed(f"word{n} and more ", ("a-known-value-1",))
 
-    assert time.process_time() - began < 4
+    assert time.process_time() - began < 4 * pieces / 10_000
 
 
 @pytest.mark.slow
 def test_a_run_that_never_ends_is_not_held_for_ever() -> None:
     stream, shown, began = SecretStream(), 0, time.process_time()
-    for _ in range(sample_size(1_000, 2_000)):
-        shown += len(stream.feed("sk-abcdef0123456789"))
+    pieces, piece = sample_size(250, 2_000), "sk-abcdef0123456789" * sample_size(4, 1)
+    for _ in range(pieces):
+        shown += len(stream.feed(piece))
 
     assert shown > 0
     assert time.process_time() - began < 10
-    assert sample_size(1_000, 2_000) * 19 > MOST_GROWING
+    assert pieces * len(piece) > MOST_GROWING
 
 
 VALUES = secret_values({"SOME_API_KEY": "value-of-the-key-1815"})

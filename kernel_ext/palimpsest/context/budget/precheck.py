@@ -66,7 +66,7 @@ def results_chars(window: int, policy: RecoveryPolicy) -> int | None:
             return max(limit * RESULTS_TOGETHER, share)
 
 
-def reducible(results: Sequence[int], window: int, policy: RecoveryPolicy) -> int:
+def count_reducible_chars(results: Sequence[int], window: int, policy: RecoveryPolicy) -> int:
     """Return the characters that truncating tool results would free: each long one, then all together."""
     limit = result_chars(window, policy)
     together = results_chars(window, policy)

@@ -58,7 +58,9 @@ def quarter_chars(text: str) -> int:
     return (units + CHARS_PER_TOKEN // 2) // CHARS_PER_TOKEN
 
 
-WIDE = lazy_pattern(r"[\u2e80-\u9fff\ua000-\ua4ff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]")
+WIDE_CHARACTER = lazy_pattern(
+    r"[\u2e80-\u9fff\ua000-\ua4ff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002fa1f]"
+)
 WIDE_CHARS = 4
 """English characters that cost as many tokens as one Chinese, Japanese or Korean character."""
 
@@ -67,7 +69,7 @@ def weigh_chars(text: str, *, wide: bool = True) -> int:
     """Return the length of a text with each wide character counted as ``WIDE_CHARS``, or its plain length."""
     if not wide or text.isascii():
         return len(text)
-    return len(text) + (WIDE_CHARS - 1) * sum(1 for _ in WIDE.finditer(text))
+    return len(text) + (WIDE_CHARS - 1) * sum(1 for _ in WIDE_CHARACTER.finditer(text))
 
 
 def block_tokens(block: Block, count: Count) -> int:
@@ -75,8 +77,8 @@ def block_tokens(block: Block, count: Count) -> int:
     match block:
         case MediaBlock():
             return MEDIA_TOKENS
-        case CallBlock(tool=tool, input=given):
-            return CALL_TOKENS + count(tool) + count(_JSON.encode(given))
+        case CallBlock(tool=tool, input=arguments):
+            return CALL_TOKENS + count(tool) + count(_JSON.encode(arguments))
         case ResultBlock(text=text, media=media):
             return CALL_TOKENS + count(text) + MEDIA_TOKENS * len(media)
         case TextBlock(metadata=metadata) if metadata and native_of(metadata):
@@ -120,8 +122,13 @@ def _ai_sdk_block(block: Block) -> dict[str, Any]:
         case MediaBlock(mime=mime, url=url, filename=filename):
             file_name = {"filename": filename} if filename else {}
             return {"type": "file", "mediaType": mime, **file_name, "data": url}
-        case CallBlock(call_id=call_id, tool=tool, input=given):
-            return {"type": "tool-call", "toolCallId": call_id, "toolName": tool, "input": given}
+        case CallBlock(call_id=call_id, tool=tool, input=arguments):
+            return {
+                "type": "tool-call",
+                "toolCallId": call_id,
+                "toolName": tool,
+                "input": arguments,
+            }
         case ResultBlock(call_id=call_id, tool=tool, text=text, is_error=is_error):
             output = {"type": "error-text" if is_error else "text", "value": text}
             return {
@@ -195,7 +202,7 @@ def usable_tokens(model: ModelInfo, policy: OverflowPolicy) -> int:
         case "precheck" | "estimate":
             # Most of a window that is too small for its reserve is still left to the request.
             total_limit = min(model.input_limit or model.window, model.window)
-            return max(0, total_limit - min(reserved, total_limit // _share(policy)))
+            return max(0, total_limit - min(reserved, total_limit // _reserve_divisor(policy)))
 
 
 def usage_overflows(usage: Usage, model: ModelInfo, policy: OverflowPolicy) -> bool:
@@ -208,7 +215,7 @@ def usage_overflows(usage: Usage, model: ModelInfo, policy: OverflowPolicy) -> b
     return counted >= usable_tokens(model, policy)
 
 
-def cut_in_silence(
+def is_silently_truncated(
     usage: Usage, finish: str | None, model: ModelInfo, policy: OverflowPolicy
 ) -> bool:
     """Return whether an answer's usage shows that the provider truncated the prompt without an error.
@@ -236,9 +243,11 @@ def reserved_tokens(policy: Policy, model: ModelInfo) -> int:
     A limit as long as the window means only that prompt and answer share it. A number that the user set may take half of the window.
     It is 0 for a window without a limit.
     """
-    return min(policy.reserved, model.output_limit, model.window // _share(policy.overflow))
+    return min(
+        policy.reserved, model.output_limit, model.window // _reserve_divisor(policy.overflow)
+    )
 
 
-def _share(policy: OverflowPolicy) -> int:
+def _reserve_divisor(policy: OverflowPolicy) -> int:
     """Return the divisor of a window for its largest reserve: 4, or 2 where the user configured a number."""
     return ANSWER_SHARE if policy.reserved is None else 2

@@ -42,11 +42,12 @@ class WindowGuard:
     blocks: bool
 
 
-NAMES: dict[str, Callable[[str], str]] = {
+PROVIDER_NAME_FORMS: dict[str, Callable[[str], str]] = {
     "exact": str,
     "plain": lambda name: name.strip().lower(),
     "aliases": openclaw_provider,
 }
+"""Functions that bring a provider's name into the form in which a policy compares it."""
 
 
 def resolve_window(
@@ -68,8 +69,8 @@ def resolve_window(
     tokens = policy.usable_tokens
     settings = _configured_values(models, provider, name, policy)
     size = (
-        _window(_number(settings, tokens=tokens), "configured")
-        or _window(_number(model, tokens=tokens), "model")
+        _window_size(_configured_tokens(settings, tokens=tokens), "configured")
+        or _window_size(_configured_tokens(model, tokens=tokens), "model")
         or WindowSize(default, "default")
     )
     limit = _positive_int(cap) if policy.capped else None
@@ -105,7 +106,7 @@ TOO_MANY_TOOLS = (
 )
 
 
-def most_tools(model: ModelInfo) -> int | None:
+def tool_limit(model: ModelInfo) -> int | None:
     """Return the maximum number of tools in a request to a model; None where it is not known."""
     # A server at another address has its own limits.
     return profile(model.ref).max_tools if model.api_base is None else None
@@ -113,7 +114,7 @@ def most_tools(model: ModelInfo) -> int | None:
 
 def too_many_tools(model: ModelInfo, count: int) -> str | None:
     """Return why a model cannot be offered this many tools; None where it can, or its limit is unknown."""
-    most = most_tools(model)
+    most = tool_limit(model)
     if most is None or count <= most:
         return None
     return TOO_MANY_TOOLS.format(model=model.ref.id, most=most, count=count)
@@ -143,7 +144,7 @@ def window_refusal(model: ModelInfo, policy: GuardPolicy) -> str | None:
     return (policy.refusal or TOO_SMALL).format(model=model.ref.id, **numbers)
 
 
-SMALL = (
+SMALL_WINDOW = (
     "{model} has a small context window: {tokens:,} tokens. Below {below:,} the conversation is summarised often, and details "
     "get lost. Choose a model with a larger one with --model; if its window is larger, write it into palimpsest.toml as window "
     'below [models."{model}"].'
@@ -155,7 +156,7 @@ def window_warning(model: ModelInfo, policy: GuardPolicy) -> str | None:
     guard = _evaluate_window(model, policy)
     if not model.window or guard.blocks or not guard.warns:
         return None
-    return SMALL.format(model=model.ref.id, tokens=guard.tokens, below=guard.warn_below)
+    return SMALL_WINDOW.format(model=model.ref.id, tokens=guard.tokens, below=guard.warn_below)
 
 
 def _evaluate_window(model: ModelInfo, policy: GuardPolicy) -> WindowGuard:
@@ -169,19 +170,19 @@ def _configured_values(
     name: str,
     policy: GuardPolicy,
 ) -> Mapping[str, Any]:
-    normalised = NAMES[policy.provider_names]
+    normalised = PROVIDER_NAME_FORMS[policy.provider_names]
     for known, settings in models.items():
         if name in settings and (known == provider or normalised(known) == normalised(provider)):
             return settings[name]
     return {}
 
 
-def _number(settings: Mapping[str, Any], *, tokens: bool) -> int | None:
+def _configured_tokens(settings: Mapping[str, Any], *, tokens: bool) -> int | None:
     usable = _positive_int(settings.get("tokens")) if tokens else None
     return usable if usable is not None else _positive_int(settings.get("window"))
 
 
-def _window(tokens: int | None, source: WindowSource) -> WindowSize | None:
+def _window_size(tokens: int | None, source: WindowSource) -> WindowSize | None:
     return None if tokens is None else WindowSize(tokens, source)
 
 

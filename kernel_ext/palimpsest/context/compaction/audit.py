@@ -51,7 +51,8 @@ LEAST_LOST = 2
 """Fewer lost names do not count: a single lost name may be a word that only looks like a name."""
 PROMPTS = 3
 """Names are taken from this many of the newest prompts that the summary covers."""
-CHANGES = ("write", "edit")
+CHANGING_TOOLS = ("write", "edit")
+"""Tools whose calls change the file at their path."""
 WORD = lazy_pattern(r"[^\W_]{4,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")
 ABBREVIATION = lazy_pattern(r"[^\W\d_](?:\.[^\W\d_])+")
 """Such as ``e.g``, which looks like a file."""
@@ -73,8 +74,10 @@ def missing_from_summary(text: str, messages: Messages, policy: CompactPolicy) -
     """
     covered, tail = split_at_tail(messages)
     compaction = marker(messages[-1])
-    request = next((words for earlier in reversed(covered) if (words := _words_of(earlier))), "")
-    if compaction is None or compaction.auto or any(_words_of(message) for message in tail):
+    request = next(
+        (prompt for earlier in reversed(covered) if (prompt := _prompt_text(earlier))), ""
+    )
+    if compaction is None or compaction.auto or any(_prompt_text(message) for message in tail):
         repeated, request = request, ""
     else:
         repeated = ""
@@ -106,12 +109,12 @@ def split_at_tail(messages: Messages) -> tuple[Messages, Messages]:
 
 def _name_complaints(covered: Messages, shown_text: str) -> Iterator[str]:
     names = list(dict.fromkeys(_names(covered)))[:MOST_NAMES]
-    lost = [name for name in names if not _holds(shown_text, name)]
+    lost = [name for name in names if not _names_file_or_path(shown_text, name)]
     if len(lost) >= LEAST_LOST and len(lost) * 2 > len(names):
         yield NAMELESS.format(names=", ".join(lost))
 
 
-def _holds(shown_text: str, name: str) -> bool:
+def _names_file_or_path(shown_text: str, name: str) -> bool:
     """Return whether a name occurs in a text, a path with or without its folders."""
     return (
         name.casefold() in shown_text
@@ -121,20 +124,24 @@ def _holds(shown_text: str, name: str) -> bool:
 
 def _names(covered: Messages) -> Iterator[str]:
     """Yield the names in the newest prompts, and the paths of changed files, newest first."""
-    asked = 0
+    prompts_searched = 0
     for message in reversed(covered):
         if isinstance(message.info, AssistantMessage):
             yield from _changed_files(message)
-        elif (words := _words_of(message)) and asked < PROMPTS:
-            asked += 1
+        elif (prompt := _prompt_text(message)) and prompts_searched < PROMPTS:
+            prompts_searched += 1
             for pattern in (OPAQUE, *(KINDS[kind] for kind in NAMES)):
-                names = (match[0].rstrip(".,:;") for match in pattern.finditer(words))
+                names = (match[0].rstrip(".,:;") for match in pattern.finditer(prompt))
                 yield from (name for name in names if not ABBREVIATION.fullmatch(name))
 
 
 def _changed_files(message: Message) -> Iterator[str]:
     for part in message.parts:
-        if isinstance(part, ToolPart) and part.tool in CHANGES and part.state.status == "completed":
+        if (
+            isinstance(part, ToolPart)
+            and part.tool in CHANGING_TOOLS
+            and part.state.status == "completed"
+        ):
             path = part.state.input.get("path") or part.state.input.get("file_path")
             if isinstance(path, str) and path:
                 yield path
@@ -148,7 +155,7 @@ def _request_complaints(request: str, shown_text: str) -> Iterator[str]:
         yield REQUESTLESS.format(request=quoted[:LONGEST_QUOTE])
 
 
-def _words_of(message: Message) -> str:
+def _prompt_text(message: Message) -> str:
     """Return the text that the user wrote in a message; empty for answers, markers and synthetic text."""
     if not isinstance(message.info, UserMessage) or marker(message) is not None:
         return ""

@@ -32,8 +32,8 @@ KEPT_SHARE = 0.6
 LEAST_WORD = 4
 """Minimum letters of a word that names the subject of a constraint."""
 
-_MUSED = lazy_pattern(r"\?\s*$|\bi\s+(?:think|guess|believe|wonder)\b", re.IGNORECASE)
-"""A question or a supposition."""
+_QUESTION = lazy_pattern(r"\?\s*$|\bi\s+(?:think|guess|believe|wonder)\b", re.IGNORECASE)
+"""A question or a supposition, which demands nothing."""
 _SENTENCE = lazy_pattern(r"(?<=[.!?;\u3002\uff01\uff1f])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
 _CLAUSE = lazy_pattern(r"[,;:]\s+|[\uff0c\uff1b]")
 _FENCE = lazy_pattern(
@@ -52,7 +52,7 @@ _WORD = lazy_pattern(
     r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]{2,}(?:[._/-][^\W_]+)*"
 )
 _PART = lazy_pattern(r"[._/-]")
-_PROGRAM = lazy_pattern(
+_PROGRAM_TEXT = lazy_pattern(
     r"[{}=<>|\\]|\bat \S+:\d+|^\s*(?:\d+[:→|]|[-+]{2,}|\$ |>>> |(?:\w+(?:Error|Exception|Warning)|error|fatal|usage)\s*:)",
     re.IGNORECASE,
 )
@@ -79,13 +79,13 @@ def constraints_in(text: str) -> tuple[str, ...]:
 
 
 def _constraints(text: str) -> Iterator[str]:
-    pieces = _SENTENCE.split(_own_words(text))
+    pieces = _SENTENCE.split(_unquoted_prose(text))
     if len(pieces) > MOST:
         # A request is written before or after the text that is pasted with it.
         pieces = [*pieces[: MOST // 2], *pieces[-MOST // 2 :]]
     for piece in pieces:
         sentence = " ".join(piece[: 2 * LONGEST].split()).strip("-*•# ")[:LONGEST]
-        if is_demand(sentence) and not _PROGRAM.search(_INLINE.sub(" ", sentence)):
+        if is_demand(sentence) and not _PROGRAM_TEXT.search(_INLINE.sub(" ", sentence)):
             words = _WORD.findall(sentence)
             if len(words) >= LEAST_WORDS and subject_words(sentence):
                 yield sentence
@@ -93,7 +93,7 @@ def _constraints(text: str) -> Iterator[str]:
 
 def is_demand(sentence: str) -> bool:
     """Return whether a sentence forbids or demands something, by its words."""
-    if _MUSED.search(sentence):
+    if _QUESTION.search(sentence):
         return False
     if NOT_NEEDED.search(sentence):
         clauses = _CLAUSE.split(sentence)
@@ -107,7 +107,7 @@ def is_demand(sentence: str) -> bool:
     )
 
 
-def _own_words(text: str) -> str:
+def _unquoted_prose(text: str) -> str:
     """Return a text without code, the content of tags, and quotations."""
     text = _CODE_LINE.sub("", _FENCE.sub("\n", text))
     return _CITED.sub(" ", _outside_of_tags(text))
@@ -115,34 +115,34 @@ def _own_words(text: str) -> str:
 
 def _outside_of_tags(text: str) -> str:
     """Return a text without its elements, from an opening tag to the closing tag of the same name."""
-    lines: list[str] = []
-    begun: dict[str, int] = {}
-    depth: list[str] = []
-    done = 0
+    outside: list[str] = []
+    open_by_name: dict[str, int] = {}
+    open_tags: list[str] = []
+    copied_to = 0
     tags = [*_TAG.finditer(text)]
     closed = Counter(tag[2] for tag in tags if tag[1])
     for tag in tags:
         name = tag[2]
         if tag[1]:
             closed[name] -= 1
-            if begun.get(name):
-                while depth:
-                    last = depth.pop()
-                    begun[last] -= 1
+            if open_by_name.get(name):
+                while open_tags:
+                    last = open_tags.pop()
+                    open_by_name[last] -= 1
                     if last == name:
                         break
-                if not depth:
-                    done = tag.end()
-        elif begun.get(name, 0) < closed[name]:
+                if not open_tags:
+                    copied_to = tag.end()
+        elif open_by_name.get(name, 0) < closed[name]:
             # A tag that is never closed is a placeholder such as <name>.
-            if not depth:
-                lines.append(text[done : tag.start()])
-                done = tag.end()
-            depth.append(name)
-            begun[name] = begun.get(name, 0) + 1
-    if not depth:
-        lines.append(text[done:])
-    return "\n".join(lines)
+            if not open_tags:
+                outside.append(text[copied_to : tag.start()])
+                copied_to = tag.end()
+            open_tags.append(name)
+            open_by_name[name] = open_by_name.get(name, 0) + 1
+    if not open_tags:
+        outside.append(text[copied_to:])
+    return "\n".join(outside)
 
 
 @lru_cache(maxsize=20_000)

@@ -47,22 +47,22 @@ def work_left(before: Messages, todos: Sequence[Todo]) -> Work | None:
         return None
     if isinstance(newest.info, UserMessage):
         return "question"
-    if not _is_whole(newest, newest.info):
+    if not _is_complete(newest, newest.info):
         return "answer"
     return "todo" if any(map(_is_open, todos)) else None
 
 
-def continues_after_summary(compaction: CompactionPart, left: Work | None, policy: Policy) -> bool:
+def continues_after_summary(compaction: CompactionPart, work: Work | None, policy: Policy) -> bool:
     """Return whether the turn continues after a summary; the user may request that even where no work is left."""
     always = policy.compact.always_continue
-    return compaction.goes_on or (compaction.auto and (left is not None or always))
+    return compaction.goes_on or (compaction.auto and (work is not None or always))
 
 
 def continuation_text(
     policy: Policy,
     plan: CompactionPlan,
     question: Message | None,
-    left: Work | None = None,
+    work: Work | None = None,
     todos: Sequence[Todo] = (),
     *,
     refused: bool = False,
@@ -74,16 +74,20 @@ def continuation_text(
     compact = policy.compact
     if compact.continue_text:
         return (compact.refused_text if refused else "") + compact.continue_text
-    if left is None:
+    if work is None:
         return CONTINUE_FREELY
-    if left == "todo":
+    if work == "todo":
         items = "\n".join(f"- {todo.content}" for todo in todos if _is_open(todo))
         return CONTINUE_TODO.format(items=items)
     # Quoted as in the request for the summary, so that nothing is quoted that the user excluded.
-    hidden = next(
+    covered_prompt = next(
         (message for message in plan.head if question and message.id == question.id), None
     )
-    texts = [part.text for part in hidden.parts if isinstance(part, TextPart)] if hidden else []
+    texts = (
+        [part.text for part in covered_prompt.parts if isinstance(part, TextPart)]
+        if covered_prompt
+        else []
+    )
     return CONTINUE_WITH.format(request="\n\n".join(texts)) if texts else CONTINUE
 
 
@@ -104,7 +108,7 @@ def _is_conversation(message: Message) -> bool:
     return marker(message) is None
 
 
-def _is_whole(message: Message, info: AssistantMessage) -> bool:
+def _is_complete(message: Message, info: AssistantMessage) -> bool:
     if info.error is not None or info.finish not in ENDINGS:
         return False
     return not any(waits_for_answer(part) for part in message.parts if isinstance(part, ToolPart))

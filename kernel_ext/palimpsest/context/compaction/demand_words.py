@@ -1,9 +1,9 @@
 """Patterns of sentences that forbid or demand, in twelve languages, and of sentences that only seem to.
 
-Border: patterns alone; ``constraints.py`` applies them. ``DEMANDS`` alone show that something is
-forbidden or demanded. ``MODALS`` and ``ADVERBS`` may also describe: "the test never ends", "that should work now". English is looked at
-most closely; of German, French, Spanish, Italian, Portuguese, Dutch, Russian, Polish, Chinese, Japanese and Korean the common forms
-are known, and what is said otherwise, or in another language, is not found.
+Border: patterns alone; ``constraints.py`` applies them. A match of ``DEMANDS`` is enough: something is forbidden or demanded.
+Sentences that match ``MODALS`` or ``ADVERBS`` may also describe: "the test never ends", "that should work now". English has the
+most patterns. For German, French, Spanish, Italian, Portuguese, Dutch, Russian, Polish, Chinese, Japanese and Korean only the
+common forms are covered; sentences in other forms or languages are not found.
 """
 
 import re
@@ -52,7 +52,7 @@ MODALS = _any_of(
     r"\b(?:muss(?:t)?|m(?:ü|ue)ssen|soll(?:st|en|te)?)\b|\b(?:doi(?:t|s|vent)|devez)\b|\b(?:debe[ns]?|dev[ei]\w{0,3})\b|\bmoet(?:en)?\b",
     r"\b(?:долж[её]?н\w*|musi\w{0,3}|powin\w*)\b",
 )
-"""Demand, unless they only suppose, or deny that something is needed."""
+"""Modal verbs that demand, unless the sentence only supposes, or denies that something is needed."""
 
 ADVERBS = _any_of(
     r"\bonly\s+(?:use|change|edit|touch|modify|read|write|run|look|work)\b|\b(?:use|change|edit|touch|modify|read|write|run)\s+only\b",
@@ -60,7 +60,7 @@ ADVERBS = _any_of(
     r"\b(?:nunca|jam[aá]s|siempre|s[oó]lo|solamente|somente|apenas)\b|\b(?:mai|sempre|soltanto)\b|\b(?:nooit|altijd|alleen)\b",
     r"\b(?:никогда|всегда|только)\b|\b(?:nigdy|zawsze|tylko)\b|(?:^|[,\uff0c请請应應]\s*)(?:总是|總是)|(?:常に|だけ).{0,40}(?:ください|下さい|こと)|항상.{0,40}(?:세요|십시오)",
 )
-"""Demand in an imperative or beside a modal, and describe behind a subject."""
+"""Adverbs that demand in an imperative or beside a modal verb, and describe a state after a subject."""
 
 SUPPOSES = _any_of(
     r"\b(?:must|should)\s+have\s+\w+(?:ed|en|n|t|d)\b|\b(?:must|should)\s+always\s+have\s+(?:been|had)\b|\bmust\s+be\s+(?:the|a|an|some|because|due|why)\b",
@@ -81,7 +81,7 @@ NOT_NEEDED = _any_of(
 """Words that deny a need, whatever other words there are."""
 
 DESCRIBES = _any_of(
-    # A subject, and behind it, without a modal, an adverb.
+    # A subject at the beginning, without a verb of wanting after it.
     r"^(?:(?:and|but|so|then|now|ok|also|well|aber|und|mais|et|pero|y)\s*,?\s+)?"
     r"(?:i|ich|je|yo|io|eu|ik|the|this|that|these|those|it|he|she|they|an?|my|our|its|der|die|das|er|sie|es|ein|eine|mein|dieser?|dieses|le|la|les|l['\u2019]\w+|il|elle|ils|elles|un|une|mon"
     r"|ce|cette|el|los|las|una|mi|este|esta|lo|gli|uno|os|o|de|het|een|deze|dit|dat|we|wir|nous|on)\s(?!.{0,80}\b(?:to|want\w*|will|möchte\w*|veux|quiero|voglio|quero|wil)\b)",

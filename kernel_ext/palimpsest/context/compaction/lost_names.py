@@ -43,15 +43,15 @@ class LostNames:
 def lost_names(
     replaced: Iterable[str],
     summary: str,
-    beside: Iterable[str],
+    shown_texts: Iterable[str],
     names: NamesOf = names_of,
-    said: Iterable[str] = (),
+    user_texts: Iterable[str] = (),
 ) -> LostNames:
-    """Return the names and constraints that are lost with the replaced texts; ``beside`` are texts shown with the summary.
+    """Return the names and constraints that are lost with the replaced texts; ``shown_texts`` are sent with the summary.
 
-    ``said`` are the user's texts among the replaced ones, which may have constraints.
+    ``user_texts`` are those of the replaced texts that the user wrote; only they are searched for constraints.
     """
-    summary_texts = (summary, *beside)
+    summary_texts = (summary, *shown_texts)
     kept_names = _names_and_words(summary_texts, names)
     kinds: dict[str, str] = {}
     for text in dict.fromkeys(replaced):
@@ -60,7 +60,9 @@ def lost_names(
     lost = {
         name: kind for name, kind in kinds.items() if name not in kept_names and name not in summary
     }
-    constraints = dict.fromkeys(sentence for text in said for sentence in constraints_in(text))
+    constraints = dict.fromkeys(
+        sentence for text in user_texts for sentence in constraints_in(text)
+    )
     words = frozenset[str]().union(*map(words_of, summary_texts)) if constraints else frozenset()
     lacking = (constraint for constraint in constraints if not holds_constraint(words, constraint))
     counts = Counter(kinds.values()) + Counter({CONSTRAINTS: len(constraints)})

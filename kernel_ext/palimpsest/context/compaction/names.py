@@ -26,7 +26,7 @@ LONGEST = 255
 PLAIN_PATHS = frozenset(
     {"/dev/null", "/dev/stdin", "/dev/stdout", "/bin/sh", "/bin/bash", "/usr/bin/env"}
 )
-"""Found on every machine."""
+"""Paths that exist on every machine, so that losing them loses nothing of the project."""
 
 _CALL = lazy_pattern(r"\s*[\w./:-]{0,100}\s*(?=\{)")
 _ESCAPED = lazy_pattern(r'(?<!\\)\\{1,3}([nrt"])')
@@ -108,13 +108,13 @@ def kind_of_name(name: str) -> str:
 
 
 def _names_by_kind(text: str) -> Iterator[tuple[str, Iterable[str]]]:
-    text, windows = readable_text(text)
+    text, windows_paths = readable_text(text)
     urls = [match[0].rstrip(".:") for match in _URL.finditer(text)]
     text = _MIME.sub(" ", _URL.sub(" ", text))
     scoped = [match[0] for match in _SCOPED.finditer(text)]
     text = _SCOPED.sub(" ", text)
     errors = [match[0].rstrip(".,:;") for match in _ERROR.finditer(text)]
-    paths = [*windows, *_paths(text)]
+    paths = [*windows_paths, *_paths(text)]
     yield "paths", paths
     yield "URLs", urls
     yield "errors", errors
@@ -182,7 +182,7 @@ def _numbers(text: str) -> Iterator[str]:
 
 
 def readable_text(text: str) -> tuple[str, list[str]]:
-    """Return a text as a person would read it, and the Windows paths in it, whose backslashes begin no escapes.
+    """Return a text without technical marks, and its Windows paths, whose backslashes must not count as escapes.
 
     A tool call becomes the values of its input, escapes become their characters; line numbers, times and styles go.
     """
@@ -194,12 +194,12 @@ def readable_text(text: str) -> tuple[str, list[str]]:
             pass
         else:
             text = "\n".join(_texts_in(arguments))
-    windows = [path[0] for path in _WINDOWS.finditer(text)]
+    windows_paths = [path[0] for path in _WINDOWS.finditer(text)]
     text = _MARKS.sub(" ", _WINDOWS.sub(" ", text))
     text = _ESCAPED.sub(lambda escape: "\n" if escape[1] != '"' else " ", text)
     text = _LINE_NUMBER.sub(" ", _GREP.sub(r"\1 ", text))
     text = _TAG.sub(" ", _DATA.sub(" ", text))
-    return _STYLE.sub(" ", _TIME.sub(" ", text)), windows
+    return _STYLE.sub(" ", _TIME.sub(" ", text)), windows_paths
 
 
 def _texts_in(value: Any) -> Iterator[str]:

@@ -75,7 +75,7 @@ def rejected_summary(
     """
     marker_message = view.messages[place_of(view.messages, message.parent_id)]
     return _find_rejection(
-        _written(view, message, policy, model, count), marker_message, policy, model, before
+        _written_summary(view, message, policy, model, count), marker_message, policy, model, before
     )
 
 
@@ -83,13 +83,12 @@ class _WrittenSummary(NamedTuple):
     """A summary, the messages that it covers, and the next request with it."""
 
     text: str
-    seen: Messages
+    covered_messages: Messages
     """The messages up to its marker, which comes last."""
-    shown: Projection
-    """The messages of the next request."""
+    next_request: Projection
 
 
-def _written(
+def _written_summary(
     view: View, message: AssistantMessage, policy: Policy, model: ModelInfo, count: Count
 ) -> _WrittenSummary:
     at = place_of(view.messages, message.id)
@@ -111,15 +110,15 @@ def _find_rejection(
         return None
     if len(text) < compact.min_summary_chars:
         return RejectedSummary(USELESS.format(chars=len(text)))
-    lacking = missing_from_summary(text, written.seen, compact) if compact.audit else ()
+    lacking = missing_from_summary(text, written.covered_messages, compact) if compact.audit else ()
     if lacking:
         return RejectedSummary(LACKING.format(lacks=" ".join(lacking)), lacking)
-    after = written.shown.total
+    after = written.next_request.total
     if after > compact.max_share_after * before:
         mark = marker(marker_message)
-        by_hand = mark is not None and not mark.auto
-        roomy = by_hand and 2 * before < model.capacity
-        helps = _room(model) if roomy else NO_ROOM
+        is_manual = mark is not None and not mark.auto
+        has_room = is_manual and 2 * before < model.capacity
+        helps = _room_sentence(model) if has_room else NO_ROOM
         return RejectedSummary(SAVES_LITTLE.format(before=before, after=after, helps=helps))
     return None
 
@@ -145,12 +144,12 @@ def summary_report(
     by which a grade finds names; ``with_kept`` adds the numbers of what stays unchanged, which earlier reports lack.
     """
     at = place_of(view.messages, message.parent_id)
-    written = _written(view, message, policy, model, count)
+    written = _written_summary(view, message, policy, model, count)
     rejected = _find_rejection(written, view.messages[at], policy, model, before)
     if rejected is not None:
         return rejected
-    text, shown, compact = written.text, written.shown, policy.compact
-    covered, beside = split_at_tail(written.seen)
+    text, next_request, compact = written.text, written.next_request, policy.compact
+    covered, beside = split_at_tail(written.covered_messages)
     if graded:
         view_before = dataclasses.replace(view, messages=view.messages[:at])
         numbers = summary_grade(
@@ -158,7 +157,7 @@ def summary_report(
             _project_view(view_before, policy, model, lambda _text: 0).messages,
             frozenset(part.id for earlier in covered for part in earlier.parts),
             text,
-            [other for other in shown.messages if other.message_id != message.id],
+            [other for other in next_request.messages if other.message_id != message.id],
             _user_parts(covered),
             names,
         )
@@ -168,7 +167,7 @@ def summary_report(
             "retention": loss_report(serialize_messages(covered, compact.result_chars), kept_text)
         }
     if with_kept:
-        numbers |= {"kept": _kept_numbers(view, covered, beside, shown)}
+        numbers |= {"kept": _kept_numbers(view, covered, beside, next_request)}
     return Decision(
         id=name,
         action="summarise",
@@ -176,18 +175,18 @@ def summary_report(
         message_id=message.id,
         numbers=numbers,
         tokens_before=before,
-        tokens_after=shown.total,
+        tokens_after=next_request.total,
     )
 
 
 def _kept_numbers(
-    view: View, covered: Messages, beside: Messages, shown: Projection
+    view: View, covered: Messages, beside: Messages, next_request: Projection
 ) -> dict[str, int]:
     """Return the turns of the tail, their tokens, and the number of pinned parts among the covered messages."""
     tail = {message.id for message in beside if marker(message) is None}
     tokens = (
         shown_tokens
-        for message, shown_tokens in zip(shown.messages, shown.tokens, strict=True)
+        for message, shown_tokens in zip(next_request.messages, next_request.tokens, strict=True)
         if message.message_id in tail
     )
     pinned = pinned_parts(view.messages, view.decisions)
@@ -209,7 +208,7 @@ def _user_parts(messages: Sequence[Message]) -> frozenset[str]:
     )
 
 
-def _room(model: ModelInfo) -> str:
+def _room_sentence(model: ModelInfo) -> str:
     return ROOM.format(window=model.window) if model.window else NO_LIMIT
 
 

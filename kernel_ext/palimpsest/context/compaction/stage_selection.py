@@ -1,4 +1,4 @@
-"""Choose what each request for a summary contains: all messages, with outputs at some length, or a stage.
+"""Choose what each request for a summary contains: all messages, with outputs cut to a length, or one stage.
 
 Border: pure, and the same in the live loop and in review. The choice is recorded as a decision
 before the request is made; the numbers follow spec/context-stability.md 1.16.
@@ -34,7 +34,7 @@ class SummaryContents:
     numbers: dict[str, Any]
     tokens: int
     limit: int
-    """Most tokens of one request, by our estimate."""
+    """Maximum tokens of one request, by our estimate."""
 
     @property
     def fits(self) -> bool:
@@ -60,7 +60,7 @@ class StageSelector:
 
     @property
     def limit(self) -> int:
-        """Most tokens of one request, by our estimate."""
+        """Maximum tokens of one request, by our estimate."""
         if not self.model.window:
             return self.model.capacity
         room = self.model.window - reserved_tokens(self.policy, self.model)
@@ -79,23 +79,25 @@ class StageSelector:
         assert contents is not None
         return contents
 
-    def parts(self, view: View, result_chars: int) -> StageProgress:
+    def stage_progress(self, view: View, result_chars: int) -> StageProgress:
         """Return the history to be summarised in stages."""
         messages = messages_seen_at(view, self.marker_id, self.policy)
         head = recorded_plan(messages, self.policy.compact).head
         texts = (serialize_message(message, result_chars) for message in head)
         return StageProgress(head, tuple(self.count(text) + SEPARATOR_TOKENS for text in texts))
 
-    def part(self, view: View, result_chars: int, parts: StageProgress) -> dict[str, Any] | None:
+    def next_stage_numbers(
+        self, view: View, result_chars: int, stage_progress: StageProgress
+    ) -> dict[str, Any] | None:
         """Return the numbers of the next stage; None where stages could not cover the whole history."""
         limit = self.limit
-        without_history = {"result_chars": result_chars, **parts.empty.numbers()}
+        without_history = {"result_chars": result_chars, **stage_progress.empty.numbers()}
         room = limit - self._tokens(view, without_history)
-        if room < LEAST_SHARE * limit or parts.nothing_fits(room):
+        if room < LEAST_SHARE * limit or stage_progress.nothing_fits(room):
             return None
-        if parts.requests(room) > self.policy.compact.stages:
+        if stage_progress.minimum_requests(room) > self.policy.compact.stages:
             return None
-        return {"result_chars": result_chars, **parts.next_stage(room).numbers()}
+        return {"result_chars": result_chars, **stage_progress.next_stage(room).numbers()}
 
     def decision(self, name: str, numbers: dict[str, Any]) -> Decision:
         """Return the choice as a decision for the journal."""

@@ -32,7 +32,7 @@ class SummaryStage:
     last: str
     """Id of the last message it covers."""
     final: bool
-    """It reaches the end of the history."""
+    """Whether the stage reaches the end of the history."""
     prior: str | None = None
     """The request that wrote the summary to continue; None for the summary of the previous compaction."""
     left_out: Mapping[str, int] = field(default_factory=dict)
@@ -68,11 +68,11 @@ class StageProgress:
     weights: tuple[int, ...]
     """Tokens of each message in the text to summarise."""
     summarised: int = 0
-    """Messages that were summarised, or left out."""
+    """Number of messages that were summarised, or left out."""
     number: int = 0
-    """Requests that were made."""
+    """Number of requests made so far."""
     prior: str | None = None
-    """Id of the newest of them."""
+    """Id of the newest request."""
 
     @property
     def total(self) -> int:
@@ -84,7 +84,7 @@ class StageProgress:
         """The next stage without messages, to measure the rest of its request."""
         return SummaryStage(self.number + 1, "", "", final=False, prior=self.prior)
 
-    def requests(self, room: int) -> int:
+    def minimum_requests(self, room: int) -> int:
         """Return the minimum number of requests for the whole history."""
         tokens_left = sum(min(weight, room) for weight in self.weights[self.summarised :])
         return self.number + math.ceil(tokens_left / room)

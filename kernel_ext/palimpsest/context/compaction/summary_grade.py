@@ -34,25 +34,25 @@ RECENT_ANSWERS = 5
 
 def summary_grade(
     before: Sequence[NeutralMessage],
-    covered: frozenset[str],
+    covered_part_ids: frozenset[str],
     summary: str,
     beside: Sequence[NeutralMessage],
-    spoken: frozenset[str],
+    user_part_ids: frozenset[str],
     version: int = NAMES_VERSION,
 ) -> dict[str, Any]:
     """Return the grade of a summary as numbers of a decision; ``version`` is that of the rules for names.
 
-    ``before`` is the request without the summary, ``covered`` are the ids of the parts that it replaces, ``beside``
-    are the other messages of the next request, and ``spoken`` are the ids of the parts that the user wrote.
+    ``before`` is the request without the summary. The summary replaces the parts in ``covered_part_ids``; ``beside``
+    are the other messages of the next request, and the user wrote the parts in ``user_part_ids``.
     """
     blocks = [block for message in before for block in message.blocks]
-    replaced = [_text(block) for block in blocks if block.part_id in covered]
+    replaced = [_text(block) for block in blocks if block.part_id in covered_part_ids]
     user_texts = [
         block.text
         for message in before
         if message.role == "user"
         for block in message.blocks
-        if block.part_id in covered & spoken and isinstance(block, TextBlock)
+        if block.part_id in covered_part_ids & user_part_ids and isinstance(block, TextBlock)
     ]
     shown_texts = [_text(block) for message in beside for block in message.blocks]
     names = names_of if version == NAMES_VERSION else earlier_names_of
@@ -73,13 +73,13 @@ def summary_grade(
             "likely": len(likely),
         }
     # Grades of earlier versions have no version.
-    numbered = {"names": version} if version == NAMES_VERSION else {}
-    return {"retention": by_kind, "recent": RECENT_ANSWERS, **numbered}
+    version_numbers = {"names": version} if version == NAMES_VERSION else {}
+    return {"retention": by_kind, "recent": RECENT_ANSWERS, **version_numbers}
 
 
 def unused_summary(view: View) -> Decision | None:
     """Return the report on the newest summary unless an answer came after it or it was undone."""
-    gone, replaced = undone_compactions(view.decisions), set[str]()
+    undone, replaced = undone_compactions(view.decisions), set[str]()
     for message in reversed(view.messages):
         info = message.info
         if not isinstance(info, AssistantMessage):
@@ -87,7 +87,7 @@ def unused_summary(view: View) -> Decision | None:
         if not info.summary:
             return None
         if is_good_summary(info) and info.parent_id not in replaced:
-            if info.id not in gone:
+            if info.id not in undone:
                 reports = (
                     decision
                     for decision in reversed(view.decisions)
@@ -131,8 +131,8 @@ def _newest_blocks(messages: Sequence[NeutralMessage]) -> Iterator[Block]:
 def _text(block: Block) -> str:
     """Return the text of a block."""
     match block:
-        case CallBlock(tool=tool, input=given):
-            return tool + json.dumps(given)
+        case CallBlock(tool=tool, input=arguments):
+            return tool + json.dumps(arguments)
         case MediaBlock(filename=filename, mime=mime):
             return filename or mime
         case _:

@@ -42,13 +42,13 @@ def transform(
     """Return the messages adapted to this model."""
     if policy.rule == "writer":
         return messages
-    changed = tuple(
+    adapted = tuple(
         _without_lone_surrogates(_with_readable_media(message, model, policy))
         for message in messages
     )
     for change in _changes(profile(model.ref)):
-        changed = change(changed)
-    return changed
+        adapted = change(adapted)
+    return adapted
 
 
 def _changes(target: ProviderProfile) -> list[Change]:
@@ -58,10 +58,10 @@ def _changes(target: ProviderProfile) -> list[Change]:
     if recorded.opencode_refuses_empty:
         changes.append(_without_empty)
     if recorded.opencode_ids != "any":
-        write = as_nine if recorded.opencode_ids == "nine" else as_words
-        changes.append(lambda messages: _with_ids(messages, write))
+        rewrite_id = as_nine if recorded.opencode_ids == "nine" else as_words
+        changes.append(lambda messages: _with_ids(messages, rewrite_id))
     if recorded.opencode_answers_results:
-        changes.append(_answers_between)
+        changes.append(_with_answers_between)
     field = target.thinking_field
     if field is not None:
         changes.append(lambda messages: _thinking_in_field(messages, field))
@@ -130,12 +130,12 @@ def _is_blank(block: Block) -> bool:
             return False
 
 
-def _with_ids(messages: NeutralMessages, write: Callable[[str], str]) -> NeutralMessages:
+def _with_ids(messages: NeutralMessages, rewrite_id: Callable[[str], str]) -> NeutralMessages:
     return tuple(
         _with_blocks(
             message,
             tuple(
-                block.model_copy(update={"call_id": write(block.call_id)})
+                block.model_copy(update={"call_id": rewrite_id(block.call_id)})
                 if isinstance(block, CallBlock | ResultBlock)
                 else block
                 for block in message.blocks
@@ -145,7 +145,7 @@ def _with_ids(messages: NeutralMessages, write: Callable[[str], str]) -> Neutral
     )
 
 
-def _answers_between(messages: NeutralMessages) -> NeutralMessages:
+def _with_answers_between(messages: NeutralMessages) -> NeutralMessages:
     """Put an assistant message between tool results and the next user message."""
     result: list[NeutralMessage] = []
     for message in messages:

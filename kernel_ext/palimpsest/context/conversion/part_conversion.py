@@ -44,10 +44,10 @@ from palimpsest.transcript.provider_calls import (
     DIALECT,
     NATIVE,
     call_blocks,
+    call_text,
     is_left_out,
     is_provider_call,
     native_of,
-    told_call,
 )
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.provider_profile.provider_table import PDF
@@ -55,7 +55,9 @@ from palimpsest.transcript.provider_profile.recorded_agents import OPENCODE_SIGN
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 SYSTEM_MARKS = 2
+"""Maximum number of system messages that carry a cache mark."""
 NEWEST_MARKS = 2
+"""Number of the newest messages that carry a cache mark."""
 
 
 def cache_mark_positions(roles: Sequence[str], model: ModelInfo) -> tuple[int, ...]:
@@ -69,8 +71,8 @@ def cache_mark_positions(roles: Sequence[str], model: ModelInfo) -> tuple[int, .
 
 INTERRUPTED = "[Tool execution was interrupted]"
 FAILED_ATTEMPT = "failed_attempt"
-"""Key in a part's metadata: it belongs to a request that failed and was sent again."""
-SAID_AS = "said_as"
+"""Key in a part's metadata: the part belongs to a request that failed and was sent again."""
+SENT_ROLE = "said_as"
 """Key in a synthetic part's metadata: the role under which it is sent."""
 ATTACHED = "[Attached {mime}: {name}]"
 SHORTENED = "[Tool output truncated for compaction: omitted {chars} chars]"
@@ -79,12 +81,12 @@ INLINED_TYPES = {"text/plain", "application/x-directory"}
 
 @dataclass(frozen=True, slots=True)
 class ConversionOptions:
-    """The model that messages are converted for, the rules, and the omissions."""
+    """The model that messages are converted for, the rules, and what is left out."""
 
     model: ModelRef
     policy: ConvertPolicy = field(default_factory=ConvertPolicy)
     strip_media: bool = False
-    """Images and documents are named only, and tool results have no attachments."""
+    """Whether images and documents are only named, and tool results have no attachments."""
     result_chars: int | None = None
     """Maximum characters of a tool result."""
 
@@ -98,48 +100,48 @@ def neutral_messages(
     result_chars: int | None = None,
 ) -> NeutralMessages:
     """Return the provider messages for these messages, without the system prompt."""
-    terms = ConversionOptions(model, policy or ConvertPolicy(), strip_media, result_chars)
+    options = ConversionOptions(model, policy or ConvertPolicy(), strip_media, result_chars)
     flat: list[NeutralMessage] = []
     for message in messages:
         if isinstance(message.info, AssistantMessage):
-            flat.extend(_assistant(message, message.info, terms))
+            flat.extend(_assistant(message, message.info, options))
         else:
-            blocks = tuple(block for part in message.parts if (block := _user_block(part, terms)))
+            blocks = tuple(block for part in message.parts if (block := _user_block(part, options)))
             if blocks:
                 role: Literal["user", "assistant"] = (
-                    "assistant" if _is_the_models(message) else "user"
+                    "assistant" if _is_sent_as_assistant(message) else "user"
                 )
                 flat.append(NeutralMessage(role=role, blocks=blocks, message_id=message.id))
     return tuple(flat)
 
 
-def _is_the_models(message: Message) -> bool:
+def _is_sent_as_assistant(message: Message) -> bool:
     """Return whether this is synthetic text that is sent under the assistant's role."""
     return all(
         isinstance(part, TextPart)
         and part.synthetic
-        and (part.metadata or {}).get(SAID_AS) == "assistant"
+        and (part.metadata or {}).get(SENT_ROLE) == "assistant"
         for part in message.parts
     )
 
 
-def _user_block(part: Part, terms: ConversionOptions) -> Block | None:
+def _user_block(part: Part, options: ConversionOptions) -> Block | None:
     match part:
         case TextPart():
-            is_shown = not part.ignored and (part.text or terms.policy.user_empty_texts)
+            is_shown = not part.ignored and (part.text or options.policy.user_empty_texts)
             return TextBlock(text=part.text, part_id=part.id) if is_shown else None
         case FilePart():
-            return _file_block(part, terms)
+            return _file_block(part, options)
         case ReasoningPart() | ToolPart():
             return None  # only in answers
         case _:
             return _noted_block(part, "user")
 
 
-def _file_block(part: FilePart, terms: ConversionOptions) -> Block | None:
+def _file_block(part: FilePart, options: ConversionOptions) -> Block | None:
     if part.mime in INLINED_TYPES:
         return None
-    if terms.strip_media and is_media(part.mime):
+    if options.strip_media and is_media(part.mime):
         name = part.filename or "file"
         return TextBlock(text=ATTACHED.format(mime=part.mime, name=name), part_id=part.id)
     kind = NOTEBOOK if is_of_cell(part) else None
@@ -150,24 +152,27 @@ def _file_block(part: FilePart, terms: ConversionOptions) -> Block | None:
 
 def _noted_block(part: NotedPart, role: Role) -> TextBlock | None:
     """Return the text block for a part without its own block type; None where it has no text."""
-    words = part.words_for_model(role)
+    text = part.words_for_model(role)
     kind = part.type if isinstance(part, NotebookPart) else None
-    return TextBlock(text=words, part_id=part.id, kind=kind) if words else None
+    return TextBlock(text=text, part_id=part.id, kind=kind) if text else None
 
 
 def _assistant(
-    message: Message, info: AssistantMessage, terms: ConversionOptions
+    message: Message, info: AssistantMessage, options: ConversionOptions
 ) -> list[NeutralMessage]:
     parts = [part for part in message.parts if not is_from_failed_attempt(part)]
-    if info.error is not None and not _kept_though_failed(info, parts):
+    if info.error is not None and not _is_sent_though_failed(info, parts):
         return []
-    same_model = (info.model.provider, info.model.name) == (terms.model.provider, terms.model.name)
-    spaced = terms.policy.empty_texts == "spaced" and any(map(_is_signed, parts))
+    same_model = (info.model.provider, info.model.name) == (
+        options.model.provider,
+        options.model.name,
+    )
+    spaced = options.policy.empty_texts == "spaced" and any(map(_is_signed, parts))
     writer = _Answer(
         message.id,
-        terms,
+        options,
         same_model=same_model,
-        same_provider=info.model.provider == terms.model.provider,
+        same_provider=info.model.provider == options.model.provider,
         empty=" " if spaced else "",
     )
     steps: list[list[Part]] = [[]]
@@ -179,7 +184,7 @@ def _assistant(
     flat: list[NeutralMessage] = []
     for step in steps:
         flat.extend(writer.step(step))
-    paused = info.finish == "paused" and info.model.provider == terms.model.provider
+    paused = info.finish == "paused" and info.model.provider == options.model.provider
     if flat and paused and flat[-1].role == "assistant":
         flat[-1] = flat[-1].model_copy(update={"stop": "paused"})
     return flat + writer.trailing_messages()
@@ -193,7 +198,7 @@ def is_from_failed_attempt(part: Part) -> bool:
     return False
 
 
-def _kept_though_failed(info: AssistantMessage, parts: list[Part]) -> bool:
+def _is_sent_though_failed(info: AssistantMessage, parts: list[Part]) -> bool:
     if not isinstance(info.error, AbortedError | StructuredOutputError):
         return False
     return any(not isinstance(part, StepStartPart | ReasoningPart) for part in parts)
@@ -220,19 +225,19 @@ class _Answer:
     def __init__(
         self,
         message_id: str,
-        terms: ConversionOptions,
+        options: ConversionOptions,
         *,
         same_model: bool,
         same_provider: bool,
         empty: str,
     ) -> None:
         self._message_id = message_id
-        self._terms = terms
-        self._policy = terms.policy
+        self._options = options
+        self._policy = options.policy
         self._same_model = same_model
         self._same_provider = same_provider
         self._empty = empty
-        self._after: list[MediaBlock] = []
+        self._media_after: list[MediaBlock] = []
 
     def step(self, parts: list[Part]) -> list[NeutralMessage]:
         """Return the answer of one step, and the results of its calls."""
@@ -259,9 +264,11 @@ class _Answer:
 
     def trailing_messages(self) -> list[NeutralMessage]:
         """Return the messages after the answer, with media that no result could hold."""
-        if not self._after:
+        if not self._media_after:
             return []
-        return [self._message("user", (TextBlock(text=self._policy.media_notice), *self._after))]
+        return [
+            self._message("user", (TextBlock(text=self._policy.media_notice), *self._media_after))
+        ]
 
     def _message(
         self, role: Literal["user", "assistant", "tool"], blocks: tuple[Block, ...]
@@ -285,9 +292,9 @@ class _Answer:
             return []
         blocks = call_blocks(part) if self._same_provider else ()
         dialect = (part.metadata or {}).get(DIALECT)
-        words = told_call(part, self._result(part).text)
+        text = call_text(part, self._result(part).text)
         metadata = {DIALECT: dialect, NATIVE: list(blocks)} if blocks else None
-        return [TextBlock(text=words, part_id=part.id, metadata=metadata)]
+        return [TextBlock(text=text, part_id=part.id, metadata=metadata)]
 
     def _reasoning(self, part: ReasoningPart) -> list[Block]:
         if self._same_model:
@@ -330,7 +337,7 @@ class _Answer:
         )
 
     def _shorten_result(self, output: str) -> str:
-        longest = self._terms.result_chars
+        longest = self._options.result_chars
         if longest is None or len(output) <= longest:
             return output
         return output[:longest] + "\n" + SHORTENED.format(chars=len(output) - longest)
@@ -347,7 +354,7 @@ class _Answer:
         self, part: ToolPart, attachments: tuple[Attachment, ...]
     ) -> tuple[MediaBlock, ...]:
         """Return the media that stays in a result, and collect the rest for ``trailing_messages``."""
-        if not attachments or self._terms.strip_media:
+        if not attachments or self._options.strip_media:
             return ()
         blocks = tuple(
             MediaBlock(mime=a.mime, url=a.url, filename=a.filename, part_id=part.id)
@@ -360,14 +367,14 @@ class _Answer:
             if self._fits_in_result(block):
                 inside.append(block)
             else:
-                self._after.append(block)
+                self._media_after.append(block)
         # A result can hold inline data, but no link.
         return tuple(block for block in inside if block.url.startswith("data:"))
 
     def _fits_in_result(self, block: MediaBlock) -> bool:
         if self._policy.result_media == "inside" or not is_media(block.mime):
             return True
-        return takes_in_results(self._terms.model, block.mime)
+        return takes_in_results(self._options.model, block.mime)
 
 
 def is_redacted(metadata: Mapping[str, Any] | None) -> bool:

@@ -25,7 +25,7 @@ from palimpsest.transcript.messages import AssistantMessage, Message, Messages, 
 from palimpsest.transcript.parts import TextPart, ToolPart
 
 MOST_NAMED = 20
-"""Variables in one note: more would cost many tokens with every prompt; the variables tool lists them all."""
+"""Maximum variables in one note: more would cost many tokens with every prompt; the variables tool lists them all."""
 
 DAY = "<note>It is {date} now.</note>"
 FIRST_LOOK = "The user's kernel holds these variables:"
@@ -49,26 +49,26 @@ _WORD = re.compile(r"[^\W\d]\w*")
 class EnvironmentState:
     """Date, agent, mode and variables when a prompt is about to be answered."""
 
-    began: str
+    first_date: str
     """The date in the system prompt."""
     date: str
     """Today."""
     agent: str
     plan: bool = False
-    """The session is in plan mode, whichever agent answers."""
+    """Whether the session is in plan mode, whichever agent answers."""
     variables: Mapping[str, str] | None = None
-    """A line about each variable without its value; None where the variables are not known."""
-    named: Mapping[str, str] = field(default_factory=dict)
-    """A line with the value of each variable that the prompt names."""
+    """A line without the value for each variable in the kernel; None where the variables are not known."""
+    mentioned: Mapping[str, str] = field(default_factory=dict)
+    """A line with the value for each variable that the prompt mentions."""
     known: Mapping[str, str] | None = None
-    """The line of each variable that was sent last; None when this kernel never sent any."""
-    known_named: Mapping[str, str] = field(default_factory=dict)
-    """The last line with the value of each variable that a prompt named."""
+    """The line that was last sent for each variable; None where no variables of this kernel were sent."""
+    known_mentioned: Mapping[str, str] = field(default_factory=dict)
+    """The line with the value that was last sent for each variable that a prompt mentioned."""
     changed: Mapping[str, bool] = field(default_factory=dict)
-    """Variables whose contents changed since they were noted; False where only a cell's source shows the change
-    and the contents were not compared."""
-    met: bool = False
-    """This kernel worked before in this session, or in the session from which it was forked."""
+    """Variables whose contents changed since they were noted; False where the contents were not compared, and only
+    a cell's source shows the change."""
+    worked_before: bool = False
+    """Whether the kernel was used before in this session, or in the session from which it was forked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _notes(messages: Messages, about: str) -> Iterator[Mapping[str, Any]]:
 
 def _date(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:
     dates = [note.get("date") for note in _notes(messages, "date")]
-    if (dates[-1] if dates else now.began) == now.date:
+    if (dates[-1] if dates else now.first_date) == now.date:
         return None
     return EnvironmentChange(DAY.format(date=now.date), {NEWS: "date", "date": now.date})
 
@@ -159,26 +159,28 @@ def _variables(messages: Messages, now: EnvironmentState) -> EnvironmentChange |
         return None
     if now.known is None:
         # Variables that the prompt names come first, since a long list is cut.
-        variables = sorted(now.variables.items(), key=lambda item: item[0] not in now.named)
-        lines = [_line(name, now.named.get(name, text)) for name, text in variables]
-        if not now.met and any(isinstance(message.info, AssistantMessage) for message in messages):
+        variables = sorted(now.variables.items(), key=lambda item: item[0] not in now.mentioned)
+        lines = [_line(name, now.mentioned.get(name, text)) for name, text in variables]
+        if not now.worked_before and any(
+            isinstance(message.info, AssistantMessage) for message in messages
+        ):
             return _list_change(NEW_KERNEL, lines or [NOTHING])
         return _list_change(FIRST_LOOK, lines)
     own = _own_names(messages)
-    lines = [_line(name, text) for name, text in now.named.items() if _is_new(name, text, now)]
+    lines = [_line(name, text) for name, text in now.mentioned.items() if _is_new(name, text, now)]
     lines += [
         _line(name, text) + ("" if name in now.known else NEW)
         for name, text in now.variables.items()
-        if now.known.get(name) != text and name not in own and name not in now.named
+        if now.known.get(name) != text and name not in own and name not in now.mentioned
     ]
     lines += [
-        _line(name, now.named.get(name, now.variables[name]))
+        _line(name, now.mentioned.get(name, now.variables[name]))
         + (CHANGED if compared else MAY_BE_CHANGED)
         for name, compared in now.changed.items()
         if name in now.variables
         and now.known.get(name) == now.variables[name]
         and name not in own
-        and not (name in now.named and _is_new(name, now.named[name], now))
+        and not (name in now.mentioned and _is_new(name, now.mentioned[name], now))
     ]
     lines += [
         f"- {name} is gone" for name in now.known if name not in now.variables and name not in own
@@ -187,7 +189,7 @@ def _variables(messages: Messages, now: EnvironmentState) -> EnvironmentChange |
 
 
 def _is_new(name: str, text: str, now: EnvironmentState) -> bool:
-    return now.known_named.get(name, (now.known or {}).get(name)) != text
+    return now.known_mentioned.get(name, (now.known or {}).get(name)) != text
 
 
 def _line(name: str, text: str) -> str:

@@ -14,7 +14,7 @@ from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebo
 from palimpsest.transcript.parts import NotedEdit
 
 DELETED = "deleted"
-_ASKS = re.compile(r"\s*%{1,2}agent\b")
+_AGENT_CELL = re.compile(r"\s*%{1,2}agent\b")
 """The beginning of a cell that prompts the agent: its session has the prompt."""
 
 
@@ -28,7 +28,7 @@ class CellEdit:
     """The cell's source now, or before it was deleted."""
 
 
-def marks_of(pages: Sequence[PageNotebook]) -> dict[str, str]:
+def source_hashes(pages: Sequence[PageNotebook]) -> dict[str, str]:
     """Return a hash of each cell's source by cell id, for the comparison at the next turn."""
     return {
         cell.id: _source_hash(cell.source)
@@ -73,7 +73,12 @@ def _edit(
     before: Mapping[str, str] | None,
 ) -> CellEdit | None:
     source = cell.source
-    if cell.hidden or source is None or _ASKS.match(source) or (run is not None and run.hidden):
+    if (
+        cell.hidden
+        or source is None
+        or _AGENT_CELL.match(source)
+        or (run is not None and run.hidden)
+    ):
         return None
     serial = run.serial if run is not None else 0
     mark = "" if run is not None and same_source(source, run.source) else _source_hash(source)
@@ -96,7 +101,7 @@ def _edit(
 
 
 def _deletion(cell_id: str, run: CellRun | None, noted_before: NotedEdit | None) -> CellEdit | None:
-    """Return the deletion of a cell that the model knows, since it ran or a note described it."""
+    """Return the deletion of a cell; None where it never ran and no note described it, or its deletion was noted."""
     if run is not None and (run.hidden or run.by_agent):
         return None
     serial = run.serial if run is not None else 0

@@ -25,11 +25,11 @@ CELL_TOKENS = 1_500
 EDIT_TOKENS = 600
 """Limit of the source of a cell that was edited and not run."""
 LEAST_TOKENS = 120
-"""A cell for which fewer tokens are left is only named."""
+"""Where fewer tokens are left for a cell, the note only names it."""
 MOST_EDITS = 12
-"""Edited cells of one note that are shown; more are named."""
+"""Maximum edited cells whose source one note shows; the others are only named."""
 MOST_CELLS = 30
-"""Cells in one note; a restart with Run All may run hundreds."""
+"""Maximum cells that one note shows; a restart with Run All may run hundreds."""
 MOST_IMAGES = 4
 """Pictures of one note, the newest; each costs about 1,600 tokens."""
 SOURCE_SHARE = 0.4
@@ -88,7 +88,9 @@ class NoteLimits:
 
 
 @dataclass(slots=True)
-class _NoteWriter:
+class _NoteBuilder:
+    """The settings for writing one note, and what is written so far."""
+
     limits: NoteLimits
     count: Callable[[str], int]
     clean: Callable[[str], str]
@@ -96,6 +98,7 @@ class _NoteWriter:
     readable: Callable[[str], str]
     """Turns HTML into text."""
     pieces: dict[int, str] = field(default_factory=dict)
+    """The text of each shown run, by its serial number."""
     omitted: list[CellRun] = field(default_factory=list)
 
 
@@ -119,14 +122,14 @@ def notebook_note(
     edits = edits if limits.detail == "all" else ()
     if not new_runs and not more and not edits:
         return None
-    writer = _NoteWriter(limits, count, clean, readable)
+    writer = _NoteBuilder(limits, count, clean, readable)
     tokens_left = limits.tokens
     errors_first = sorted([*new_runs, *more], key=lambda run: (run.status != "error", -run.serial))
     for at, run in enumerate(errors_first):
-        most = min(tokens_left, ERROR_TOKENS if run.status == "error" else CELL_TOKENS)
-        piece = _piece(run, most, writer, later=run in more) if at < MOST_CELLS else ""
+        limit = min(tokens_left, ERROR_TOKENS if run.status == "error" else CELL_TOKENS)
+        piece = _piece(run, limit, writer, later=run in more) if at < MOST_CELLS else ""
         tokens = count(piece)
-        if not piece or tokens > tokens_left or most < LEAST_TOKENS:
+        if not piece or tokens > tokens_left or limit < LEAST_TOKENS:
             writer.omitted.append(run)
             continue
         writer.pieces[run.serial] = piece
@@ -181,7 +184,7 @@ def cell_text(
 ) -> str:
     """Return one run between its tags, of at most about ``tokens`` tokens."""
     limits = NoteLimits("all", tokens)
-    return _piece(run, tokens, _NoteWriter(limits, count, clean, readable), later=False)
+    return _piece(run, tokens, _NoteBuilder(limits, count, clean, readable), later=False)
 
 
 def _belongs_in_note(run: CellRun, detail: NotebookDetail) -> bool:
@@ -192,7 +195,7 @@ def _belongs_in_note(run: CellRun, detail: NotebookDetail) -> bool:
     return bool(run.source.strip() or run.outputs)
 
 
-def _piece(run: CellRun, tokens: int, writer: _NoteWriter, *, later: bool) -> str:
+def _piece(run: CellRun, tokens: int, writer: _NoteBuilder, *, later: bool) -> str:
     room = int(tokens * CHARS_PER_TOKEN)
     for _ in range(4):
         text = _cell(run, room, writer, later=later)
@@ -204,7 +207,7 @@ def _piece(run: CellRun, tokens: int, writer: _NoteWriter, *, later: bool) -> st
     return ""
 
 
-def _cell(run: CellRun, room: int, writer: _NoteWriter, *, later: bool) -> str:
+def _cell(run: CellRun, room: int, writer: _NoteBuilder, *, later: bool) -> str:
     lines = [f"<cell{_attributes(run)}>"]
     source = "" if later else run.source.strip("\n")
     if source.strip():
@@ -238,7 +241,7 @@ def _attribute_text(text: str) -> str:
     return re.sub(r"[^\w.:-]", "", text)[:64]
 
 
-def _output(output: RecordedOutput, room: int, writer: _NoteWriter) -> str:
+def _output(output: RecordedOutput, room: int, writer: _NoteBuilder) -> str:
     text = output.text.rstrip("\n")
     if not text.strip() and output.markup:
         text = writer.readable(output.markup).strip()
@@ -252,12 +255,12 @@ def _output(output: RecordedOutput, room: int, writer: _NoteWriter) -> str:
     return f"<{opening}>\n{excerpt}\n</{tag}>"
 
 
-def _safe_excerpt(text: str, room: int, writer: _NoteWriter) -> str:
+def _safe_excerpt(text: str, room: int, writer: _NoteBuilder) -> str:
     """Return a text without secrets and our own tags; a long text without its middle."""
-    return as_data(ends_of(writer.clean(text), room))
+    return as_data(head_and_tail(writer.clean(text), room))
 
 
-def ends_of(text: str, chars: int) -> str:
+def head_and_tail(text: str, chars: int) -> str:
     """Return a text of about ``chars`` characters: its head and its tail, at ends of lines if possible."""
     if len(text) <= chars:
         return text
@@ -270,38 +273,38 @@ def ends_of(text: str, chars: int) -> str:
     return f"{first}\n[{len(text) - len(first) - len(last):,} characters left out]\n{last}"
 
 
-def _edits(edits: Sequence[CellEdit], left: int, writer: _NoteWriter) -> list[str]:
+def _edits(edits: Sequence[CellEdit], tokens_left: int, writer: _NoteBuilder) -> list[str]:
     """Return the lines about cells that were edited without being run, restored, or deleted."""
-    shown: list[str] = []
-    unshown: list[str] = []
+    shown_pieces: list[str] = []
+    omitted_names: list[str] = []
     for edit in (edit for edit in edits if edit.noted.state == "edited"):
-        most = min(left, EDIT_TOKENS)
-        piece = _edited_cell(edit, most, writer) if most >= LEAST_TOKENS else ""
-        if not piece or len(shown) >= MOST_EDITS:
-            unshown.append(_edit_name(edit.noted))
+        limit = min(tokens_left, EDIT_TOKENS)
+        piece = _edited_cell(edit, limit, writer) if limit >= LEAST_TOKENS else ""
+        if not piece or len(shown_pieces) >= MOST_EDITS:
+            omitted_names.append(_edit_name(edit.noted))
             continue
-        shown.append(piece)
-        left -= writer.count(piece)
-    again = [_edit_name(edit.noted) for edit in edits if edit.noted.state == "as it ran"]
+        shown_pieces.append(piece)
+        tokens_left -= writer.count(piece)
+    restored_names = [_edit_name(edit.noted) for edit in edits if edit.noted.state == "as it ran"]
     deleted = [_deleted_cell(edit, writer) for edit in edits if edit.noted.state == "deleted"]
-    lines = [EDITED, *shown] if shown else []
-    if unshown:
+    lines = [EDITED, *shown_pieces] if shown_pieces else []
+    if omitted_names:
         lines.append(
-            f"Edited too, not shown here: {_list_few(unshown)}. The notebook tool reads them."
+            f"Edited too, not shown here: {_list_few(omitted_names)}. The notebook tool reads them."
         )
-    if again:
-        lines.append(f"Again as it ran: {_list_few(again)}.")
+    if restored_names:
+        lines.append(f"Again as it ran: {_list_few(restored_names)}.")
     return [*lines, *([DELETED, *deleted[:MOST_CELLS]] if deleted else [])]
 
 
-def _edited_cell(edit: CellEdit, tokens: int, writer: _NoteWriter) -> str:
+def _edited_cell(edit: CellEdit, tokens: int, writer: _NoteBuilder) -> str:
     run = CellRun(edit.noted.serial, 0, edit.source, edit.noted.cell_id, edit.noted.number)
     piece = _piece(run, tokens, writer, later=False)
     since = "since it ran" if edit.noted.serial else _KINDS.get(edit.kind, "not run")
     return piece.replace(">", f' edited="{since}">', 1)
 
 
-def _deleted_cell(edit: CellEdit, writer: _NoteWriter) -> str:
+def _deleted_cell(edit: CellEdit, writer: _NoteBuilder) -> str:
     first = next((line.strip() for line in edit.source.splitlines() if line.strip()), "")
     run = CellRun(0, 0, "", edit.noted.cell_id, edit.noted.number)
     excerpt = _safe_excerpt(first[:DELETED_CHARS], DELETED_CHARS, writer)
@@ -328,7 +331,7 @@ def _name_cells(runs: Sequence[CellRun]) -> str:
     return " and ".join(words)
 
 
-def _images(runs: Sequence[CellRun], most: int) -> tuple[NoteImage, ...]:
+def _images(runs: Sequence[CellRun], limit: int) -> tuple[NoteImage, ...]:
     """Return the newest pictures, oldest first."""
     images = [
         NoteImage(noted_cell(run), *output.image)
@@ -336,4 +339,4 @@ def _images(runs: Sequence[CellRun], most: int) -> tuple[NoteImage, ...]:
         for output in run.outputs
         if output.image is not None
     ]
-    return tuple(images[-most:]) if most else ()
+    return tuple(images[-limit:]) if limit else ()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from palimpsest.context.budget.request_tokens import Count
-from palimpsest.context.conversion.part_conversion import SAID_AS
+from palimpsest.context.conversion.part_conversion import SENT_ROLE
 from palimpsest.context.visible_messages import View
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule
 from palimpsest.transcript.context_values.policies import ReminderPolicy
@@ -60,7 +60,7 @@ BUILD_BESIDE_NEWEST = (
 def agent_note(messages: Messages, agent: str, *, plan_apart: bool = False) -> str | None:
     """Return the note about a change of agent since the previous prompt; None where there is none.
 
-    ``plan_apart`` leaves plan mode, and its end, to ``beside_newest``.
+    ``plan_apart`` leaves plan mode, and its end, to ``note_beside_newest``.
     """
     prompts = [message.info for message in messages if is_prompt(message)]
     before = [info.agent for info in prompts[:-1] if isinstance(info, UserMessage)]
@@ -73,7 +73,7 @@ def agent_note(messages: Messages, agent: str, *, plan_apart: bool = False) -> s
     return FROM_PLAN if before[-1] == PLAN else OTHER_AGENT.format(agent=agent, before=before[-1])
 
 
-def beside_newest(messages: Messages) -> tuple[Message, str] | None:
+def note_beside_newest(messages: Messages) -> tuple[Message, str] | None:
     """Return the newest user message, and the mode note to add beside it; None where none is needed.
 
     ``messages`` are those that the model still sees.
@@ -81,16 +81,16 @@ def beside_newest(messages: Messages) -> tuple[Message, str] | None:
     newest = _newest_prompt(messages)
     if newest is None or any(isinstance(part, CompactionPart) for part in newest.parts):
         return None
-    if any(_is_beside(part) for part in newest.parts):
+    if any(_is_beside_newest(part) for part in newest.parts):
         return None
     agent = newest.info.agent
-    planned = (
+    is_planned = (
         isinstance(message.info, AssistantMessage) and message.info.agent == PLAN
         for message in messages
     )
     if agent == PLAN:
         return newest, PLAN_BESIDE_NEWEST
-    return (newest, BUILD_BESIDE_NEWEST) if agent == BUILD and any(planned) else None
+    return (newest, BUILD_BESIDE_NEWEST) if agent == BUILD and any(is_planned) else None
 
 
 def metadata_beside_newest() -> dict[str, Any]:
@@ -98,7 +98,9 @@ def metadata_beside_newest() -> dict[str, Any]:
     return {NEWS: "mode", BESIDE: "newest"}
 
 
-def drop_older(view: View, new_id: Callable[[], str], count: Count) -> Iterator[Decision]:
+def drop_older_mode_notes(
+    view: View, new_id: Callable[[], str], count: Count
+) -> Iterator[Decision]:
     """Yield a decision to drop each mode note that is still shown beside an older message."""
     newest = _newest_prompt(view.messages)
     decided = {decision.part_id for decision in view.decisions if decision.part_id is not None}
@@ -106,7 +108,7 @@ def drop_older(view: View, new_id: Callable[[], str], count: Count) -> Iterator[
         if message is newest or not isinstance(message.info, UserMessage):
             continue
         for part in message.parts:
-            if isinstance(part, TextPart) and _is_beside(part) and part.id not in decided:
+            if isinstance(part, TextPart) and _is_beside_newest(part) and part.id not in decided:
                 yield Decision(
                     id=new_id(),
                     action="drop",
@@ -130,7 +132,7 @@ def _newest_prompt(messages: Messages) -> Message | None:
     )
 
 
-def _is_beside(part: object) -> bool:
+def _is_beside_newest(part: object) -> bool:
     return isinstance(part, TextPart) and (part.metadata or {}).get(BESIDE) == "newest"
 
 
@@ -153,7 +155,7 @@ class LastStep:
     @property
     def metadata(self) -> dict[str, str] | None:
         """Metadata of the synthetic part with this text."""
-        return {SAID_AS: self.role} if self.role == "assistant" else None
+        return {SENT_ROLE: self.role} if self.role == "assistant" else None
 
 
 def last_step(limit: int, policy: ReminderPolicy) -> LastStep:
@@ -161,17 +163,17 @@ def last_step(limit: int, policy: ReminderPolicy) -> LastStep:
     return LastStep(policy.last_step, LAST_STEP.format(limit=limit))
 
 
-def remind(
+def decide_reminders(
     view: View, policy: ReminderPolicy, new_id: Callable[[], str], count: Count
 ) -> tuple[Decision, ...]:
     """Decide the notes around steered prompts before the next request, and drop outdated mode notes."""
-    older = tuple(drop_older(view, new_id, count)) if policy.mode == "newest" else ()
+    older = tuple(drop_older_mode_notes(view, new_id, count)) if policy.mode == "newest" else ()
     if policy.steered == "plain":
         return older
     wraps = _newest_wraps(view.decisions)
     first = _first_unanswered(view.messages, finished=policy.steered == "until-answered")
     notes = [
-        _decision(new_id(), part, policy, count)
+        _wrap_decision(new_id(), part, policy, count)
         for part in _steering_texts(view.messages[first:])
         if part.id not in wraps
     ]
@@ -190,7 +192,9 @@ def with_reminders(messages: Messages, decisions: Sequence[Decision]) -> Message
     if not wraps:
         return messages
     return tuple(
-        message.model_copy(update={"parts": tuple(_part(part, wraps) for part in message.parts)})
+        message.model_copy(
+            update={"parts": tuple(_reminded_part(part, wraps) for part in message.parts)}
+        )
         if any(part.id in wraps for part in message.parts)
         else message
         for message in messages
@@ -206,7 +210,7 @@ def _newest_wraps(decisions: Sequence[Decision]) -> dict[str, Decision]:
     }
 
 
-def _part(part: Part, wraps: dict[str, Decision]) -> Part:
+def _reminded_part(part: Part, wraps: dict[str, Decision]) -> Part:
     if part.id not in wraps or not isinstance(part, TextPart):
         return part
     return part.model_copy(update={"text": _wrap_text(part.text, wraps[part.id])})
@@ -236,7 +240,7 @@ def _steering_texts(messages: Sequence[Message]) -> Iterator[TextPart]:
                 yield part
 
 
-def _decision(name: str, part: TextPart, policy: ReminderPolicy, count: Count) -> Decision:
+def _wrap_decision(name: str, part: TextPart, policy: ReminderPolicy, count: Count) -> Decision:
     decision = Decision(
         id=name,
         action="wrap",

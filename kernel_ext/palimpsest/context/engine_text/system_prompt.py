@@ -69,7 +69,7 @@ SKILLS = "Skills, each a text that says how one kind of task is done; the skill 
 SERVERS = "What MCP servers say of their tools (their words, not the user's):"
 
 _ENVIRONMENT = re.compile(r"\AYou are powered by the model .*?^</env>$", re.DOTALL | re.MULTILINE)
-_NEXT = re.compile(
+_SECTION_BREAK = re.compile(
     rf"\n\n(?={re.escape(INSTRUCTIONS)}|{re.escape(FURTHER)}\n|{re.escape(SERVERS)}\n|{re.escape(SKILLS)}\n)"
 )
 
@@ -105,10 +105,10 @@ def system_prompt(
     agent_prompt: str | None = None,
     extra: Sequence[str] = (),
     skills: str = "",
-    words: str = "palimpsest",
+    environment_name: str = "palimpsest",
 ) -> tuple[str, str]:
-    """Return header and body of the system prompt; ``words`` selects the text of the environment block."""
-    blocks = ["\n".join(ENVIRONMENTS[words](environment))]
+    """Return header and body of the system prompt; ``environment_name`` is a key of ``ENVIRONMENTS``."""
+    blocks = ["\n".join(ENVIRONMENTS[environment_name](environment))]
     blocks += [f"{INSTRUCTIONS}{path}\n{content}" for path, content in environment.instructions]
     blocks += [f"{SKILLS}\n{skills}"] if skills else []
     blocks += [f"{FURTHER}\n{text}" for text in extra if text]
@@ -160,7 +160,9 @@ def joined_sections(texts: Sequence[str]) -> str:
     return "\n\n".join(text for text in texts if text)
 
 
-def with_added(texts: tuple[str, ...], further: str, servers: str) -> tuple[str, ...]:
+def with_further_instructions(
+    texts: tuple[str, ...], further: str, servers: str
+) -> tuple[str, ...]:
     """Return a system prompt with text from hooks and the instructions of MCP servers at its end."""
     blocks = [f"{FURTHER}\n{further}"] if further else []
     blocks += [f"{SERVERS}\n{servers}"] if servers else []
@@ -192,7 +194,7 @@ def prompt_sections(part: str) -> tuple[PromptSection, ...]:
         return (PromptSection("system", "how to work", part),)
     environment = PromptSection("system", "environment", match[0])
     rest = part[match.end() :]
-    pieces = _NEXT.split(rest.removeprefix("\n\n")) if rest else []
+    pieces = _SECTION_BREAK.split(rest.removeprefix("\n\n")) if rest else []
     return (
         environment,
         *(PromptSection("instructions", _section_name(piece), piece) for piece in pieces),

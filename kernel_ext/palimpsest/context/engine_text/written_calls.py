@@ -19,19 +19,19 @@ STAYED = (
 )
 
 LONGEST = 200_000
-"""Most characters at an answer's end that are searched."""
+"""Maximum characters at an answer's end that are searched."""
 _TAGGED = re.compile(r"<(?:invoke|function|tool)(?:\s+name\s*=\s*[\"']|=)([\w.-]{1,64})[\"']?\s*>")
 """``<invoke name="python">``, ``<function=python>``."""
-_ENDS = re.compile(
+_CLOSING_TAG = re.compile(
     r"</(?:invoke|function|tool|function_calls|tool_call|tool_calls|antml:invoke|antml:function_calls)>\s*\Z"
 )
-_OPENS = re.compile(
+_OPENING_MARK = re.compile(
     r"<\|?(?:tool_calls?|function_calls?|plugin|action_start)(?:_begin|_section_begin)?\|?>|\[TOOL_CALLS\]"
 )
 """Marks before calls in JSON, in the forms of Qwen, Hermes, Mistral, GLM and Kimi."""
-_MARK = re.compile(r"(?:<[|/]*\w+\|?>|```)\Z")
+_CLOSING_MARK = re.compile(r"(?:<[|/]*\w+\|?>|```)\Z")
 MOST_MARKS, MARK_CHARS = 6, 60
-"""Marks that may close a call, and the characters of one."""
+"""Maximum number of marks that may close a call, and the maximum characters of each."""
 _FENCE = re.compile(r"\A\s*```\w*\n(.*)\n```\s*\Z", re.DOTALL)
 _NAMES = ("name", "tool", "tool_name", "function", "recipient_name")
 _INPUTS = ("arguments", "parameters", "input", "args", "tool_input")
@@ -46,12 +46,12 @@ def written_call(text: str, tools: Collection[str]) -> str | None:
     True
     """
     end = text[-LONGEST:].replace("antml:", "").rstrip()
-    tagged = [match[1] for match in _TAGGED.finditer(end)]
-    if tagged and _ENDS.search(end) and tagged[-1] in tools:
-        return tagged[-1]
+    tagged_tools = [match[1] for match in _TAGGED.finditer(end)]
+    if tagged_tools and _CLOSING_TAG.search(end) and tagged_tools[-1] in tools:
+        return tagged_tools[-1]
     fenced = _FENCE.match(end)
-    opened = [match.end() for match in _OPENS.finditer(end)]
-    call_text = end[opened[-1] :] if opened else fenced[1] if fenced else end
+    opening_ends = [match.end() for match in _OPENING_MARK.finditer(end)]
+    call_text = end[opening_ends[-1] :] if opening_ends else fenced[1] if fenced else end
     return next((name for name in _call_names(call_text) if name in tools), None)
 
 
@@ -59,7 +59,7 @@ def _call_names(text: str) -> Iterator[str]:
     """Yield the names of the calls in a text that is only JSON, apart from closing marks."""
     call_text = text.strip()
     for _ in range(MOST_MARKS):
-        mark = _MARK.search(call_text[-MARK_CHARS:])
+        mark = _CLOSING_MARK.search(call_text[-MARK_CHARS:])
         if mark is None:
             break
         call_text = call_text[: -len(mark[0])].rstrip()

@@ -38,9 +38,9 @@ class FrameRule:
     """The text for a missing result, and the treatment of two doubtful cases."""
 
     missing: str
-    of_failed: FailedCalls = "preserve"
-    doubt_adopted: bool = True
-    """A result without an id that was assigned to its frame's only call counts as an error."""
+    failed_calls: FailedCalls = "preserve"
+    adopted_is_error: bool = True
+    """Whether a result without an id that was assigned to its frame's only call counts as an error."""
 
 
 @dataclass
@@ -68,7 +68,7 @@ def repair_frames(messages: NeutralMessages, rule: FrameRule) -> RepairReport:
     for frame in frames:
         matching.match(frame)
     added: list[ResultBlock] = []
-    out = tuple(message for frame in frames for message in _written(frame, rule, added))
+    out = tuple(message for frame in frames for message in _frame_messages(frame, rule, added))
     if same_if_unchanged(out, messages) is messages:
         return RepairReport(messages)
     return RepairReport(
@@ -106,7 +106,10 @@ def _frames(messages: NeutralMessages) -> Iterator[_Frame]:
 
 @dataclass
 class _Matching:
+    """Assigns results to calls, frame by frame, and counts the results that were discarded."""
+
     stand_ins: tuple[str, ...]
+    """Texts of synthetic results, which a real result replaces."""
     duplicates: int = 0
     orphans: int = 0
 
@@ -127,9 +130,9 @@ class _Matching:
         candidates = [call for call in frame.calls if not identifier or _id(call) == identifier]
         if not identifier and len(frame.calls) != 1:
             candidates = []
-        free = next((call for call in candidates if call.result is None), None)
-        if free is not None:
-            free.result = message
+        open_call = next((call for call in candidates if call.result is None), None)
+        if open_call is not None:
+            open_call.result = message
             return
         if identifier and not candidates:
             waiting = [call for call in self.earlier.get(identifier, ()) if call.result is None]
@@ -156,15 +159,17 @@ def _id(call: _Call) -> str:
     return call.block.call_id.strip()
 
 
-def _written(frame: _Frame, rule: FrameRule, added: list[ResultBlock]) -> Iterator[NeutralMessage]:
+def _frame_messages(
+    frame: _Frame, rule: FrameRule, added: list[ResultBlock]
+) -> Iterator[NeutralMessage]:
     if frame.message is not None:
-        fails = is_failed(frame.message) and rule.of_failed != "answer"
-        if not fails or rule.of_failed == "preserve":
+        has_failed = is_failed(frame.message) and rule.failed_calls != "answer"
+        if not has_failed or rule.failed_calls == "preserve":
             yield frame.message
             for call in frame.calls:
                 if call.result is not None:
                     yield _name_result(call.result, call.block, rule)
-                elif not fails:
+                elif not has_failed:
                     added.append(stand_in(call.block, rule.missing))
                     message_id = call.message.message_id
                     yield NeutralMessage(role="tool", blocks=(added[-1],), message_id=message_id)
@@ -176,13 +181,15 @@ def _written(frame: _Frame, rule: FrameRule, added: list[ResultBlock]) -> Iterat
 def _discard_unpaired(
     messages: NeutralMessages, frames: Iterable[_Frame], rule: FrameRule
 ) -> NeutralMessages:
-    kept = {
+    kept_ids = {
         id(call.result)
         for frame in frames
         for call in frame.calls
-        if not (is_failed(call.message) and rule.of_failed == "drop")
+        if not (is_failed(call.message) and rule.failed_calls == "drop")
     }
-    return tuple(message for message in messages if is_result(message) and id(message) not in kept)
+    return tuple(
+        message for message in messages if is_result(message) and id(message) not in kept_ids
+    )
 
 
 def _name_result(message: NeutralMessage, call: CallBlock, rule: FrameRule) -> NeutralMessage:
@@ -194,6 +201,6 @@ def _name_result(message: NeutralMessage, call: CallBlock, rule: FrameRule) -> N
     if (tool, call.call_id) == (block.tool, block.call_id):
         return message
     named_block = block.model_copy(update={"tool": tool, "call_id": call.call_id})
-    if not block.call_id and rule.doubt_adopted:
+    if not block.call_id and rule.adopted_is_error:
         named_block = named_block.model_copy(update={"is_error": True})
     return message.model_copy(update={"blocks": (named_block,)})

@@ -1,6 +1,6 @@
 """The report that a repair of tool calls and results returns, and small helpers for reading messages.
 
-Pure. A repair loses nothing silently: its report has all that it adds and discards.
+Pure. A repair loses nothing silently: its report lists everything that it adds and discards.
 """
 
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ RECORDED_MISSING = (
 
 @dataclass(frozen=True, slots=True)
 class RepairReport:
-    """Messages with paired calls and results, and the changes that pairing took."""
+    """Messages with paired calls and results, and the changes that were made to pair them."""
 
     messages: NeutralMessages
     """The same object as before where nothing changed."""
@@ -36,9 +36,9 @@ class RepairReport:
     """Results written for calls that had none."""
     discarded: tuple[NeutralMessage, ...] = ()
     duplicates: int = 0
-    """Results discarded because their call had one."""
+    """Number of results discarded because their call already had a result."""
     orphans: int = 0
-    """Results discarded because there was no call for them."""
+    """Number of results discarded because they belong to no call."""
 
 
 T = TypeVar("T")

@@ -36,9 +36,9 @@ def pair(messages: NeutralMessages) -> NeutralMessages:
 
 
 def _answer(call: CallBlock, results: dict[str, list[ResultBlock]]) -> ResultBlock:
-    waiting = results.get(call.call_id)
-    if waiting:
-        return waiting.pop(0)
+    unused_results = results.get(call.call_id)
+    if unused_results:
+        return unused_results.pop(0)
     return ResultBlock(
         call_id=call.call_id, tool=call.tool, text=MISSING, is_error=True, part_id=call.part_id
     )

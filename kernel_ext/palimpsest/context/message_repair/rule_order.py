@@ -22,24 +22,24 @@ from palimpsest.context.message_repair.message_blocks import (
 from palimpsest.context.message_repair.pairing import MISSING, pair
 from palimpsest.context.message_repair.span_pairing import repair_spans
 from palimpsest.context.message_repair.thinking_removal import OMITTED, drop_thinking
-from palimpsest.context.message_repair.tool_ids import Mode, own_ids, write_tool_ids
+from palimpsest.context.message_repair.tool_ids import Mode, unique_ids, write_tool_ids
 from palimpsest.context.message_repair.turn_order import (
     drop_dangling_calls,
-    drop_silent,
     merge_answers,
     merge_questions,
     system_first,
     user_first,
     user_last,
-    with_speakable_blocks,
+    with_allowed_blocks,
+    without_empty_messages,
 )
 from palimpsest.context.message_repair.usable_calls import (
     MAX_NAME_CHARS,
     STRICT_NAME,
     UsableCallRule,
-    names_as_called,
-    readable_names,
     repair_calls,
+    with_accepted_names,
+    with_called_names,
     with_ids,
 )
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -72,53 +72,53 @@ class _ValidityCheck:
         self._ids: set[str] = set()
         self._open: list[CallBlock] = []
         """Calls whose results must come next."""
-        self._before = ""
+        self._previous_role = ""
 
     def is_valid(self, messages: NeutralMessages) -> bool:
         """Return whether every message is valid after the one before it."""
         checks: dict[str, Callable[[NeutralMessage], bool]] = {
-            "user": self._user,
-            "assistant": self._assistant,
-            "tool": self._results,
+            "user": self._is_valid_prompt,
+            "assistant": self._is_valid_answer,
+            "tool": self._are_valid_results,
         }
         for message in messages:
             if bool(self._open) != (message.role == "tool"):
                 return False
-            passes = checks.get(message.role)
-            if passes is None or not passes(message):
+            check = checks.get(message.role)
+            if check is None or not check(message):
                 return False
-            self._before = message.role
+            self._previous_role = message.role
         return not self._open
 
-    def _user(self, message: NeutralMessage) -> bool:
-        if self._merges_questions and self._before == "user":
+    def _is_valid_prompt(self, message: NeutralMessage) -> bool:
+        if self._merges_questions and self._previous_role == "user":
             return False
-        says = False
+        has_content = False
         for block in message.blocks:
             if block.type == "text":
-                says = says or not _is_blank(block.text)
+                has_content = has_content or not _is_blank(block.text)
             elif block.type == "media":
-                says = True
+                has_content = True
             else:
                 return False
-        return says
+        return has_content
 
-    def _assistant(self, message: NeutralMessage) -> bool:
-        if self._merges_answers and self._before == "assistant":
+    def _is_valid_answer(self, message: NeutralMessage) -> bool:
+        if self._merges_answers and self._previous_role == "assistant":
             return False
-        says = False
+        has_content = False
         for block in message.blocks:
             if block.type == "call":
-                if not self._call(block):
+                if not self._is_valid_call(block):
                     return False
-                says = True
+                has_content = True
             elif block.type == "text":
-                says = says or not _is_blank(block.text)
+                has_content = has_content or not _is_blank(block.text)
             elif block.type != "reasoning":
                 return False
-        return says
+        return has_content
 
-    def _call(self, block: CallBlock) -> bool:
+    def _is_valid_call(self, block: CallBlock) -> bool:
         usable = (
             not block.incomplete
             and bool(block.call_id.strip())
@@ -130,7 +130,7 @@ class _ValidityCheck:
         self._open.append(block)
         return usable
 
-    def _results(self, message: NeutralMessage) -> bool:
+    def _are_valid_results(self, message: NeutralMessage) -> bool:
         calls, self._open = self._open, []
         return len(calls) == len(message.blocks) and all(
             block.type == "result" and block.call_id == call.call_id and block.tool == call.tool
@@ -143,6 +143,7 @@ def _is_blank(text: str) -> bool:
 
 
 Limit = Callable[[NeutralMessages], NeutralMessages]
+"""Returns the newest messages of a history, as the history limit allows."""
 
 OPENING = "(The conversation goes on from here.)"
 CLOSING = "(Please go on.)"
@@ -157,8 +158,10 @@ def repaired_in_order(
     if rule == "palimpsest":
         limited = limit(messages)
         return limited if is_valid(limited, target) else repaired_by_default(limited, target)
-    sane = sanitized_as_recorded(one_result_per_message(messages), rule, target)
-    return results_joined(pair_by_rule(limit(in_turn_order(sane, rule, target)), rule).messages)
+    sanitized = sanitized_as_recorded(one_result_per_message(messages), rule, target)
+    return results_joined(
+        pair_by_rule(limit(in_turn_order(sanitized, rule, target)), rule).messages
+    )
 
 
 def repaired_by_default(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
@@ -169,17 +172,17 @@ def repaired_by_default(messages: NeutralMessages, target: ProviderProfile) -> N
 
 
 def pair_by_rule(
-    messages: NeutralMessages, rule: HygieneRule, of_failed: FailedCalls | None = None
+    messages: NeutralMessages, rule: HygieneRule, failed_calls: FailedCalls | None = None
 ) -> RepairReport:
     """Pair every call with a result; expects each result in a message of its own."""
     match rule:
         case "openclaw-2026.2":
             return repair_spans(messages, RECORDED_MISSING)
         case "openclaw-2026.9":
-            return repair_frames(messages, FrameRule(RECORDED_MISSING, of_failed or "drop"))
+            return repair_frames(messages, FrameRule(RECORDED_MISSING, failed_calls or "drop"))
         case "palimpsest" | "opencode":
             return repair_frames(
-                messages, FrameRule(MISSING, of_failed or "answer", doubt_adopted=False)
+                messages, FrameRule(MISSING, failed_calls or "answer", adopted_is_error=False)
             )
 
 
@@ -194,8 +197,10 @@ def call_rule(
 
 def drops_thinking(target: ProviderProfile, rule: HygieneRule) -> bool:
     """Return whether OpenClaw removes all earlier thinking for a model (spec/context-stability.md 1.4)."""
-    drops = target.recorded.openclaw_drops_thinking
-    return drops == "always" or (drops == "newest" and rule == "openclaw-2026.9")
+    thinking_dropped = target.recorded.openclaw_drops_thinking
+    return thinking_dropped == "always" or (
+        thinking_dropped == "newest" and rule == "openclaw-2026.9"
+    )
 
 
 def without_thinking(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
@@ -241,21 +246,25 @@ def sanitized_as_recorded(
     messages: NeutralMessages, rule: HygieneRule, target: ProviderProfile
 ) -> NeutralMessages:
     """Repair calls, ids and pairs as OpenClaw does before it validates turns."""
-    to = recorded_target(rule, target)
-    thoughtless = drops_thinking(target, rule)
+    recorded_rules = recorded_target(rule, target)
+    drops_all_thinking = drops_thinking(target, rule)
     early_ids = rule == "openclaw-2026.2"
-    if to.ids and early_ids:
-        messages = with_tool_ids(messages, to.ids, rule)
-    if thoughtless:
+    if recorded_rules.ids and early_ids:
+        messages = with_tool_ids(messages, recorded_rules.ids, rule)
+    if drops_all_thinking:
         messages = without_thinking(messages, rule)
-    whole = to.keep_native and not thoughtless
-    messages = repair_calls(messages, call_rule(rule, whole_thinking=whole)).messages
+    whole_thinking = recorded_rules.keep_native and not drops_all_thinking
+    messages = repair_calls(messages, call_rule(rule, whole_thinking=whole_thinking)).messages
     messages = pair_by_rule(messages, rule).messages
-    if to.ids and not early_ids:
+    if recorded_rules.ids and not early_ids:
         messages = with_tool_ids(
-            messages, to.ids, rule, keep_native=to.keep_native, keep_signed=whole
+            messages,
+            recorded_rules.ids,
+            rule,
+            keep_native=recorded_rules.keep_native,
+            keep_signed=whole_thinking,
         )
-    return user_first(messages) if to.user_first else messages
+    return user_first(messages) if recorded_rules.user_first else messages
 
 
 def repair_messages(messages: NeutralMessages, rule: HygieneRule) -> NeutralMessages:
@@ -264,11 +273,13 @@ def repair_messages(messages: NeutralMessages, rule: HygieneRule) -> NeutralMess
     Afterwards every call has a result, no result lacks a call, ids are unique, no message is
     empty and system messages come first.
     """
-    sayable = system_first(drop_silent(with_speakable_blocks(messages)))
+    with_content = system_first(without_empty_messages(with_allowed_blocks(messages)))
     usable = repair_calls(
-        readable_names(with_ids(one_result_per_message(sayable))), call_rule(rule)
+        with_accepted_names(with_ids(one_result_per_message(with_content))), call_rule(rule)
     ).messages
-    return names_as_called(own_ids(pair_by_rule(drop_silent(usable), rule).messages))
+    return with_called_names(
+        unique_ids(pair_by_rule(without_empty_messages(usable), rule).messages)
+    )
 
 
 def in_turn_order(
@@ -280,10 +291,10 @@ def in_turn_order(
     """
     if rule == "palimpsest":
         return _ordered_by_need(messages, target)
-    to = recorded_target(rule, target)
-    if to.merges_answers:
+    recorded_rules = recorded_target(rule, target)
+    if recorded_rules.merges_answers:
         messages = gemini_turns(messages, rule)
-    return anthropic_turns(messages, rule) if to.merges_questions else messages
+    return anthropic_turns(messages, rule) if recorded_rules.merges_questions else messages
 
 
 def _ordered_by_need(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
@@ -293,5 +304,5 @@ def _ordered_by_need(messages: NeutralMessages, target: ProviderProfile) -> Neut
     if target.merges_questions:
         messages = merge_questions(messages)
     system = sum(message.role == "system" for message in messages)
-    opened = messages[:system] + user_first(messages[system:], OPENING)
-    return user_last(opened, CLOSING) if target.user_last else opened
+    with_opening = messages[:system] + user_first(messages[system:], OPENING)
+    return user_last(with_opening, CLOSING) if target.user_last else with_opening

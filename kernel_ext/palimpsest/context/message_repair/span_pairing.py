@@ -28,21 +28,21 @@ from palimpsest.transcript.context_values.neutral_messages import (
 
 def repair_spans(messages: NeutralMessages, missing: str) -> RepairReport:
     """Pair calls with results by spans; expects each result in a message of its own."""
-    walk = _Walk(missing)
+    pairing = _Pass(missing)
     position = 0
     while position < len(messages):
         message = messages[position]
         position += 1
         calls = calls_of(message)
         if is_result(message):
-            walk.orphan(message)
+            pairing.orphan(message)
         elif not calls or is_failed(message):
-            walk.out.append(message)
+            pairing.out.append(message)
         else:
             end = _end_of_span(messages, position)
-            walk.span(message, calls, messages[position:end])
+            pairing.span(message, calls, messages[position:end])
             position = end
-    return walk.report(messages)
+    return pairing.report(messages)
 
 
 def _end_of_span(messages: NeutralMessages, start: int) -> int:
@@ -53,10 +53,13 @@ def _end_of_span(messages: NeutralMessages, start: int) -> int:
 
 
 @dataclass
-class _Walk:
+class _Pass:
+    """One pass over a history: the messages paired so far, and what was added and discarded."""
+
     missing: str
+    """Text of the result for a call without one."""
     out: list[NeutralMessage] = field(default_factory=list)
-    seen: set[str] = field(default_factory=set)
+    used_ids: set[str] = field(default_factory=set)
     added: list[ResultBlock] = field(default_factory=list)
     discarded: list[NeutralMessage] = field(default_factory=list)
     duplicates: int = 0
@@ -76,12 +79,12 @@ class _Walk:
     def span(
         self, message: NeutralMessage, calls: Iterable[CallBlock], following: NeutralMessages
     ) -> None:
-        names = {call.call_id: call for call in calls}
+        calls_by_id = {call.call_id: call for call in calls}
         results: dict[str, NeutralMessage] = {}
         remainder: list[NeutralMessage] = []
         for following_message in following:
             if is_result(following_message):
-                self._collect_result(following_message, names, results)
+                self._collect_result(following_message, calls_by_id, results)
             else:
                 remainder.append(following_message)
         if results and remainder:
@@ -89,41 +92,41 @@ class _Walk:
         self.out.append(message)
         for call in calls:
             if call.call_id not in results:
-                self._add(call, message)
-            elif call.call_id in self.seen:
+                self._add_missing_result(call, message)
+            elif call.call_id in self.used_ids:
                 self.duplicate(results[call.call_id])
             else:
-                self.seen.add(call.call_id)
+                self.used_ids.add(call.call_id)
                 self.out.append(results[call.call_id])
         self.out.extend(remainder)
 
     def _collect_result(
         self,
         message: NeutralMessage,
-        names: dict[str, CallBlock],
+        calls_by_id: dict[str, CallBlock],
         results: dict[str, NeutralMessage],
     ) -> None:
         block = result_of(message)
         identifier = block.call_id if block else ""
-        if identifier not in names:
+        if identifier not in calls_by_id:
             self.orphan(message)
-        elif identifier in self.seen:
+        elif identifier in self.used_ids:
             self.duplicate(message)
         elif identifier in results:
             self.discarded.append(message)
         else:
             results[identifier] = message
 
-    def _add(self, call: CallBlock, message: NeutralMessage) -> None:
+    def _add_missing_result(self, call: CallBlock, message: NeutralMessage) -> None:
         block = stand_in(call, self.missing)
-        written = NeutralMessage(role="tool", blocks=(block,), message_id=message.message_id)
+        missing_result = NeutralMessage(role="tool", blocks=(block,), message_id=message.message_id)
         self.added.append(block)
         self.changed = True
-        if call.call_id in self.seen:
-            self.duplicate(written)
+        if call.call_id in self.used_ids:
+            self.duplicate(missing_result)
         else:
-            self.seen.add(call.call_id)
-            self.out.append(written)
+            self.used_ids.add(call.call_id)
+            self.out.append(missing_result)
 
     def report(self, messages: NeutralMessages) -> RepairReport:
         if not self.changed:

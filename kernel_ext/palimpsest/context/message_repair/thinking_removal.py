@@ -31,13 +31,13 @@ def drop_thinking(
     latest = max(
         (at for at, message in enumerate(messages) if message.role == "assistant"), default=-1
     )
-    bare = tuple(
+    reduced_messages = tuple(
         message
         if message.role != "assistant" or (keep_latest and at == latest)
         else _without_thinking(message, omitted, keep_redacted=keep_redacted)
         for at, message in enumerate(messages)
     )
-    return same_if_unchanged(bare, messages)
+    return same_if_unchanged(reduced_messages, messages)
 
 
 def _without_thinking(

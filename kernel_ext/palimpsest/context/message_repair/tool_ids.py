@@ -67,7 +67,7 @@ def write_tool_ids(
     thinking keeps the ids of its calls, which no other call is given.
     """
     if not each_use:
-        return _all_written(messages, _Mapping(mode))
+        return _all_with_new_ids(messages, _Mapping(mode))
     signed_ids = _signed_calls(messages) if keep_signed else {}
     reserved = {block.call_id for at in signed_ids for block in signed_ids[at]}
     writer = _Occurrences(mode, keep_native=keep_native, reserved=reserved)
@@ -76,7 +76,7 @@ def write_tool_ids(
         if at in signed_ids:
             for block in signed_ids[at]:
                 writer.keep(block.call_id)
-        out.append(message if at in signed_ids else _written(message, writer))
+        out.append(message if at in signed_ids else _with_new_ids(message, writer))
     return tuple(out)
 
 
@@ -86,15 +86,15 @@ def _signed_calls(messages: NeutralMessages) -> dict[int, list[CallBlock]]:
     signed: dict[int, list[CallBlock]] = {}
     for at, message in enumerate(messages):
         calls = [block for block in message.blocks if isinstance(block, CallBlock)]
-        own = {block.call_id for block in calls}
-        is_whole = len(own) == len(calls) and "" not in own and not own & claimed
+        call_ids = {block.call_id for block in calls}
+        is_whole = len(call_ids) == len(calls) and "" not in call_ids and not call_ids & claimed
         if message.role == "assistant" and calls and is_whole and is_signed_thinking(message):
             signed[at] = calls
-        claimed |= own
+        claimed |= call_ids
     return signed
 
 
-def own_ids(messages: NeutralMessages) -> NeutralMessages:
+def unique_ids(messages: NeutralMessages) -> NeutralMessages:
     """Give each call whose id was used before a unique one, and leave all other ids as they are."""
     identifiers = [
         block.call_id
@@ -104,14 +104,14 @@ def own_ids(messages: NeutralMessages) -> NeutralMessages:
     ]
     if len(set(identifiers)) == len(identifiers):
         return messages
-    return _all_written(messages, _Numbered(identifiers))
+    return _all_with_new_ids(messages, _Numbered(identifiers))
 
 
-def _all_written(messages: NeutralMessages, writer: "_Writer") -> NeutralMessages:
-    return tuple(_written(message, writer) for message in messages)
+def _all_with_new_ids(messages: NeutralMessages, writer: "_Writer") -> NeutralMessages:
+    return tuple(_with_new_ids(message, writer) for message in messages)
 
 
-def _written(message: NeutralMessage, writer: "_Writer") -> NeutralMessage:
+def _with_new_ids(message: NeutralMessage, writer: "_Writer") -> NeutralMessage:
     if message.role not in {"assistant", "tool"}:
         return message
     blocks = tuple(_block(block, writer) for block in message.blocks)
@@ -126,7 +126,7 @@ def _block(block: Block, writer: "_Writer") -> Block:
     return block if new == block.call_id else block.model_copy(update={"call_id": new})
 
 
-class _Unique:
+class _UniqueIds:
     """Makes ids that are not taken yet."""
 
     def __init__(self, mode: Mode, taken: Iterable[str] = ()) -> None:
@@ -165,16 +165,16 @@ class _Unique:
 
 
 class _Mapping:
-    """Maps equal ids to equal new ids, whichever calls they belong to."""
+    """Maps equal ids to equal new ids, even where they belong to different calls."""
 
     def __init__(self, mode: Mode) -> None:
-        self._unique = _Unique(mode)
-        self._written: dict[str, str] = {}
+        self._unique_ids = _UniqueIds(mode)
+        self._new_ids: dict[str, str] = {}
 
     def call(self, identifier: str) -> str:
-        if identifier not in self._written:
-            self._written[identifier] = self._unique.make(identifier)
-        return self._written[identifier]
+        if identifier not in self._new_ids:
+            self._new_ids[identifier] = self._unique_ids.make(identifier)
+        return self._new_ids[identifier]
 
     def result(self, identifier: str) -> str:
         return self.call(identifier)
@@ -184,7 +184,7 @@ class _Occurrences:
     """Treats each use of an id as another call; results are assigned to the calls in order."""
 
     def __init__(self, mode: Mode, *, keep_native: bool, reserved: Iterable[str] = ()) -> None:
-        self._unique = _Unique(mode, reserved)
+        self._unique_ids = _UniqueIds(mode, reserved)
         self._keep_native = keep_native
         self._uses: dict[str, int] = {}
         self._orphans: dict[str, int] = {}
@@ -193,9 +193,9 @@ class _Occurrences:
     def call(self, identifier: str) -> str:
         use = self._uses[identifier] = self._uses.get(identifier, 0) + 1
         if self._keeps_native_id(identifier, use):
-            new = self._unique.take(identifier)
+            new = self._unique_ids.take(identifier)
         else:
-            new = self._unique.make(identifier if use == 1 else f"{identifier}:{use}")
+            new = self._unique_ids.make(identifier if use == 1 else f"{identifier}:{use}")
         self._waiting.setdefault(identifier, deque()).append(new)
         return new
 
@@ -206,14 +206,14 @@ class _Occurrences:
 
     def _keeps_native_id(self, identifier: str, use: int) -> bool:
         native = self._keep_native and NATIVE.fullmatch(identifier) is not None
-        return native and use == 1 and self._unique.is_free(identifier)
+        return native and use == 1 and self._unique_ids.is_free(identifier)
 
     def result(self, identifier: str) -> str:
         waiting = self._waiting.get(identifier)
         if waiting:
             return waiting.popleft()
         number = self._orphans[identifier] = self._orphans.get(identifier, 0) + 1
-        return self._unique.make(f"{identifier}:tool_result:{number}")
+        return self._unique_ids.make(f"{identifier}:tool_result:{number}")
 
 
 class _Numbered:
@@ -240,7 +240,7 @@ class _Numbered:
 
 
 _Writer = _Mapping | _Occurrences | _Numbered
-"""Called for each call and each result in the order of the messages."""
+"""The kinds of writers; each is called for every call and every result in the order of the messages."""
 
 
 def _hash(text: str, chars: int) -> str:

@@ -29,21 +29,21 @@ from palimpsest.transcript.context_values.neutral_messages import (
 BOOTSTRAP = "(session bootstrap)"
 """The user message that OpenClaw puts before a first message by the assistant."""
 CALLS_OMITTED = "[tool calls omitted]"
-SAYABLE: dict[str, tuple[type, ...]] = {
+ALLOWED_BLOCKS: dict[str, tuple[type, ...]] = {
     "system": (TextBlock,),
     "user": (TextBlock, MediaBlock),
     "assistant": (TextBlock, ReasoningBlock, CallBlock),
     "tool": (ResultBlock,),
 }
 """The types of blocks that a message of each role may contain."""
-LATER_SAYS = ("usage", "error")
+KEPT_FROM_LATER = ("usage", "error")
 """Metadata of merged assistant messages that is taken from the later one."""
 
 
 def merge_answers(messages: NeutralMessages, *, keep_plain: bool = True) -> NeutralMessages:
     """Merge assistant messages that follow each other."""
     return _merge_neighbours(
-        messages, "assistant", lambda a, b: _answers(a, b, keep_plain=keep_plain)
+        messages, "assistant", lambda a, b: _merged_answer(a, b, keep_plain=keep_plain)
     )
 
 
@@ -52,7 +52,9 @@ def merge_questions(messages: NeutralMessages, *, keep_plain: bool = True) -> Ne
 
     Without ``keep_plain`` content given as one string is lost, a defect of OpenClaw that its preset keeps.
     """
-    return _merge_neighbours(messages, "user", lambda a, b: _questions(a, b, keep_plain=keep_plain))
+    return _merge_neighbours(
+        messages, "user", lambda a, b: _merged_question(a, b, keep_plain=keep_plain)
+    )
 
 
 def _merge_neighbours(
@@ -69,23 +71,27 @@ def _merge_neighbours(
     return messages if len(out) == len(messages) else tuple(out)
 
 
-def _answers(earlier: NeutralMessage, later: NeutralMessage, *, keep_plain: bool) -> NeutralMessage:
-    fields = {name: value for name in LATER_SAYS if (value := (later.metadata or {}).get(name))}
+def _merged_answer(
+    earlier: NeutralMessage, later: NeutralMessage, *, keep_plain: bool
+) -> NeutralMessage:
+    fields = {
+        name: value for name in KEPT_FROM_LATER if (value := (later.metadata or {}).get(name))
+    }
     return earlier.model_copy(
         update={
             "blocks": _blocks(earlier, keep_plain=keep_plain)
             + _blocks(later, keep_plain=keep_plain),
             "plain": False,
             "stop": later.stop or (None if earlier.stop == "paused" else earlier.stop),
-            "metadata": _or_none((earlier.metadata or {}) | fields, earlier),
+            "metadata": _metadata_or_original((earlier.metadata or {}) | fields, earlier),
         }
     )
 
 
-def _questions(
+def _merged_question(
     earlier: NeutralMessage, later: NeutralMessage, *, keep_plain: bool
 ) -> NeutralMessage:
-    when = (
+    timestamp = (
         {"timestamp": earlier.metadata["timestamp"]}
         if "timestamp" in (earlier.metadata or {}) and earlier.metadata
         else {}
@@ -95,7 +101,7 @@ def _questions(
             "blocks": _blocks(earlier, keep_plain=keep_plain)
             + _blocks(later, keep_plain=keep_plain),
             "plain": False,
-            "metadata": _or_none(when | (later.metadata or {}), later),
+            "metadata": _metadata_or_original(timestamp | (later.metadata or {}), later),
         }
     )
 
@@ -104,7 +110,9 @@ def _blocks(message: NeutralMessage, *, keep_plain: bool) -> tuple[Block, ...]:
     return () if message.plain and not keep_plain else message.blocks
 
 
-def _or_none(metadata: dict[str, Any], message: NeutralMessage) -> dict[str, Any] | None:
+def _metadata_or_original(
+    metadata: dict[str, Any], message: NeutralMessage
+) -> dict[str, Any] | None:
     return metadata or message.metadata
 
 
@@ -133,27 +141,27 @@ def system_first(messages: NeutralMessages) -> NeutralMessages:
     return first + tuple(message for message in messages if message.role != "system")
 
 
-def with_speakable_blocks(messages: NeutralMessages) -> NeutralMessages:
+def with_allowed_blocks(messages: NeutralMessages) -> NeutralMessages:
     """Remove blocks that a message of its role cannot contain, such as a call by the user."""
-    out = tuple(_with_sayable_blocks(message) for message in messages)
+    out = tuple(_only_allowed_blocks(message) for message in messages)
     return same_if_unchanged(out, messages)
 
 
-def _with_sayable_blocks(message: NeutralMessage) -> NeutralMessage:
-    kinds = SAYABLE[message.role]
+def _only_allowed_blocks(message: NeutralMessage) -> NeutralMessage:
+    kinds = ALLOWED_BLOCKS[message.role]
     blocks = tuple(block for block in message.blocks if isinstance(block, kinds))
     return with_blocks(message, blocks)
 
 
-def drop_silent(messages: NeutralMessages) -> NeutralMessages:
+def without_empty_messages(messages: NeutralMessages) -> NeutralMessages:
     """Remove messages with only thinking and blank text, which providers refuse."""
     return same_if_unchanged(
-        tuple(message for message in messages if any(map(_says_something, message.blocks))),
+        tuple(message for message in messages if any(map(_has_content, message.blocks))),
         messages,
     )
 
 
-def _says_something(block: Block) -> bool:
+def _has_content(block: Block) -> bool:
     match block:
         case TextBlock(text=text):
             return bool(text.strip())

@@ -1,6 +1,6 @@
 """Remove tool calls that no provider would accept: without input, id or a usable name.
 
-They come from imported sessions, and from models that stop in the middle of a call. Thinking
+Such calls come from imported sessions, and from models that stop in the middle of a call. Thinking
 that its provider signed is sent back unchanged or not at all, never in part.
 """
 
@@ -26,7 +26,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 
 MAX_NAME_CHARS = 64
 """The longest name of a function that the providers document."""
-NAME = re.compile(r"[A-Za-z0-9_:.\-]+")
+LENIENT_NAME = re.compile(r"[A-Za-z0-9_:.\-]+")
 REFUSED_IN_NAME = re.compile(r"[^A-Za-z0-9_-]")
 STRICT_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -45,13 +45,13 @@ class UsableCallRule:
     """Which calls are usable."""
 
     strict_names: bool = False
-    """No padding, no colon and no dot in a name (as in OpenClaw of early 2026)."""
+    """Whether a name may have no padding, no colon and no dot (as in OpenClaw of early 2026)."""
     allowed: Collection[str] = ()
     """The offered tools; empty for any tool."""
     keep_answered: bool = True
-    """A call with a result stays, even where its tool is no longer offered."""
+    """Whether a call with a result stays even where its tool is no longer offered."""
     whole_thinking: bool = False
-    """An answer with thinking and calls is sent back whole or not at all."""
+    """Whether an answer with thinking and calls is sent back whole or not at all."""
 
 
 def with_ids(messages: NeutralMessages) -> NeutralMessages:
@@ -62,25 +62,25 @@ def with_ids(messages: NeutralMessages) -> NeutralMessages:
     numbers = (f"call_{number}" for number in itertools.count(1))
     free = (name for name in numbers if name not in taken)
 
-    def named(block: CallBlock) -> CallBlock:
+    def renamed(block: CallBlock) -> CallBlock:
         if block.call_id.strip():
             return block
         return block.model_copy(update={"call_id": next(free)})
 
-    return _each_call(messages, named)
+    return _each_call(messages, renamed)
 
 
-def readable_names(messages: NeutralMessages) -> NeutralMessages:
+def with_accepted_names(messages: NeutralMessages) -> NeutralMessages:
     """Rewrite the names of tools in the characters that every provider accepts."""
 
-    def named(block: CallBlock) -> CallBlock:
+    def renamed(block: CallBlock) -> CallBlock:
         name = REFUSED_IN_NAME.sub("_", block.tool.strip())[:MAX_NAME_CHARS] or UNKNOWN_TOOL
         return block if name == block.tool else block.model_copy(update={"tool": name})
 
-    return _each_call(messages, named)
+    return _each_call(messages, renamed)
 
 
-def names_as_called(messages: NeutralMessages) -> NeutralMessages:
+def with_called_names(messages: NeutralMessages) -> NeutralMessages:
     """Give each result the tool name of its call; expects calls and results in pairs."""
     tools = {block.call_id: block.tool for block in _calls(messages)}
     return same_if_unchanged(
@@ -150,7 +150,7 @@ class _CallRepair:
         if self._rule.whole_thinking and has_thinking(message):
             return self._whole_or_none(message, calls)
         blocks = tuple(
-            usable for block in message.blocks if (usable := self._block(block)) is not None
+            usable for block in message.blocks if (usable := self._usable_block(block)) is not None
         )
         self._claimed.update(block.call_id for block in blocks if isinstance(block, CallBlock))
         if not blocks:
@@ -174,7 +174,7 @@ class _CallRepair:
         self.dropped_messages += 1
         return None
 
-    def _block(self, block: Block) -> Block | None:
+    def _usable_block(self, block: Block) -> Block | None:
         if not isinstance(block, CallBlock):
             return block
         if not self._is_usable(block):
@@ -187,7 +187,7 @@ class _CallRepair:
         if call.incomplete or not call.call_id.strip():
             return False
         name = call.tool if self._rule.strict_names else call.tool.strip()
-        pattern = STRICT_NAME if self._rule.strict_names else NAME
+        pattern = STRICT_NAME if self._rule.strict_names else LENIENT_NAME
         if len(name) > MAX_NAME_CHARS or not pattern.fullmatch(name):
             return False
         return not self._allowed or name.lower() in self._allowed or id(call) in self._answered

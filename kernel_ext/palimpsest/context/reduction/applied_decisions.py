@@ -36,7 +36,7 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.provider_calls import is_provider_call, without_native
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+NO_CHANGES: Mapping[str, Any] = MappingProxyType({})
 IMPORT: OwnRule = "import"
 CLEARED = "[Old tool result content cleared]"
 """Replaces a cleared output where the decision has no text."""
@@ -45,17 +45,20 @@ CLEARED = "[Old tool result content cleared]"
 def apply_decisions(messages: Messages, view: View) -> Messages:
     """Return the messages with every effective decision applied and blobs loaded."""
     if not view.decisions:
-        return tuple([_whole_message(message, view.texts) for message in messages])
+        return tuple([_message_with_blobs(message, view.texts) for message in messages])
     effective = EffectiveDecisions(view.decisions)
     newest = newest_visible_prompt(messages, effective)
-    named = {
+    decided_ids = {
         name for decision in view.decisions for name in (decision.part_id, decision.message_id)
     }
     reduced = tuple(
-        _message(message, effective, view.texts, is_newest=message is newest)
-        if named
-        and (message.id in named or not named.isdisjoint([part.id for part in message.parts]))
-        else _whole_message(message, view.texts)
+        _reduced_message(message, effective, view.texts, is_newest=message is newest)
+        if decided_ids
+        and (
+            message.id in decided_ids
+            or not decided_ids.isdisjoint([part.id for part in message.parts])
+        )
+        else _message_with_blobs(message, view.texts)
         for message in messages
     )
     return with_reminders(reduced, view.decisions)
@@ -78,25 +81,25 @@ def newest_visible_prompt(messages: Messages, effective: EffectiveDecisions) -> 
     return None
 
 
-def _message(
+def _reduced_message(
     message: Message, effective: EffectiveDecisions, texts: Mapping[str, str], *, is_newest: bool
 ) -> Message:
     parts: list[Part] = []
     for part in message.parts:
         decision = effective.reduction(part.id, message.id)
         if decision is None or decision.action != "drop":
-            parts.append(_part(part, decision, texts, effective.pictures(part.id)))
+            parts.append(_reduced_part(part, decision, texts, effective.pictures(part.id)))
     if len(parts) < len(message.parts):
         if is_newest and not parts:
             return message
-        if isinstance(message.info, AssistantMessage) and not _says_something(parts):
+        if isinstance(message.info, AssistantMessage) and not _has_content(parts):
             parts = []
     elif all(map(is_, parts, message.parts)):
         return message
     return message.model_copy(update={"parts": tuple(parts)})
 
 
-def _whole_message(message: Message, texts: Mapping[str, str]) -> Message:
+def _message_with_blobs(message: Message, texts: Mapping[str, str]) -> Message:
     # Every part of a session passes here, and comparing the name of its type is twice as fast as isinstance.
     if not [
         part
@@ -105,7 +108,7 @@ def _whole_message(message: Message, texts: Mapping[str, str]) -> Message:
         or (part.type == "file" and part.url.startswith("blob:"))
     ]:
         return message
-    parts = tuple(_part(part, None, texts) for part in message.parts)
+    parts = tuple(_reduced_part(part, None, texts) for part in message.parts)
     return message.model_copy(update={"parts": parts})
 
 
@@ -115,21 +118,21 @@ def _has_blobs(part: ToolPart) -> bool:
     return state.status == "completed" and (state.blob is not None or bool(state.attachments))
 
 
-def _says_something(parts: list[Part]) -> bool:
+def _has_content(parts: list[Part]) -> bool:
     """Return whether an answer's remaining parts are more than thinking and step markers."""
     return any(
         not isinstance(part, ReasoningPart | StepStartPart | StepFinishPart) for part in parts
     )
 
 
-def _part(
+def _reduced_part(
     part: Part,
     decision: Decision | None,
     texts: Mapping[str, str],
-    pictures: Mapping[str, Any] = NOTHING,
+    pictures: Mapping[str, Any] = NO_CHANGES,
 ) -> Part:
     if isinstance(part, FilePart):
-        return _file(part, texts, pictures.get("0"))
+        return _sent_file(part, texts, pictures.get("0"))
     if isinstance(part, NotebookPart):
         return part if decision is None else _reduced_cells(part, decision)
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
@@ -138,24 +141,30 @@ def _part(
     if decision is None and not _has_blobs(part):
         return part
     full_output = whole_output(part, texts)
-    changes = [pictures.get(str(place), NOTHING) for place in range(len(state.attachments))]
+    picture_changes = [
+        pictures.get(str(place), NO_CHANGES) for place in range(len(state.attachments))
+    ]
     attachments = tuple(
         _sent_attachment(attachment, texts, picture)
-        for attachment, picture in zip(state.attachments, changes, strict=True)
+        for attachment, picture in zip(state.attachments, picture_changes, strict=True)
         if LEFT_OUT not in picture
     )
-    in_place = [str(picture[LEFT_OUT]) for picture in changes if LEFT_OUT in picture]
+    replacement_texts = [
+        str(picture[LEFT_OUT]) for picture in picture_changes if LEFT_OUT in picture
+    ]
     match decision:
         case None:
-            shown = full_output
+            shown_text = full_output
         case Decision(action="clear"):
-            shown, attachments, in_place = _placeholder(decision), (), []
+            shown_text, attachments, replacement_texts = _placeholder(decision), (), []
         case _:
-            shown = recorded_text(decision) or shorten(full_output, decision.numbers)
+            shown_text = recorded_text(decision) or shorten(full_output, decision.numbers)
             if decision.numbers.get("without_media"):
-                attachments, in_place = (), []
-    shown = "\n\n".join(text for text in (shown, *in_place) if text or not in_place)
-    update: dict[str, object] = {"output": shown, "attachments": attachments}
+                attachments, replacement_texts = (), []
+    shown_text = "\n\n".join(
+        text for text in (shown_text, *replacement_texts) if text or not replacement_texts
+    )
+    update: dict[str, object] = {"output": shown_text, "attachments": attachments}
     if decision is None or not is_provider_call(part):
         return part.model_copy(update={"state": state.model_copy(update=update)})
     # The provider accepts its own blocks only unchanged, so a reduced call and its result are both sent as text.
@@ -186,7 +195,7 @@ def _content(
     return {"url": texts.get(url.removeprefix("blob:"), url), "mime": mime}
 
 
-def _file(part: FilePart, texts: Mapping[str, str], picture: Mapping[str, Any] | None) -> Part:
+def _sent_file(part: FilePart, texts: Mapping[str, str], picture: Mapping[str, Any] | None) -> Part:
     """Return an attached file with its content, or the text that replaces it."""
     if picture is not None and LEFT_OUT in picture:
         return TextPart(
@@ -198,7 +207,7 @@ def _file(part: FilePart, texts: Mapping[str, str], picture: Mapping[str, Any] |
         )
     if picture is None and not part.url.startswith("blob:"):
         return part
-    return part.model_copy(update=_content(part.url, part.mime, texts, picture or NOTHING))
+    return part.model_copy(update=_content(part.url, part.mime, texts, picture or NO_CHANGES))
 
 
 def _placeholder(decision: Decision) -> str:
@@ -208,14 +217,14 @@ def _placeholder(decision: Decision) -> str:
 
 def recorded_text(decision: Decision) -> str | None:
     """Return the text that replaced an output in another agent's recording; None for our own decisions."""
-    shown = decision.numbers.get("shown") if decision.rule in (IMPORT, PICTURES_RULE) else None
-    return shown if isinstance(shown, str) else None
+    shown_text = decision.numbers.get("shown") if decision.rule in (IMPORT, PICTURES_RULE) else None
+    return shown_text if isinstance(shown_text, str) else None
 
 
 def _reduced_cells(part: NotebookPart, decision: Decision) -> NotebookPart:
     """Return a note about the user's cells after a reduction."""
     if decision.action == "clear":
-        shown = _placeholder(decision)
+        shown_text = _placeholder(decision)
     else:
-        shown = shorten(part.text, decision.numbers)
-    return part.model_copy(update={"text": shown})
+        shown_text = shorten(part.text, decision.numbers)
+    return part.model_copy(update={"text": shown_text})

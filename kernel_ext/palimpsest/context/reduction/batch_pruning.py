@@ -27,7 +27,7 @@ from palimpsest.transcript.ids import short
 WORTH_TOKENS = 100
 """Tokens that clearing an output must save: a smaller output costs little more than its placeholder."""
 
-NOTES = {"read-again": "the same file was read again later", "changed": "the file changed later"}
+REASONS = {"read-again": "the same file was read again later", "changed": "the file changed later"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +40,18 @@ class _Candidate:
     tokens: int
     saved: int
     recent: bool
-    """It belongs to one of the newest turns."""
+    """Whether the output belongs to one of the newest turns."""
 
 
 @dataclass(frozen=True, slots=True)
 class _BatchLimits:
     """The thresholds of a batch, in estimated tokens."""
 
-    used: float
+    used_tokens: float
     start: float
     target: float
     cold: bool
+    """Whether the provider's cache has expired."""
     protect: int
     minimum: int
 
@@ -60,8 +61,8 @@ def prune_batch(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
     if not facts.window:  # no limit, so it never fills
         return RuleAnswer()
     limits = _limits(rule, facts)
-    looked_at = LookedAt("tokens of the request", limits.used, limits.start)
-    if not limits.cold and limits.used < limits.start:
+    looked_at = LookedAt("tokens of the request", limits.used_tokens, limits.start)
+    if not limits.cold and limits.used_tokens < limits.start:
         return RuleAnswer((), looked_at)
     if outputs.tokens_at_most - limits.protect < limits.minimum:
         return RuleAnswer((), looked_at)
@@ -70,7 +71,7 @@ def prune_batch(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
     if saved < limits.minimum:
         return RuleAnswer((), looked_at)
     numbers = {
-        "used_tokens": round(limits.used),
+        "used_tokens": round(limits.used_tokens),
         "start_tokens": None if limits.start == math.inf else round(limits.start),
         "target_tokens": round(limits.target),
         "cold": limits.cold,
@@ -96,7 +97,7 @@ def _limits(rule: PrunePolicy, facts: Facts) -> _BatchLimits:
     scale = min(1.0, facts.window / rule.full_window)
     age = facts.cache_age_seconds
     return _BatchLimits(
-        used=facts.used_tokens or 0,
+        used_tokens=facts.used_tokens or 0,
         start=math.inf if facts.used_tokens is None else budget * rule.start_share,
         target=budget * rule.target_share,
         cold=age is not None and age >= rule.ttl_seconds,
@@ -109,20 +110,20 @@ def _candidates(
     outputs: RequestOutputs, rule: PrunePolicy, limits: _BatchLimits
 ) -> list[_Candidate]:
     """Return the clearable outputs, oldest first: not pinned, restored, protected, new or tiny."""
-    behind = []
+    unprotected = []
     newest_tokens = 0
     for output in outputs.newest_first():
-        is_behind = newest_tokens >= limits.protect
+        is_unprotected = newest_tokens >= limits.protect
         tokens = output.tokens + MEDIA_TOKENS * output.media
         newest_tokens += tokens
-        if is_behind and not output.kept and output.tool not in rule.protected_tools:
-            behind.append((output, tokens))
-    if sum(tokens for _, tokens in behind) < limits.minimum:
+        if is_unprotected and not output.kept and output.tool not in rule.protected_tools:
+            unprotected.append((output, tokens))
+    if sum(tokens for _, tokens in unprotected) < limits.minimum:
         return []
     candidates = []
-    for output, tokens in reversed(behind):
+    for output, tokens in reversed(unprotected):
         newer = outputs.newer_call(output.part_id)
-        text = _note(rule, output.part_id, newer)
+        text = _placeholder(rule, output.part_id, newer)
         saved = tokens - outputs.count(text)
         if saved >= WORTH_TOKENS:
             recent = output.is_recent(rule.protect_turns)
@@ -136,12 +137,12 @@ def _choose(candidates: Sequence[_Candidate], limits: _BatchLimits) -> list[_Can
     chosen = (
         older
         if limits.cold
-        else _take_enough(_in_order(older), limits.used - limits.target, limits.minimum)
+        else _take_enough(_in_order(older), limits.used_tokens - limits.target, limits.minimum)
     )
-    used_after = limits.used - sum(candidate.saved for candidate in chosen)
+    used_after = limits.used_tokens - sum(candidate.saved for candidate in chosen)
     if used_after >= limits.start:
         recent = [candidate for candidate in candidates if candidate.recent]
-        least = limits.minimum - round(limits.used - used_after)
+        least = limits.minimum - round(limits.used_tokens - used_after)
         chosen = [*chosen, *_take_enough(_in_order(recent), used_after - limits.target, least)]
     order = {candidate.part_id: at for at, candidate in enumerate(candidates)}
     return sorted(chosen, key=lambda candidate: order[candidate.part_id])
@@ -170,8 +171,12 @@ def _reason_numbers(candidate: _Candidate) -> dict[str, Any]:
     return {"reason": candidate.newer.reason, "by_part_id": candidate.newer.part_id}
 
 
-def _note(rule: PrunePolicy, part_id: str, newer: NewerCall | None) -> str:
+def _placeholder(rule: PrunePolicy, part_id: str, newer: NewerCall | None) -> str:
     """Return the placeholder with the reason for clearing and how to recall the output."""
-    why = f": {NOTES[newer.reason]}" if newer is not None else ""
-    back = f"; recall {short(part_id)} shows it" if rule.recall else ""
-    return f"{rule.placeholder.removesuffix(']')}{why}{back}]" if why or back else rule.placeholder
+    reason = f": {REASONS[newer.reason]}" if newer is not None else ""
+    recall_hint = f"; recall {short(part_id)} shows it" if rule.recall else ""
+    return (
+        f"{rule.placeholder.removesuffix(']')}{reason}{recall_hint}]"
+        if reason or recall_hint
+        else rule.placeholder
+    )

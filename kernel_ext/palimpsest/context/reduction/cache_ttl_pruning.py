@@ -34,19 +34,21 @@ def prune_cache(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
     """Decide which outputs the next request shows trimmed or cleared."""
     age = facts.cache_age_seconds
     looked_at = LookedAt("seconds since the cache was used", age or 0, rule.ttl_seconds, "seconds")
-    earlier = outputs.made_by(CACHE_TTL)
+    earlier = outputs.reductions_by(CACHE_TTL)
     cold = age is not None and rule.ttl_seconds > 0 and age >= rule.ttl_seconds
-    bare = outputs if rule.sticky or not cold else outputs.without(CACHE_TTL)
-    wanted = _wanted_reductions(bare, rule, facts.window) if cold else {}
-    same = {name for name, reduction in wanted.items() if _is_same(earlier.get(name), reduction)}
-    back = () if rule.sticky else (name for name in earlier if name not in same)
+    outputs_without_own = outputs if rule.sticky or not cold else outputs.without_rule(CACHE_TTL)
+    wanted = _wanted_reductions(outputs_without_own, rule, facts.window) if cold else {}
+    unchanged_ids = {
+        name for name, reduction in wanted.items() if _is_same(earlier.get(name), reduction)
+    }
+    restored_ids = () if rule.sticky else (name for name in earlier if name not in unchanged_ids)
     return RuleAnswer(
         (
-            *(OutputReduction(name, "restore", {}) for name in back),
+            *(OutputReduction(name, "restore", {}) for name in restored_ids),
             *(
                 replace(reduction, numbers=dict(reduction.numbers) | {"cache_age_seconds": age})
                 for name, reduction in wanted.items()
-                if name not in same
+                if name not in unchanged_ids
             ),
         ),
         looked_at,

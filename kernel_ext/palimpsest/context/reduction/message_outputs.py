@@ -84,7 +84,7 @@ class MessageOutputs:
         messages = apply_decisions(self.messages, self.view)
         return sum(_chars(part, wide=wide) for message in messages for part in message.parts)
 
-    def made_by(self, rule: str) -> dict[str, OutputReduction]:
+    def reductions_by(self, rule: str) -> dict[str, OutputReduction]:
         """Return the effective reductions by a rule, by part id."""
         return {
             name: OutputReduction(
@@ -94,7 +94,7 @@ class MessageOutputs:
             if reduction.rule == rule
         }
 
-    def without(self, rule: str) -> Self:
+    def without_rule(self, rule: str) -> Self:
         """Return the outputs as they would be shown if a rule had decided nothing yet."""
         other_decisions = tuple(
             decision for decision in self.view.decisions if decision.rule != rule

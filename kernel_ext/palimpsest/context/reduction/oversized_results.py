@@ -30,7 +30,7 @@ LARGEST_KNOWN = 200_000
 """Tokens assumed for a window without a configured limit, after the provider refused a request."""
 
 TRIES = 4
-"""Most limits in characters that are tried until a text is within its share of the window; usually two suffice."""
+"""Maximum limits in characters that are tried until a text is within its share of the window; usually two suffice."""
 NARROWER = 0.95
 """Factor on a limit computed from a text's average, since the kept ends may have more tokens than the rest."""
 AT_NEWLINE = 0.8
@@ -111,14 +111,14 @@ def cut_oversized(
     results = [output for output in outputs.newest_first() if not output.pinned][::-1]
     capacity = window or LARGEST_KNOWN
     limit = result_chars(capacity, policy)
-    together = results_chars(capacity, policy)
+    total_limit = results_chars(capacity, policy)
     cuts = {
         result.part_id: cut_alone
         for result in results
         if (cut_alone := _cut_alone(result, limit, capacity, outputs.count, policy)) is not None
     }
-    if together is not None and len(results) > 1:
-        cuts |= _cut_together(results, cuts, together, policy)
+    if total_limit is not None and len(results) > 1:
+        cuts |= _cut_together(results, cuts, total_limit, policy)
     return tuple(
         OutputReduction(
             result.part_id, "truncate", cut.numbers | {"limit_chars": limit}, text, result.tokens
@@ -137,7 +137,7 @@ def _cut_alone(
     policy: RecoveryPolicy,
 ) -> CutText | None:
     """Cut one result to ``limit`` characters and, where tokens count, to its share of the window; None leaves it whole."""
-    suffixed = _with_naming_suffix(policy, result)
+    suffixed = _with_recall_suffix(policy, result)
     cut = cut_result(result.whole, limit, suffixed) if len(result.shown) > limit else None
     if policy.results_counted == "characters":
         return cut
@@ -147,10 +147,10 @@ def _cut_alone(
         # No text takes more tokens than bytes.
         if len(text) * 4 <= most or (tokens := count(text)) <= most:
             break
-        closer = cut_result(
+        shorter_cut = cut_result(
             result.whole, int(len(text) * most / tokens * NARROWER), suffixed, least=0
         )
-        cut = closer or cut
+        cut = shorter_cut or cut
     return cut
 
 
@@ -164,30 +164,30 @@ def _cut_together(
 ) -> dict[str, CutText]:
     """Shorten one result after the other, each as far as needed, until all fit together."""
     sizes = {result.part_id: len(_shown_text(result, cuts)) for result in results}
-    over = sum(sizes.values()) - most
+    excess = sum(sizes.values()) - most
     cut_further: dict[str, CutText] = {}
     for result in results if policy.cut_first == "oldest" else reversed(results):
-        if over <= 0:
+        if excess <= 0:
             break
         size = sizes[result.part_id]
         shorter = cut_result(
-            result.whole, max(size - over, 0), _with_naming_suffix(policy, result), least=0
+            result.whole, max(size - excess, 0), _with_recall_suffix(policy, result), least=0
         )
         if shorter is None:
             continue
         saved = size - len(shorten(result.whole, shorter.numbers))
         if saved > 0:
             cut_further[result.part_id] = shorter
-            over -= saved
+            excess -= saved
     return cut_further
 
 
-def _with_naming_suffix(policy: RecoveryPolicy, result: RequestOutput) -> RecoveryPolicy:
+def _with_recall_suffix(policy: RecoveryPolicy, result: RequestOutput) -> RecoveryPolicy:
     """Return the policy with a suffix that names the result, so that the rest can be recalled."""
     if not policy.recall:
         return policy
-    named = RECALL.format(name=short(result.part_id))
-    suffix = policy.result_suffix.removesuffix("]").removesuffix(".") + named
+    recall_suffix = RECALL.format(name=short(result.part_id))
+    suffix = policy.result_suffix.removesuffix("]").removesuffix(".") + recall_suffix
     return policy.model_copy(update={"result_suffix": suffix})
 
 
@@ -201,7 +201,7 @@ def _with_suffix(text: str, cut: CutText, policy: RecoveryPolicy) -> CutText:
     return replace(cut, suffix=_suffix(policy, omitted), omitted=max(1, omitted))
 
 
-def _ends_importantly(text: str) -> bool:
+def _has_important_end(text: str) -> bool:
     return IMPORTANT.search(text[-IMPORTANT_CHARS:]) is not None
 
 
@@ -213,7 +213,7 @@ def _at_newline(text: str, room: int) -> int:
 def _cut_to_ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:
     tail = min(math.floor(room * TAIL_SHARE), TAIL_MOST)
     head = room - tail - len(policy.result_middle)
-    if not _ends_importantly(text) or room <= least * 2 or head <= least:
+    if not _has_important_end(text) or room <= least * 2 or head <= least:
         return CutText(head=_at_newline(text, room))
     start = len(text) - tail
     newline = text.find("\n", start)
@@ -225,21 +225,27 @@ def _cut_to_ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> Cu
 def _cut_by_weight(text: str, most: int, least: int, policy: RecoveryPolicy) -> CutText:
     room = max(0, most - len(_suffix(policy, len(text) - most)))
     cut = _with_suffix(text, _weighed_ends(text, room, least, policy), policy)
-    while (over := weigh_chars(shorten(text, cut.numbers)) - most) > 0 and (cut.head or cut.tail):
-        cut = _with_suffix(text, _remove_excess(text, cut, over), policy)
-    return cut if over <= 0 else CutText(0, suffix=_beginning(cut.suffix, most), omitted=len(text))
+    while (excess := weigh_chars(shorten(text, cut.numbers)) - most) > 0 and (cut.head or cut.tail):
+        cut = _with_suffix(text, _remove_excess(text, cut, excess), policy)
+    return (
+        cut
+        if excess <= 0
+        else CutText(0, suffix=_prefix_by_weight(cut.suffix, most), omitted=len(text))
+    )
 
 
 def _weighed_ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:
     tail = min(math.floor(room * TAIL_SHARE), TAIL_MOST)
     head = room - tail - len(policy.result_middle)
-    if not _ends_importantly(text) or room <= least * 2 or head <= least:
-        return CutText(head=_line_end(_beginning(text, room)))
-    last = _beginning(text[::-1], tail)[::-1]
-    newline = last.find("\n")
+    if not _has_important_end(text) or room <= least * 2 or head <= least:
+        return CutText(head=_line_end(_prefix_by_weight(text, room)))
+    tail_text = _prefix_by_weight(text[::-1], tail)[::-1]
+    newline = tail_text.find("\n")
     if 0 <= newline < tail * TAIL_NEWLINE:
-        last = last[newline + 1 :]
-    return CutText(_line_end(_beginning(text, head)), len(last), middle=policy.result_middle)
+        tail_text = tail_text[newline + 1 :]
+    return CutText(
+        _line_end(_prefix_by_weight(text, head)), len(tail_text), middle=policy.result_middle
+    )
 
 
 def _line_end(piece: str) -> int:
@@ -247,25 +253,25 @@ def _line_end(piece: str) -> int:
     return newline if newline > len(piece) * AT_NEWLINE else len(piece)
 
 
-def _beginning(text: str, room: int) -> str:
+def _prefix_by_weight(text: str, room: int) -> str:
     """Return a beginning of a text whose length by ``weigh_chars`` is at most ``room``."""
     if weigh_chars(text) <= room:
         return text
     beginning = text[:room]
-    while (over := weigh_chars(beginning) - room) > 0:
-        beginning = beginning[: len(beginning) - math.ceil(over / WIDE_CHARS)]
+    while (excess := weigh_chars(beginning) - room) > 0:
+        beginning = beginning[: len(beginning) - math.ceil(excess / WIDE_CHARS)]
     return beginning
 
 
-def _remove_excess(text: str, cut: CutText, over: int) -> CutText:
+def _remove_excess(text: str, cut: CutText, excess: int) -> CutText:
     """Remove the excess from the tail's end; where the tail is too short, from the head's."""
     end = len(text) - cut.skipped
     if cut.tail:
-        last = text[end - cut.tail : end]
-        less = _beginning(last, weigh_chars(last) - over)
-        if less:
-            skipped = cut.skipped + len(last) - len(less)
-            return CutText(cut.head, len(less), skipped, cut.middle)
+        tail_text = text[end - cut.tail : end]
+        shorter_tail = _prefix_by_weight(tail_text, weigh_chars(tail_text) - excess)
+        if shorter_tail:
+            skipped = cut.skipped + len(tail_text) - len(shorter_tail)
+            return CutText(cut.head, len(shorter_tail), skipped, cut.middle)
         return CutText(cut.head)
     head = text[: cut.head]
-    return CutText(len(_beginning(head, weigh_chars(head) - over)))
+    return CutText(len(_prefix_by_weight(head, weigh_chars(head) - excess)))

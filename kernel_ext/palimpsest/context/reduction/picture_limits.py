@@ -1,9 +1,9 @@
 """Make pictures smaller, or leave the oldest out, where a request would exceed its provider's limits.
 
 Border: pure but for ``shrink``, which is passed in; it decides, and the loop journals. A decision about a picture adds to
-the other decisions about its part, and stays: the picture is sent in the same form from then on, so that a prompt
-cache breaks once and not with each request. Therefore more is left out at once than the next request needs. The log
-keeps all pictures. A limit that a provider names in a refusal also holds from then on, for that model.
+the other decisions about its part. It holds for all later requests, so that a prompt cache breaks once and not with each
+request; therefore more is left out at once than the next request needs. The log keeps all pictures. A limit that a
+provider names in a refusal also holds for all later requests to that model.
 """
 
 import math
@@ -30,8 +30,8 @@ from palimpsest.transcript.provider_profile.request_limits import NO_LIMITS, Req
 from palimpsest.transcript.values import ModelInfo
 
 KEPT_SHARE = 0.75
-"""Share of a limit on number or bytes that is filled after pictures were left out; also the share of a request's
-bytes for its pictures, since texts and tools take some, too."""
+"""Share of a limit on number or bytes that pictures fill after some were left out; also the share of a request's
+bytes for its pictures, since texts and tools need the rest."""
 SIDE_SHARE = 0.95
 """Share of a limit on pixels to which a picture is made smaller: one provider was seen to refuse the limit itself."""
 WHOLE_TEXT = {"head_chars": 2_147_483_647, "tail_chars": 0, "suffix": ""}
@@ -57,8 +57,8 @@ class SentPicture:
     name: str
     size: tuple[int, int] | None
     """Width and height in pixels; None where unknown."""
-    wanted: bool = False
-    """The user pinned or restored it, so that it is left out last."""
+    pinned_or_restored: bool = False
+    """Whether the user pinned or restored the picture, so that it is left out last."""
 
     @property
     def bytes(self) -> int:
@@ -150,7 +150,7 @@ def learned_limits(decisions: Iterable[Decision], model: ModelInfo) -> RequestLi
 def sent_pictures(view: View, messages: NeutralMessages, model: ModelInfo) -> Iterator[SentPicture]:
     """Yield the pictures and documents of a request, oldest first."""
     target = profile(model.ref)
-    taken = target.pictures | target.documents
+    accepted_types = target.pictures | target.documents
     blocks = [
         (message.message_id, block)
         for message in messages
@@ -161,28 +161,28 @@ def sent_pictures(view: View, messages: NeutralMessages, model: ModelInfo) -> It
     if not blocks:
         return
     effective = EffectiveDecisions(view.decisions)
-    homes = _message_ids(view.messages, {str(block.part_id) for _, block in blocks})
+    message_ids = _message_ids(view.messages, {str(block.part_id) for _, block in blocks})
     protected = pinned_parts(view.messages, view.decisions) | effective.restored
     last_index: dict[str, int] = {}
     for message_id, block in blocks:
         part_id = str(block.part_id)
-        out = effective.pictures(part_id)
+        left_out = effective.pictures(part_id)
         place = last_index.get(part_id, -1) + 1
-        while LEFT_OUT in out.get(str(place), {}):
+        while LEFT_OUT in left_out.get(str(place), {}):
             place += 1
         last_index[part_id] = place
-        home = homes.get(part_id) or message_id
-        if home is None or block.mime not in taken:
+        own_message_id = message_ids.get(part_id) or message_id
+        if own_message_id is None or block.mime not in accepted_types:
             continue
         yield SentPicture(
             part_id=part_id,
-            message_id=home,
+            message_id=own_message_id,
             place=place,
             mime=block.mime,
             url=block.url,
             name=block.filename or ("document" if block.mime == PDF else "picture"),
             size=size_of_url(block.url),
-            wanted=part_id in protected or home in protected,
+            pinned_or_restored=part_id in protected or own_message_id in protected,
         )
 
 
@@ -196,11 +196,11 @@ def _sent_forms(
     pictures: Sequence[SentPicture], limits: RequestLimits, shrink: Shrink
 ) -> dict[int, _Form]:
     """Return the forms of pictures that may not be sent unchanged, by their index in the request."""
-    out = dict.fromkeys(
+    left_out = dict.fromkeys(
         _too_many(pictures, range(len(pictures)), limits.pictures), _Form("pictures")
     )
-    remaining = [at for at in range(len(pictures)) if at not in out]
-    forms = out | _forms_of_large(pictures, remaining, limits, shrink)
+    remaining = [at for at in range(len(pictures)) if at not in left_out]
+    forms = left_out | _forms_of_large(pictures, remaining, limits, shrink)
     remaining = [at for at in remaining if _is_sent(forms.get(at))]
     return forms | _forms_by_weight(pictures, remaining, forms, limits, shrink)
 
@@ -211,7 +211,7 @@ def _is_sent(form: _Form | None) -> bool:
 
 def _oldest_first(pictures: Sequence[SentPicture], indices: Iterable[int]) -> list[int]:
     """Return indices in the order in which pictures are left out."""
-    return sorted(indices, key=lambda at: (pictures[at].wanted, at))
+    return sorted(indices, key=lambda at: (pictures[at].pinned_or_restored, at))
 
 
 def _too_many(
@@ -224,30 +224,34 @@ def _too_many(
 
 
 def _forms_of_large(
-    pictures: Sequence[SentPicture], left: Sequence[int], limits: RequestLimits, shrink: Shrink
+    pictures: Sequence[SentPicture], remaining: Sequence[int], limits: RequestLimits, shrink: Shrink
 ) -> dict[int, _Form]:
     """Return the forms of pictures that are too large alone, or for a request with many."""
     forms: dict[int, _Form] = {}
-    for at in left:
+    for at in remaining:
         name, side = _side_of(pictures[at], limits)
         form = _smaller_form(pictures[at], name, side, limits, shrink)
         if form is not None:
             forms[at] = form
-    left = [at for at in left if _is_sent(forms.get(at))]
-    if limits.many is None or limits.many_side is None or len(left) <= limits.many:
+    remaining = [at for at in remaining if _is_sent(forms.get(at))]
+    if limits.many is None or limits.many_side is None or len(remaining) <= limits.many:
         return forms
-    large = [at for at in left if _side_sent(pictures[at], forms.get(at)) > limits.many_side]
-    stuck = []
+    large = [at for at in remaining if _side_sent(pictures[at], forms.get(at)) > limits.many_side]
+    unshrinkable = []
     for at in large:
         form = _smaller_form(pictures[at], "many_side", limits.many_side, limits, shrink)
         if form is not None and form.shrunk is not None:
             forms[at] = form
         else:
-            stuck.append(at)
+            unshrinkable.append(at)
     # Pictures that cannot be made smaller may stay where only few are sent.
     keep_count = max(1, math.floor(limits.many * KEPT_SHARE))
-    count = len(left)
-    for at in _oldest_first(pictures, stuck) if count - len(stuck) <= limits.many else stuck:
+    count = len(remaining)
+    for at in (
+        _oldest_first(pictures, unshrinkable)
+        if count - len(unshrinkable) <= limits.many
+        else unshrinkable
+    ):
         if count <= keep_count:
             break
         forms[at] = _Form("many_side")
@@ -279,8 +283,8 @@ def _smaller_form(
 ) -> _Form | None:
     """Return the form of a picture that is too large alone; None where it may be sent unchanged."""
     large = side is not None and picture.side > side
-    heavy = limits.picture_bytes is not None and picture.bytes > limits.picture_bytes
-    if not large and not heavy:
+    is_heavy = limits.picture_bytes is not None and picture.bytes > limits.picture_bytes
+    if not large and not is_heavy:
         return None
     longest = picture.side
     if large and side is not None:
@@ -293,7 +297,7 @@ def _smaller_form(
 
 def _forms_by_weight(
     pictures: Sequence[SentPicture],
-    left: Sequence[int],
+    remaining: Sequence[int],
     forms: Mapping[int, _Form],
     limits: RequestLimits,
     shrink: Shrink,
@@ -302,12 +306,12 @@ def _forms_by_weight(
     if limits.request_bytes is None:
         return {}
     most = math.floor(limits.request_bytes * KEPT_SHARE)
-    sizes = {at: _bytes_sent(pictures[at], forms.get(at)) for at in left}
+    sizes = {at: _bytes_sent(pictures[at], forms.get(at)) for at in remaining}
     total = sum(sizes.values())
     if total <= most:
         return {}
     by_place: dict[int, _Form] = {}
-    order = _oldest_first(pictures, left)
+    order = _oldest_first(pictures, remaining)
     for at in order[:-1]:
         if total <= most * KEPT_SHARE:
             break

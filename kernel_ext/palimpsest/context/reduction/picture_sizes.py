@@ -15,7 +15,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 JPEG = b"\xff\xd8"
 JPEG_SIZES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 """Markers of segments that hold the size of a JPEG."""
-JPEG_BARE = frozenset({0x01, *range(0xD0, 0xD8)})
+JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
 """Markers without a length after them."""
 
 Size = tuple[int, int]
@@ -65,7 +65,7 @@ def _jpeg(data: bytes) -> Size | None:
         marker = data[at + 1]
         if marker == 0xFF:
             at += 1
-        elif marker in JPEG_BARE:
+        elif marker in JPEG_WITHOUT_LENGTH:
             at += 2
         elif marker in JPEG_SIZES:
             height, width = struct.unpack(">HH", data[at + 5 : at + 9])

@@ -24,7 +24,7 @@ class Pruner(NamedTuple):
 
     decide: Rule
     when: Literal["request", "turn end"] | None
-    """``request``: before each; ``turn end``: when a turn has ended; None: never."""
+    """``request``: before each request; ``turn end``: when a turn has ended; None: never."""
     numbers: tuple[str, ...] = ()
     """Fields of ``PrunePolicy`` that a view offers for a change while a request is held."""
 

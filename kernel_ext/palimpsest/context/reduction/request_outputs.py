@@ -37,7 +37,7 @@ class RequestOutput(Protocol):
 
     @property
     def part_id(self) -> str:
-        """Id of its part."""
+        """Id of the part with the output."""
 
     @property
     def tool(self) -> str:
@@ -57,11 +57,11 @@ class RequestOutput(Protocol):
 
     @property
     def tokens(self) -> int:
-        """Its tokens, without images."""
+        """Tokens of the shown text, without images."""
 
     @property
     def media(self) -> int:
-        """Images and other attachments that are shown with it."""
+        """Number of images and other attachments that are shown with the text."""
 
     @property
     def cleared(self) -> bool:
@@ -93,7 +93,7 @@ class RequestOutputs(Protocol):
 
     @property
     def tokens_at_most(self) -> float:
-        """A quick upper bound on their tokens, so that a rule can skip all outputs where even that is too few."""
+        """A quick upper bound on the tokens of all outputs; where even that is too few, a rule need not count them."""
 
     def older(self, turns: int) -> Iterator[RequestOutput]:
         """Yield the outputs before the newest ``turns`` user messages, newest first, back to a summary.
@@ -110,18 +110,18 @@ class RequestOutputs(Protocol):
     def count(self, text: str) -> int:
         """Return the tokens of a text, as the policy's estimator counts them."""
 
-    def made_by(self, rule: str) -> Mapping[str, OutputReduction]:
+    def reductions_by(self, rule: str) -> Mapping[str, OutputReduction]:
         """Return a rule's reductions for earlier requests that are still in effect, by part id."""
 
-    def without(self, rule: str) -> Self:
+    def without_rule(self, rule: str) -> Self:
         """Return the outputs as they would be shown if a rule had decided nothing yet."""
 
 
 class LookedAt(NamedTuple):
-    """The value that a rule compares with its threshold, from which on it acts."""
+    """The value that a rule compared with its threshold; at the threshold or above it, the rule acts."""
 
     signal: str
-    """Such as ``tokens of the request``."""
+    """What the value measures, such as ``tokens of the request``."""
     value: float
     threshold: float
     unit: str = "tokens"

@@ -12,8 +12,8 @@ from typing import Any, Literal
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 
-READS = frozenset({"read"})
-CHANGES = frozenset({"write", "edit", "multiedit"})
+READING_TOOLS = frozenset({"read"})
+CHANGING_TOOLS = frozenset({"write", "edit", "multiedit"})
 PATH_NAMES = ("path", "file_path", "filePath")
 """Names of a call's path argument, also of other agents whose sessions are imported."""
 DEFAULT_LINES = 2_000
@@ -70,10 +70,10 @@ def superseded_calls(newest_first: Iterable[FileCall], visible: Set[str]) -> dic
         path = _path(call.input)
         if path is None:
             continue
-        if call.tool in CHANGES:
+        if call.tool in CHANGING_TOOLS:
             newer = NewerCall(call.part_id, "changed")
             later.setdefault(path, []).append(_LaterCall(1, float("inf"), newer))
-        elif call.tool in READS:
+        elif call.tool in READING_TOOLS:
             first, last = _lines(call.input)
             for other in later.get(path, ()):
                 if other.first <= first and last <= other.last:

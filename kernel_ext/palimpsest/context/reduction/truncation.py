@@ -32,9 +32,9 @@ BYTES_PER_TOKEN = 4
 """Converts a share of the window to bytes, for policies that do not count its tokens."""
 
 NARROWINGS = 16
-"""Most caps in bytes that are tried until a text is within its share of the window; usually two suffice."""
-ENOUGH = 0.75
-"""Part of its share of the window that a long text fills at least."""
+"""Maximum caps in bytes that are tried until a text is within its share of the window; usually two suffice."""
+LEAST_FILLED_SHARE = 0.75
+"""A shortened text fills at least this part of its share of the window; below it, a larger cap is tried."""
 NARROWER = 0.97
 """Factor on a cap computed from the text's average tokens per byte, since tokens are not spread evenly."""
 
@@ -74,24 +74,24 @@ def choose_ends(
     total_bytes = len(text.encode("utf-8", "surrogatepass"))
     if len(lines) <= max_lines and total_bytes <= max_bytes:
         return None
-    kept, used, hits_byte_cap = 0, 0, False
+    kept_lines, used_bytes, is_byte_cap_hit = 0, 0, False
     for line in reversed(lines) if from_end else lines:
-        if kept >= max_lines:
+        if kept_lines >= max_lines:
             break
-        size = len(line.encode("utf-8", "surrogatepass")) + (1 if kept else 0)
-        if used + size > max_bytes:
-            hits_byte_cap = True
+        size = len(line.encode("utf-8", "surrogatepass")) + (1 if kept_lines else 0)
+        if used_bytes + size > max_bytes:
+            is_byte_cap_hit = True
             break
-        kept += 1
-        used += size
-    chosen = lines[len(lines) - kept :] if from_end else lines[:kept]
+        kept_lines += 1
+        used_bytes += size
+    chosen = lines[len(lines) - kept_lines :] if from_end else lines[:kept_lines]
     chars = len("\n".join(chosen))
-    omitted = total_bytes - used if hits_byte_cap else len(lines) - kept
+    omitted = total_bytes - used_bytes if is_byte_cap_hit else len(lines) - kept_lines
     return KeptEnds(
         head=0 if from_end else chars,
         tail=chars if from_end else 0,
         omitted=omitted,
-        unit="bytes" if hits_byte_cap else "lines",
+        unit="bytes" if is_byte_cap_hit else "lines",
     )
 
 
@@ -103,7 +103,7 @@ def output_caps(policy: TruncatePolicy, facts: Facts) -> tuple[int, int]:
     return policy.max_lines, max(max_bytes, 1)
 
 
-def most_tokens(policy: TruncatePolicy, facts: Facts) -> int | None:
+def max_output_tokens(policy: TruncatePolicy, facts: Facts) -> int | None:
     """Return the most tokens of one output by the session's estimator; None where tokens are not counted."""
     if policy.window_share is None or policy.share_counted == "bytes":
         return None
@@ -119,8 +119,8 @@ def is_shortened_by_tool(metadata: Mapping[str, Any], policy: TruncatePolicy) ->
 def fits_surely(text: str, policy: TruncatePolicy, facts: Facts) -> bool:
     """Return whether a text is surely within all caps, without counting: no text has more tokens than bytes."""
     lines, size = output_caps(policy, facts)
-    most = most_tokens(policy, facts)
-    size = size if most is None else min(size, most)
+    max_tokens = max_output_tokens(policy, facts)
+    size = size if max_tokens is None else min(size, max_tokens)
     if text.count("\n") >= lines or len(text) > size:
         return False
     return len(text.encode("utf-8", "surrogatepass")) <= size
@@ -139,12 +139,12 @@ def truncate(
     if fits_surely(text, policy, facts):
         return None
     max_lines, max_bytes = output_caps(policy, facts)
-    most = most_tokens(policy, facts)
+    max_tokens = max_output_tokens(policy, facts)
     full_tokens = count(text)
     numbers = _numbers(text, policy, part_id, max_lines, max_bytes)
     shown_tokens = count(shorten(text, numbers)) if numbers is not None else full_tokens
-    if most is not None and shown_tokens > most:
-        numbers = _numbers_within(most, shown_tokens, max_bytes, text, policy, part_id, count)
+    if max_tokens is not None and shown_tokens > max_tokens:
+        numbers = _numbers_within(max_tokens, shown_tokens, max_bytes, text, policy, part_id, count)
         shown_tokens = count(shorten(text, numbers))
     if numbers is None:
         return None
@@ -161,8 +161,8 @@ def truncate(
 
 
 def _numbers_within(
-    most: int,
-    shown: int,
+    max_tokens: int,
+    shown_tokens: int,
     max_bytes: int,
     text: str,
     policy: TruncatePolicy,
@@ -171,21 +171,24 @@ def _numbers_within(
 ) -> dict[str, int | str]:
     """Return the numbers of a decision that shows at most ``most`` tokens of a text that now shows more."""
     low, high = 0, min(max_bytes, len(text.encode("utf-8", "surrogatepass")))
-    size = int(high * most / shown * NARROWER)
+    size = int(high * max_tokens / shown_tokens * NARROWER)
     best = _numbers(text, policy, part_id, policy.max_lines, 1) or {}
     for _ in range(NARROWINGS):
         size = min(max(size, low + 1), high - 1)
         if size <= low:
             break
         numbers = _numbers(text, policy, part_id, policy.max_lines, size) or {}
-        shown = count(shorten(text, numbers))
-        if shown > most:
-            high, size = size, (low + size) // 2 if low else int(size * most / shown * NARROWER)
+        shown_tokens = count(shorten(text, numbers))
+        if shown_tokens > max_tokens:
+            high, size = (
+                size,
+                (low + size) // 2 if low else int(size * max_tokens / shown_tokens * NARROWER),
+            )
             continue
         best, low, size = numbers, size, (size + high) // 2
-        if shown >= most * ENOUGH:
+        if shown_tokens >= max_tokens * LEAST_FILLED_SHARE:
             break
-    return best | {"max_bytes": max_bytes, "max_tokens": most}
+    return best | {"max_bytes": max_bytes, "max_tokens": max_tokens}
 
 
 def _numbers(
@@ -193,8 +196,10 @@ def _numbers(
 ) -> dict[str, int | str] | None:
     """Return the numbers of a decision that keeps a text within caps; None where the whole text is within."""
     last_lines = text[-20_000:].split("\n")[-ERROR_LINES:]
-    both = policy.direction == "auto" and ERROR_PATTERN.search("\n".join(last_lines)) is not None
-    ends = _both_ends(text, max_lines, max_bytes) if both else None
+    keeps_both_ends = (
+        policy.direction == "auto" and ERROR_PATTERN.search("\n".join(last_lines)) is not None
+    )
+    ends = _both_ends(text, max_lines, max_bytes) if keeps_both_ends else None
     if ends is None:
         ends = choose_ends(text, max_lines, max_bytes, from_end=policy.direction == "tail")
     if ends is None:
@@ -224,15 +229,15 @@ def shorten(text: str, numbers: Mapping[str, int | str]) -> str:
     if "suffix" in numbers:
         return _join_ends(text, head, tail, numbers)
     gap = f"...{numbers['omitted']} {numbers['unit']} truncated..."
-    last = text[len(text) - tail :] if tail else ""
+    tail_text = text[len(text) - tail :] if tail else ""
     hint = _hint(numbers)
     match numbers.get("lines_of"):
         case "head":
             return "\n\n".join((text[:head], gap, hint))
         case "tail":
-            return "\n\n".join((gap, hint, last))
+            return "\n\n".join((gap, hint, tail_text))
         case _:
-            return "\n\n".join(piece for piece in (text[:head], gap, last, hint) if piece)
+            return "\n\n".join(piece for piece in (text[:head], gap, tail_text, hint) if piece)
 
 
 def _hint(numbers: Mapping[str, int | str]) -> str:
@@ -247,8 +252,8 @@ def _join_ends(text: str, head: int, tail: int, numbers: Mapping[str, int | str]
     """Join the ends of a text with the middle and suffix that the decision records."""
     text += str(numbers.get("appended", ""))
     end = max(len(text) - int(numbers.get("tail_skipped", 0)), 0)
-    last = text[max(end - tail, 0) : end] if tail else ""
-    return f"{text[:head]}{numbers.get('middle', '')}{last}{numbers['suffix']}"
+    tail_text = text[max(end - tail, 0) : end] if tail else ""
+    return f"{text[:head]}{numbers.get('middle', '')}{tail_text}{numbers['suffix']}"
 
 
 def _both_ends(text: str, max_lines: int, max_bytes: int) -> KeptEnds | None:
@@ -262,8 +267,8 @@ def _both_ends(text: str, max_lines: int, max_bytes: int) -> KeptEnds | None:
     )
     if tail is None or head is None or not tail.tail or not head.head:
         return None
-    shown = len((text[: head.head] + text[-tail.tail :]).encode("utf-8", "surrogatepass"))
-    omitted = len(text.encode("utf-8", "surrogatepass")) - shown
+    shown_bytes = len((text[: head.head] + text[-tail.tail :]).encode("utf-8", "surrogatepass"))
+    omitted = len(text.encode("utf-8", "surrogatepass")) - shown_bytes
     return KeptEnds(head=head.head, tail=tail.tail, omitted=max(omitted, 0), unit="bytes")
 
 

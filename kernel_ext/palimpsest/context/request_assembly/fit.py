@@ -15,14 +15,19 @@ from functools import cached_property
 from typing import Generic, Literal, Self, TypeVar
 
 from palimpsest.context.budget.conservative_estimate import conservative_tokens
-from palimpsest.context.budget.precheck import FitAction, precheck, reducible, reserve_of
+from palimpsest.context.budget.precheck import (
+    FitAction,
+    count_reducible_chars,
+    precheck,
+    reserve_of,
+)
 from palimpsest.context.budget.request_tokens import (
     BudgetCheck,
     Count,
     check_budget,
     usage_overflows,
 )
-from palimpsest.context.engine_text.reminders import remind
+from palimpsest.context.engine_text.reminders import decide_reminders
 from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.reduction.oversized_results import cut_oversized
@@ -66,8 +71,8 @@ class FitAttempts:
     failed: int = 0
     """Compactions without a usable summary."""
     truncations: int = 0
-    shorten: bool = False
-    """Oversized results must be cut after the summary is written."""
+    must_shorten: bool = False
+    """Whether oversized results must be cut after the summary is written."""
 
     def may_compact(self, policy: Policy) -> bool:
         """Return whether another compaction may be tried in this turn."""
@@ -89,9 +94,9 @@ class FitAttempts:
             return False
         return cause != "failed" and self.may_compact(policy)
 
-    def next_move(self, cause: Cause, *, may: bool) -> FitMove:
-        """Return the next attempt to shrink the context, and count it; ``may``: a summary may be requested."""
-        if may:
+    def next_move(self, cause: Cause, *, can_summarise: bool) -> FitMove:
+        """Return the next attempt to shrink the context, and count it; ``can_summarise``: a summary may be requested."""
+        if can_summarise:
             self.compactions += 1
             self.refused += cause == "refused"
             return "summarise"
@@ -109,8 +114,8 @@ class FitAttempts:
         """Return whether oversized results must be cut now: first of all, or as the last resort."""
         if way == "fits" or not self.may_truncate(policy):
             return False
-        first = way == "truncate_tool_results_only" or self.shorten
-        return first or not self.may_compact(policy)
+        is_first_choice = way == "truncate_tool_results_only" or self.must_shorten
+        return is_first_choice or not self.may_compact(policy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,7 @@ class SummaryNeeded:
     """A request for a summary of the conversation so far; answered with a ``FitOutcome``."""
 
     overflow: bool
-    """A provider refused the request as too long."""
+    """Whether the provider refused the request as too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +148,7 @@ class FitOutcome(Generic[R]):
 
     request: R
     failed: bool = False
-    """There is no usable summary."""
+    """Whether there is no usable summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +165,7 @@ Fit = Generator[FitEvent, FitOutcome[R] | None, FittedRequest[R] | None]
 DeciderRun = Generator[DecisionBatch, None, R]
 
 
-def fit_request(request: R, tries: FitAttempts, cause: Cause = "size") -> Fit[R]:
+def fit_request(request: R, attempts: FitAttempts, cause: Cause = "size") -> Fit[R]:
     """Reduce the context until the next request fits, or as far as the policy allows.
 
     Returns the request, which may still not fit; None where a request was refused or a summary
@@ -169,23 +174,23 @@ def fit_request(request: R, tries: FitAttempts, cause: Cause = "size") -> Fit[R]
     while True:
         fitted = None
         if cause == "size":
-            fitted = yield from _reduce_without_summary(request, tries)
+            fitted = yield from _reduce_without_summary(request, attempts)
             request = fitted.request
             if fitted.route.fits:
                 return fitted
-        may = tries.may_ask(cause, request.policy) and request.has_history(cause)
-        match tries.next_move(cause, may=may):
+        can_summarise = attempts.may_ask(cause, request.policy) and request.has_history(cause)
+        match attempts.next_move(cause, can_summarise=can_summarise):
             case "summarise":
                 outcome = yield SummaryNeeded(overflow=cause == "refused")
                 assert outcome is not None
                 request = outcome.request
-                cause = tries.count_summary(failed=outcome.failed)
+                cause = attempts.count_summary(failed=outcome.failed)
             case "send":
                 return fitted
             case "look at the size":
                 cause = "size"
             case "cut":
-                cuts = _cuts(request, tries)
+                cuts = _cuts(request, attempts)
                 if not cuts:
                     return None
                 request = yield from _run_rule(request, OVERSIZED, RuleAnswer(cuts), request.facts)
@@ -195,11 +200,11 @@ def fit_request(request: R, tries: FitAttempts, cause: Cause = "size") -> Fit[R]
 
 
 def resume_fit(
-    running: Fit[R], outcome: FitOutcome[R] | None = None
+    fit: Fit[R], outcome: FitOutcome[R] | None = None
 ) -> FitEvent | FittedRequest[R] | None:
     """Start or resume ``fit_request``, and return its next event, or at its end the request."""
     try:
-        return running.send(outcome)
+        return fit.send(outcome)
     except StopIteration as ended:
         fitted: FittedRequest[R] | None = ended.value
         return fitted
@@ -218,13 +223,13 @@ def has_history_to_summarise(messages: Messages, cause: Cause = "size") -> bool:
     return any(isinstance(message.info, AssistantMessage) for message in messages)
 
 
-def reported_full(tokens: Usage, model: ModelInfo, policy: Policy) -> bool:
+def usage_needs_summary(tokens: Usage, model: ModelInfo, policy: Policy) -> bool:
     """Return whether an answer's usage calls for a summary; our rule estimates the next request instead."""
     overflow = policy.overflow
     return overflow.rule.startswith("opencode") and usage_overflows(tokens, model, overflow)
 
 
-def stored_full(
+def newest_answer_needs_summary(
     messages: Messages,
     model: ModelInfo,
     policy: Policy,
@@ -234,7 +239,7 @@ def stored_full(
     for message in reversed(messages):
         info = message.info
         if isinstance(info, AssistantMessage) and (info.finish is not None or info.summary):
-            return not info.summary and reported_full(usage(info), model, policy)
+            return not info.summary and usage_needs_summary(usage(info), model, policy)
     return False
 
 
@@ -244,7 +249,7 @@ def _is_refused(message: Message) -> bool:
 
 
 def _reduce_without_summary(
-    request: R, tries: FitAttempts
+    request: R, attempts: FitAttempts
 ) -> Generator[DecisionBatch, None, FittedRequest[R]]:
     """Apply all reductions of the policy that need no summary."""
     decisions, request = request.with_reminders()
@@ -259,11 +264,11 @@ def _reduce_without_summary(
         yield DecisionBatch(decisions, facts)
     way, route = choose_fit_action(request, facts)
     request.note_check(route)
-    if tries.cuts_now(way, request.policy) and (cuts := _cuts(request, tries)):
+    if attempts.cuts_now(way, request.policy) and (cuts := _cuts(request, attempts)):
         request = yield from _run_rule(request, OVERSIZED, RuleAnswer(cuts), facts)
         way, route = choose_fit_action(request, facts)
         request.note_check(route)
-    tries.shorten = way == "compact_then_truncate"
+    attempts.must_shorten = way == "compact_then_truncate"
     return FittedRequest(request, facts, route)
 
 
@@ -276,11 +281,11 @@ def _prune(request: R, when: str, facts: Facts) -> DeciderRun[R]:
     return (yield from _run_rule(request, rule_name(request.policy), answer, facts))
 
 
-def _cuts(request: FittableRequest, tries: FitAttempts) -> tuple[OutputReduction, ...]:
+def _cuts(request: FittableRequest, attempts: FitAttempts) -> tuple[OutputReduction, ...]:
     """Return the cuts of tool results that are too long for the window, if more may be cut in this turn."""
-    if not tries.may_truncate(request.policy):
+    if not attempts.may_truncate(request.policy):
         return ()
-    tries.truncations += 1
+    attempts.truncations += 1
     return cut_oversized(request.outputs, request.policy.recovery, request.facts.window)
 
 
@@ -303,7 +308,7 @@ def choose_fit_action(request: FittableRequest, facts: Facts) -> tuple[FitAction
     results = () if fits else [output.chars for output in request.outputs.newest_first()]
     checked = precheck(
         tokens,
-        reducible(results, facts.window, policy.recovery),
+        count_reducible_chars(results, facts.window, policy.recovery),
         facts.window,
         policy.reserved,
         policy.overflow,
@@ -318,7 +323,7 @@ class MessageRequest:
     view: View
     policy: Policy
     facts: Facts
-    """The facts before any decision; ``used_tokens`` is of the previous request."""
+    """The facts before any decision; ``used_tokens`` are those of the previous request."""
     count: Count
     project: Callable[[View], Projection]
     """Makes the request of a view, with this model, system prompt and tools."""
@@ -333,7 +338,7 @@ class MessageRequest:
 
     @cached_property
     def outputs(self) -> MessageOutputs:
-        """Its outputs, for pruning rules."""
+        """The outputs that the request shows, for pruning rules."""
         return MessageOutputs(self.view, self.policy, self.count)
 
     @cached_property
@@ -343,11 +348,11 @@ class MessageRequest:
 
     @property
     def total(self) -> int:
-        """Its tokens."""
+        """Estimated tokens of the request."""
         return self.projection.total
 
     def conservative(self) -> int:
-        """Return a conservative estimate of its tokens."""
+        """Return a conservative estimate of the request's tokens."""
         return conservative_tokens(self.projection.messages, self.policy.overflow)
 
     def has_history(self, cause: Cause) -> bool:
@@ -357,7 +362,7 @@ class MessageRequest:
     def with_reminders(self) -> tuple[tuple[Decision, ...], Self]:
         """Add the reminders of the policy."""
         return self._with_decisions(
-            remind(self.view, self.policy.reminders, self.new_id, self.count)
+            decide_reminders(self.view, self.policy.reminders, self.new_id, self.count)
         )
 
     def with_reductions(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:

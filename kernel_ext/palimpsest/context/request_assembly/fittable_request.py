@@ -21,22 +21,22 @@ class FittableRequest(Protocol):
 
     @property
     def policy(self) -> Policy:
-        """Its context policy."""
+        """The context policy of the request."""
 
     @property
     def facts(self) -> Facts:
-        """The facts before any decision; ``used_tokens`` is of the previous request."""
+        """The facts before any decision; ``used_tokens`` are those of the previous request."""
 
     @property
     def outputs(self) -> RequestOutputs:
-        """Its outputs, for pruning rules."""
+        """The outputs that the request shows, for pruning rules."""
 
     @property
     def total(self) -> int:
-        """Its tokens, as the policy's estimator counts them."""
+        """Tokens of the request, as the policy's estimator counts them."""
 
     def conservative(self) -> int:
-        """Return a conservative estimate of its tokens, by ``conservative_estimate.py``."""
+        """Return a conservative estimate of the request's tokens, by ``conservative_estimate.py``."""
 
     def has_history(self, cause: Cause) -> bool:
         """Return whether there is more to summarise than a prompt."""

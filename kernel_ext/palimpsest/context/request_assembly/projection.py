@@ -75,28 +75,30 @@ def with_pinned_parts(messages: NeutralMessages, view: View) -> NeutralMessages:
     missing = pinned - visible
     if not missing:
         return messages
-    homes = tuple(
+    original_messages = tuple(
         message for message in view.messages if any(part.id in missing for part in message.parts)
     )
     blocks = tuple(
         block
-        for home, applied in zip(homes, apply_decisions(homes, view), strict=True)
-        for part in _shown_parts(home, applied)
+        for original, applied in zip(
+            original_messages, apply_decisions(original_messages, view), strict=True
+        )
+        for part in _shown_parts(original, applied)
         if part.id in missing
-        for block in _quote_part(part, home, view)
+        for block in _quote_part(part, original, view)
     )
     if not blocks:
         return messages
-    at = _behind_summary(messages, view.messages)
+    at = _index_after_summary(messages, view.messages)
     return (*messages[:at], NeutralMessage(role="user", blocks=blocks), *messages[at:])
 
 
-def _shown_parts(home: Message, applied: Message) -> tuple[Part, ...]:
+def _shown_parts(original: Message, applied: Message) -> tuple[Part, ...]:
     """Return the parts of a message after decisions; thinking is kept even where nothing else is left."""
     visible = {part.id: part for part in applied.parts}
     return tuple(
         visible.get(part.id, part)
-        for part in home.parts
+        for part in original.parts
         if part.id in visible or isinstance(part, ReasoningPart)
     )
 
@@ -106,10 +108,10 @@ def reaches_model(block: Block) -> bool:
     return not isinstance(block, ReasoningBlock) or is_signed(block.metadata)
 
 
-def _behind_summary(messages: NeutralMessages, transcript: Messages) -> int:
+def _index_after_summary(messages: NeutralMessages, transcript: Messages) -> int:
     """Return the index after the newest summary, else after the system messages."""
-    written = summaries(transcript)
-    places = [at for at, message in enumerate(messages) if message.message_id in written]
+    summary_ids = summaries(transcript)
+    places = [at for at, message in enumerate(messages) if message.message_id in summary_ids]
     if places:
         return places[-1] + 1
     return sum(message.role == "system" for message in messages)
@@ -188,8 +190,8 @@ def _call(part: ToolPart) -> str:
 
 PROJECTION_VERSION = 3
 VERSIONS = (1, 2, PROJECTION_VERSION)
-"""1 converted alike under every policy, and repaired only missing and orphaned results; 2 looked a
-model's provider up in two tables that disagreed (``transcript/provider_profile/older_profiles.py``)."""
+"""All versions. 1 converted messages alike under every policy, and repaired only missing and orphaned results;
+2 used two tables of providers that disagreed (``transcript/provider_profile/older_profiles.py``)."""
 
 Convert = Callable[[Messages, ModelRef, ConvertPolicy], NeutralMessages]
 """``neutral_messages``, or a function that caches its results."""
@@ -211,7 +213,7 @@ class Projection:
         return sum(self.tokens) + self.tools_tokens
 
     @property
-    def tokens_said(self) -> int:
+    def conversation_tokens(self) -> int:
         """Estimated tokens of the conversation, without the system prompt and the tools."""
         pairs = zip(self.messages, self.tokens, strict=True)
         return sum(tokens for message, tokens in pairs if message.role != "system")
@@ -293,7 +295,7 @@ def tokens_by_kind(
     by_kind = dict.fromkeys(REQUEST_KINDS, 0)
     by_kind["tools"] = tools_tokens
     for message, weighed in zip(messages, weights, strict=True):
-        frame = "summary" if message.message_id in summaries else _speaker(message)
+        frame = "summary" if message.message_id in summaries else _role_kind(message)
         by_kind[frame] += MESSAGE_TOKENS
         for block, tokens in zip(message.blocks, weighed, strict=True):
             if message.role == "system" and isinstance(block, TextBlock):
@@ -310,17 +312,17 @@ def kind_of(message: NeutralMessage, block: Block | None, summaries: Set[str]) -
     """Return the kind of a block, or without a block the kind of the message's overhead."""
     if message.message_id in summaries:
         return "summary"
-    if block is not None and (own := _own_kind(block)):
-        return own
+    if block is not None and (own_kind := _own_kind(block)):
+        return own_kind
     kind = block.type if block is not None else ""
     if kind == "reasoning":
         return "reasoning"
-    return "output" if kind == "result" else _speaker(message)
+    return "output" if kind == "result" else _role_kind(message)
 
 
 def _own_kind(block: Block) -> str | None:
     return block.kind if isinstance(block, TextBlock | MediaBlock) else None
 
 
-def _speaker(message: NeutralMessage) -> str:
+def _role_kind(message: NeutralMessage) -> str:
     return "output" if message.role == "tool" else message.role

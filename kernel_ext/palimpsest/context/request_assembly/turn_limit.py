@@ -37,7 +37,7 @@ def with_turn_limit(
 
 
 def turns_kept(users: int, turns: float, policy: LimitPolicy) -> int:
-    """Return how many of ``users`` user messages are sent."""
+    """Return how many user messages are sent of a history that has ``users`` of them."""
     if policy.rule == "sliding":
         # OpenClaw counts before it compares, so a limit between two whole numbers keeps the lower.
         return users if users <= turns else math.floor(turns)
@@ -45,10 +45,10 @@ def turns_kept(users: int, turns: float, policy: LimitPolicy) -> int:
 
 
 def _batch_turns(users: int, turns: int) -> int:
-    most = math.ceil(turns * BATCH)
-    if users <= most:
+    batch_end = math.ceil(turns * BATCH)
+    if users <= batch_end:
         return users
-    return turns + (users - turns) % (most - turns + 1)
+    return turns + (users - turns) % (batch_end - turns + 1)
 
 
 def _prelude(messages: NeutralMessages) -> NeutralMessages:
@@ -80,7 +80,7 @@ def history_limit(session_key: str | None, limits: object, policy: LimitPolicy) 
     if settings is None:
         return None
     if kind in {"dm", "direct"}:
-        return _of_person(settings, THREAD.sub("", ":".join(pieces[2:])))
+        return _limit_of_person(settings, THREAD.sub("", ":".join(pieces[2:])))
     return settings.get("history_limit") if kind in {"group", "channel"} else None
 
 
@@ -91,9 +91,12 @@ def _settings(limits: Mapping[str, Any], provider: str, *, exact: bool) -> Mappi
     return None
 
 
-def _of_person(settings: Mapping[str, Any], person: str) -> Any:
+def _limit_of_person(settings: Mapping[str, Any], person: str) -> Any:
     people = settings.get("dms")
-    own = people.get(person) if isinstance(people, Mapping) else None
-    if isinstance(own, Mapping) and own.get("history_limit") is not None:
-        return own["history_limit"]
+    personal_settings = people.get(person) if isinstance(people, Mapping) else None
+    if (
+        isinstance(personal_settings, Mapping)
+        and personal_settings.get("history_limit") is not None
+    ):
+        return personal_settings["history_limit"]
     return settings.get("dm_history_limit")

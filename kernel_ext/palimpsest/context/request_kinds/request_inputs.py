@@ -46,15 +46,15 @@ class RequestInputs:
     marker_id: str = ""
     """Id of the compaction marker whose summary is requested; empty for other requests."""
     title: bool = False
-    """The request asks for the session's title."""
+    """Whether the session's title is requested."""
     turns: tuple[str, ...] = ()
     """The turns that a request for a turn summary covers; empty for other requests."""
     before: str = ""
-    """The summary of the session so far that such a request contains."""
+    """The summary of the session so far, which a request for a turn summary contains."""
     tools_left_out: tuple[str, ...] = ()
     """Sentences about tools that are not offered: for the user; empty for a recorded request."""
     older: int = 0
-    """Messages that were not loaded from the journal, since a summary covers them."""
+    """Number of messages that were not loaded from the journal, since a summary covers them."""
 
 
 def project_inputs(

@@ -13,7 +13,7 @@ from palimpsest.context.budget.request_tokens import Count, message_tokens
 from palimpsest.context.conversion.transcript_text import serialize_messages
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.projection import Projection, system_messages
-from palimpsest.context.request_kinds.title_request import shortened_title
+from palimpsest.context.request_kinds.title_request import without_middle
 from palimpsest.context.visible_messages import View, marker, turn_of
 from palimpsest.transcript.context_values.decisions import EffectiveDecisions
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, TextBlock
@@ -48,7 +48,7 @@ MOST_SESSION = 2_000
 """Most characters of each part of the answer; a longer part is cut and ends with ``...``."""
 
 BODY = "body"
-"""The field with the text of a summary, of a turn or of the session."""
+"""The field with the text of a summary, both of a turn and of the session."""
 TITLE = "title"
 LAST_TURN = "message_id"
 """The field of a session's summary with the id of the newest turn it covers."""
@@ -79,11 +79,11 @@ def project_turn_summary(
     earlier_turns = [text for message_id in turns[:-1] if (text := _turn_text(view, message_id))]
     pieces = [ASKING]
     if before:
-        pieces.append(f"<before>\n{shortened_title(before, MOST_SESSION)}\n</before>")
+        pieces.append(f"<before>\n{without_middle(before, MOST_SESSION)}\n</before>")
     if earlier_turns:
-        earlier = shortened_title("\n\n".join(earlier_turns), MOST_EARLIER)
+        earlier = without_middle("\n\n".join(earlier_turns), MOST_EARLIER)
         pieces.append(f"<not-told-yet>\n{earlier}\n</not-told-yet>")
-    newest = shortened_title(_turn_text(view, turns[-1]), MOST_CHARS) if turns else ""
+    newest = without_middle(_turn_text(view, turns[-1]), MOST_CHARS) if turns else ""
     pieces.append(f"<newest-turn>\n{newest}\n</newest-turn>")
     prompt = NeutralMessage(role="user", blocks=(TextBlock(text="\n\n".join(pieces)),))
     request = (*system_messages(system), prompt)
@@ -105,9 +105,9 @@ def _turn_text(view: View, message_id: str) -> str:
 
 def _conversation_parts(message: Message, effective: EffectiveDecisions) -> Message:
     """Return a message with its texts, files and calls only, without synthetic, ignored or dropped parts."""
-    is_of_compaction = is_summary(message) or marker(message) is not None
+    is_compaction_message = is_summary(message) or marker(message) is not None
     parts: tuple[Part, ...] = ()
-    if not is_of_compaction:
+    if not is_compaction_message:
         parts = tuple(
             part
             for part in message.parts
@@ -146,20 +146,22 @@ def read_turn_summary(answer: str) -> TurnSummaryText:
 
 
 def _cut(text: str, most: int) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= most else words[: most - 3].rstrip() + "..."
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 3].rstrip() + "..."
 
 
 def without_turns(
-    summary: dict[str, Any] | None, gone: Collection[str], messages: Messages
+    summary: dict[str, Any] | None, removed_ids: Collection[str], messages: Messages
 ) -> dict[str, Any] | None:
     """Return a session's summary after messages were removed, without text about a removed turn."""
-    if not summary or summary.get(LAST_TURN) not in gone:
+    if not summary or summary.get(LAST_TURN) not in removed_ids:
         return summary
     counts = {name: value for name, value in summary.items() if name not in (BODY, LAST_TURN)}
     return {
         **counts,
-        **session_summary_of_turns(message for message in messages if message.id not in gone),
+        **session_summary_of_turns(
+            message for message in messages if message.id not in removed_ids
+        ),
     } or None
 
 

@@ -1,9 +1,9 @@
 """Fit token counts to the usage that a session reported: tokens = unseen + factor x estimate + remainder.
 
-``unseen`` comes from the first request, ``factor`` from the growth of requests that only appended; what is
-left at each request is its remainder, and the range of the factor shows how far it varies. A report that contradicts
-those around it is left out of the fit, and named. A replay counts each request by the reports of all others, so its
-result for a recorded request does not repeat that request's own report.
+``unseen`` comes from the first request, ``factor`` from the growth of requests that only appended. The remainder is the
+difference to the reported tokens at each request, and the range of the factor shows how far it varies. A report that
+contradicts those around it is left out of the fit and listed. A replay counts each request by the reports of all others,
+so its result for a recorded request does not repeat that request's own report.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,12 +36,12 @@ ODD_SHARE = 0.5
 """Share of a request's tokens by which its report must differ from the expectation to be contradicting."""
 
 ODD_SPREADS = 10
-"""Multiple of the segment's median deviation by which it must differ."""
+"""Multiple of the segment's median deviation by which a contradicting report must differ."""
 
 
 @dataclass(frozen=True, slots=True)
-class AddedUp:
-    """How the tokens of one request add up."""
+class TokenParts:
+    """The parts of one request's reported tokens."""
 
     request: int
     reported: int
@@ -50,49 +50,49 @@ class AddedUp:
     items: float
     """The scaled estimate of the items."""
     remainder: float
-    """The reported tokens minus both; signed."""
+    """The reported tokens minus ``unseen`` and ``items``; signed."""
 
 
 def recorded_simulation(timeline: Timeline, ruler: Ruler) -> Simulation:
     """Return the recorded session, replayed once and measured by a ruler."""
-    plain = ruler.plain
+    uncalibrated = ruler.uncalibrated
     replay = timeline.derived(
         f"recorded {ruler.estimator} {ruler.prefix}",
-        lambda timeline: recorded_replay(timeline, plain),
+        lambda timeline: recorded_replay(timeline, uncalibrated),
     )
-    if ruler == plain:
+    if ruler == uncalibrated:
         return replay
-    known: list[tuple[Ruler, Simulation]] = replay.timeline.derived("measured", lambda _: [])
+    measurements: list[tuple[Ruler, Simulation]] = replay.timeline.derived("measured", lambda _: [])
     measured = next(
         (
-            replay_measured
-            for known_ruler, replay_measured in known
+            known_simulation
+            for known_ruler, known_simulation in measurements
             if known_ruler is ruler or known_ruler == ruler
         ),
         None,
     )
     if measured is None:
         measured = replace(replay, ruler=ruler, sizes=_measure(replay, ruler))
-        known[:] = [*known[1 - MOST_MEASURED :], (ruler, measured)]
+        measurements[:] = [*measurements[1 - MOST_MEASURED :], (ruler, measured)]
     return measured
 
 
-def _measure(plain: Simulation, ruler: Ruler) -> tuple[RequestSize, ...]:
-    """Return the sizes of a recorded session, which makes no calls for summaries, by another ruler."""
-    requests, earlier = plain.timeline.requests, plain.timeline.earlier
-    before: _Measured = earlier.get("measured", NOTHING_MEASURED)
+def _measure(replay: Simulation, ruler: Ruler) -> tuple[RequestSize, ...]:
+    """Return the request sizes of a replayed recording by another ruler; such a replay requests no summaries."""
+    requests, earlier = replay.timeline.requests, replay.timeline.earlier
+    previous: _Measured = earlier.get("measured", NOTHING_MEASURED)
     begins_alike = (
-        before.ruler == ruler
-        and before.requests == requests[: len(before.requests)]
-        and before.plain == plain.sizes[: len(before.requests)]
+        previous.ruler == ruler
+        and previous.requests == requests[: len(previous.requests)]
+        and previous.plain_sizes == replay.sizes[: len(previous.requests)]
     )
-    sizes = list(before.sizes) if begins_alike else []
-    walk = before.walk.copy() if begins_alike else CacheWalk(ruler.scale)
-    for replayed in replayed_requests(plain, len(sizes)):
+    sizes = list(previous.sizes) if begins_alike else []
+    walk = previous.walk.copy() if begins_alike else CacheWalk(ruler.scale)
+    for replayed in replayed_requests(replay, len(sizes)):
         if replayed.request is requests[-1]:  # its answer may still be written
-            done = len(sizes)
+            count = len(sizes)
             earlier["measured"] = _Measured(
-                ruler, requests[:done], plain.sizes[:done], tuple(sizes), walk.copy()
+                ruler, requests[:count], replay.sizes[:count], tuple(sizes), walk.copy()
             )
         sizes.append(walk.size(replayed, ruler.of(replayed.request.index)))
     return tuple(sizes)
@@ -103,7 +103,7 @@ class _Measured(NamedTuple):
 
     ruler: Ruler
     requests: Sequence[TimelineRequest]
-    plain: Sequence[RequestSize]
+    plain_sizes: Sequence[RequestSize]
     sizes: Sequence[RequestSize]
     walk: CacheWalk
 
@@ -111,10 +111,10 @@ class _Measured(NamedTuple):
 NOTHING_MEASURED = _Measured(Ruler(), (), (), (), CacheWalk(Ruler().scale))
 
 
-def replayed_requests(plain: Simulation, first: int = 0) -> Iterator[UnmeasuredRequest]:
-    """Yield the unmeasured requests of a recorded session, from one on."""
-    requests = plain.timeline.requests[first:]
-    for request, size in zip(requests, plain.sizes[first:], strict=True):
+def replayed_requests(replay: Simulation, first: int = 0) -> Iterator[UnmeasuredRequest]:
+    """Yield the unmeasured requests of a replayed recording, beginning with the request ``first``."""
+    requests = replay.timeline.requests[first:]
+    for request, size in zip(requests, replay.sizes[first:], strict=True):
         changed = size.first_changed
         prefix = None if changed is None else size.prefix
         yield UnmeasuredRequest(request, size.total, size.output, prefix, changed)
@@ -123,19 +123,19 @@ def replayed_requests(plain: Simulation, first: int = 0) -> Iterator[UnmeasuredR
 def fit_ruler(timeline: Timeline, estimator: str = CHARS4, prefix: Prefix = "message") -> Ruler:
     """Return the ruler of a session; where it reported no usage, the estimate itself, marked as assumed."""
     lifetime = cache_lifetime(timeline)
-    plain = Ruler(
+    assumed_ruler = Ruler(
         estimator=estimator,
         prefix=prefix,
         lifetime_seconds=lifetime.seconds,
         lifetime_words=lifetime.words,
     )
     return timeline.derived(
-        f"ruler {estimator} {prefix}", lambda timeline: _fit_rulers(timeline, plain)
+        f"ruler {estimator} {prefix}", lambda timeline: _fit_rulers(timeline, assumed_ruler)
     )
 
 
-def _fit_rulers(timeline: Timeline, plain: Ruler) -> Ruler:
-    replay = recorded_simulation(timeline, plain.plain)
+def _fit_rulers(timeline: Timeline, assumed_ruler: Ruler) -> Ruler:
+    replay = recorded_simulation(timeline, assumed_ruler.uncalibrated)
     reports = [
         _Report(request.index, request.model, size.total, size.first_changed is None, reported)
         for request, size, reported in zip(
@@ -144,7 +144,7 @@ def _fit_rulers(timeline: Timeline, plain: Ruler) -> Ruler:
         if reported is not None
     ]
     if not reports:
-        return plain
+        return assumed_ruler
     fit = _fit(reports)
     ratios = [
         (report.reported - fit.unseen) / report.estimated
@@ -158,7 +158,7 @@ def _fit_rulers(timeline: Timeline, plain: Ruler) -> Ruler:
     if len(reports) == 1:
         fits = [fit]
     return replace(
-        plain,
+        assumed_ruler,
         unseen=fit.unseen,
         factor=fit.factor,
         measured=True,
@@ -170,7 +170,7 @@ def _fit_rulers(timeline: Timeline, plain: Ruler) -> Ruler:
 
 
 def _fit(reports: Sequence["_Report"]) -> Fit:
-    """Fit the parts of all requests' tokens to some reports."""
+    """Return the fit that describes the tokens of all requests, made from some reports."""
     if not reports:
         return Fit()
     contradicting = _contradicting(reports)
@@ -266,7 +266,7 @@ def _contradicting(reports: Sequence[_Report]) -> set[int]:
     for run in runs:
         rest = [report.reported - scale * report.estimated for report in run]
         middle = median(rest)
-        spread = ODD_SPREADS * median(abs(left_over - middle) for left_over in rest)
+        spread = ODD_SPREADS * median(abs(deviation - middle) for deviation in rest)
         for report, deviation in zip(run, rest, strict=True):
             expected = scale * report.estimated + middle
             if abs(deviation - middle) > max(
@@ -276,11 +276,11 @@ def _contradicting(reports: Sequence[_Report]) -> set[int]:
     return contradicting
 
 
-def added_up(timeline: Timeline, ruler: Ruler) -> tuple[AddedUp, ...]:
+def added_up(timeline: Timeline, ruler: Ruler) -> tuple[TokenParts, ...]:
     """Return the parts of each request's reported tokens; the three parts add up to the total exactly."""
-    sizes = recorded_simulation(timeline, ruler.alike).sizes
+    sizes = recorded_simulation(timeline, ruler.uniform).sizes
     return tuple(
-        AddedUp(
+        TokenParts(
             request.index,
             request.reported,
             ruler.unseen,

@@ -132,12 +132,12 @@ class Proof:
             text += f", {taken}" if taken else ""
             text += f", {money}"
         own_rule_part = f"; {self.own_rule}" if self.own_rule else ""
-        several = (
+        by_model = (
             f" By model and lifetime: {'; '.join(row.words(self.unit) for row in self.rows)}."
             if len(self.rows) > 1
             else ""
         )
-        return f"Replayed as recorded: {text}{own_rule_part}.{several}"
+        return f"Replayed as recorded: {text}{own_rule_part}.{by_model}"
 
     @property
     def doubt(self) -> str:
@@ -181,7 +181,7 @@ NO_PROOF = Proof()
 
 
 def proof_of(timeline: Timeline, ruler: Ruler, price: PriceProfile, own_rule: str = "") -> Proof:
-    """Return how well a session is reproduced by a ruler, with money at these prices."""
+    """Return how well a replay with a ruler reproduces a session, with money at these prices."""
     sizes = recorded_simulation(timeline, ruler).sizes
     pairs = [
         (request, size)
@@ -197,12 +197,12 @@ def proof_of(timeline: Timeline, ruler: Ruler, price: PriceProfile, own_rule: st
 
 
 def _reads(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> tuple[ReplayedRead, ...]:
-    plain = recorded_simulation(timeline, ruler.without_taken).sizes
+    sizes_without_taken = recorded_simulation(timeline, ruler.without_taken).sizes
     reads: list[ReplayedRead] = []
     before: TimelineRequest | None = None
     for request, size in pairs:
         reported = request.usage.cache_read if request.usage is not None else 0
-        replayed = plain[request.index].read
+        replayed = sizes_without_taken[request.index].read
         outcome: Outcome = "reproduced"
         reason = ""
         if before is None:

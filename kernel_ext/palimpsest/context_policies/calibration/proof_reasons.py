@@ -33,7 +33,7 @@ MOST_NAMED = 5
 FEW = 3
 """With at most so many reporting requests, each is predicted from one or two others only."""
 LEAST_HIDDEN = 1_000
-"""Tokens missing from the recording that are needed to give them as a reason."""
+"""Fewest tokens missing from the recording that are given as a reason."""
 PART_APART = 0.01
 """Share of the money by which one kind of tokens must differ to be given as a reason."""
 LOST_AFTER: Mapping[BreakCause, str] = {
@@ -45,7 +45,7 @@ LOST_AFTER: Mapping[BreakCause, str] = {
     "effort": "the reasoning effort had changed",
     "late": "the provider's cache had fallen behind",
 }
-"""Causes of cache losses that the recording shows, without how much of the cache was left."""
+"""Phrases for the causes of cache losses; the recording shows the cause, not how much of the cache was left."""
 UNEXPLAINED = "without a known cause"
 
 
@@ -126,11 +126,11 @@ def missed_reasons(timeline: Timeline, reads: Sequence[ReplayedRead]) -> list[st
         for reason, requests in sorted(by_reason.items(), key=lambda entry: -len(entry[1]))
     ]
     missed = {read.request for read in reads if read.outcome == "missed"}
-    loss = sum(loss.request in missed for loss in unmeasured_losses(timeline))
-    if loss and has_too_many_losses(timeline):
+    loss_count = sum(loss.request in missed for loss in unmeasured_losses(timeline))
+    if loss_count and has_too_many_losses(timeline):
         followers = sum(read.outcome != "first" for read in reads)
         reasons.append(
-            f"{loss:,} of {some(followers, 'request')} lost the cache for no known cause, too many to be taken from the"
+            f"{loss_count:,} of {some(followers, 'request')} lost the cache for no known cause, too many to be taken from the"
             " recording: its cache follows rules that are not known here."
         )
     return reasons
@@ -143,7 +143,7 @@ def money_reasons(timeline: Timeline, ruler: Ruler, price: PriceProfile, pairs: 
     if not reported:
         return []
     side = "above" if cost > reported else "below"
-    differing_kinds = [*_parts_apart(price, pairs, reported)]
+    differing_kinds = [*_differing_token_kinds(price, pairs, reported)]
     kind_list = f": {', '.join(differing_kinds)}" if differing_kinds else ""
     distance = f"{100 * abs(cost / reported - 1):.1f} %"
     sentences = [
@@ -172,11 +172,11 @@ def _change_before(
 def _loss_of(timeline: Timeline, request: TimelineRequest) -> CacheLoss | None:
     losses = cache_losses(timeline)
     return next(
-        (lost for lost in losses if lost is not None and lost.request == request.index), None
+        (loss for loss in losses if loss is not None and loss.request == request.index), None
     )
 
 
-def _parts_apart(price: PriceProfile, pairs: Pairs, reported_money: float) -> list[str]:
+def _differing_token_kinds(price: PriceProfile, pairs: Pairs, reported_money: float) -> list[str]:
     """Return the kinds of tokens that differ much in number or money, the largest difference in money first."""
     parts: tuple[tuple[str, str, Callable[[Usage], int], float], ...] = (
         ("prompts", "total", lambda usage: usage.prompt, 0.0),
@@ -186,9 +186,11 @@ def _parts_apart(price: PriceProfile, pairs: Pairs, reported_money: float) -> li
         ("answers", "output", lambda usage: usage.output + usage.reasoning, price.output),
     )
     differences = []
-    for name, of_size, of_usage, rate in parts:
-        replayed = sum(getattr(size, of_size) for _, size in pairs)
-        reported = sum(of_usage(request.usage) for request, _ in pairs if request.usage is not None)
+    for name, size_field, usage_tokens, rate in parts:
+        replayed = sum(getattr(size, size_field) for _, size in pairs)
+        reported = sum(
+            usage_tokens(request.usage) for request, _ in pairs if request.usage is not None
+        )
         distance = abs(replayed - reported)
         if (
             distance > 3 * PART_APART * reported
@@ -200,28 +202,28 @@ def _parts_apart(price: PriceProfile, pairs: Pairs, reported_money: float) -> li
 
 def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> list[str]:
     """Return sentences about reported tokens that the recording does not show, and about too few requests."""
-    plain = recorded_simulation(timeline, ruler.plain).sizes
-    grown = shown = 0.0
+    plain_sizes = recorded_simulation(timeline, ruler.uncalibrated).sizes
+    grown_tokens = shown_tokens = 0.0
     for (before, _), (request, size) in pairwise(pairs):
         more = (request.reported or 0) - (before.reported or 0)
         if size.first_changed is None and before.model == request.model and more > 0:
-            grown += more
-            shown += plain[request.index].total - plain[before.index].total
+            grown_tokens += more
+            shown_tokens += plain_sizes[request.index].total - plain_sizes[before.index].total
     reasons = []
-    if grown >= LEAST_HIDDEN and grown > MOST_HIDDEN * shown:
+    if grown_tokens >= LEAST_HIDDEN and grown_tokens > MOST_HIDDEN * shown_tokens:
         reasons.append(
-            f"The prompts grew by {grown:,.0f} tokens, of which the recording shows about {max(shown, 0):,.0f}: each is"
+            f"The prompts grew by {grown_tokens:,.0f} tokens, of which the recording shows about {max(shown_tokens, 0):,.0f}: each is"
             " taken to have grown by the same."
         )
-    answered = sum(
+    answer_tokens = sum(
         request.usage.output + request.usage.reasoning
         for request, _ in pairs
         if request.usage is not None
     )
-    seen = sum(plain[request.index].output for request, _ in pairs)
-    if answered >= LEAST_HIDDEN and answered > MOST_HIDDEN * seen:
+    shown_answer_tokens = sum(plain_sizes[request.index].output for request, _ in pairs)
+    if answer_tokens >= LEAST_HIDDEN and answer_tokens > MOST_HIDDEN * shown_answer_tokens:
         reasons.append(
-            f"The answers had {answered:,} tokens, of which the recording shows about {seen:,.0f}."
+            f"The answers had {answer_tokens:,} tokens, of which the recording shows about {shown_answer_tokens:,.0f}."
         )
     if len(pairs) <= FEW:
         reasons.append(
@@ -231,6 +233,6 @@ def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> list[str]:
 
 
 def _request_numbers(requests: Sequence[int]) -> str:
-    kind_list = ", ".join(f"{request:,}" for request in requests[:MOST_NAMED])
+    numbers = ", ".join(f"{request:,}" for request in requests[:MOST_NAMED])
     more = len(requests) - MOST_NAMED
-    return f"{kind_list} and {more:,} more" if more > 0 else kind_list
+    return f"{numbers} and {more:,} more" if more > 0 else numbers

@@ -42,12 +42,12 @@ MOST_TAKEN = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A fit of all requests' tokens to some of the reports."""
+    """The numbers that describe the tokens of all requests, fitted to some of the reports."""
 
     unseen: float = 0.0
     factor: float = 1.0
     added: float = 0.0
-    """Tokens by which a request grows beside its items; 0 where the factor includes them."""
+    """Tokens that each request adds beside its items; 0 where the factor includes them."""
     contradicting: frozenset[int] = frozenset()
     """Requests whose report contradicts those around it."""
 
@@ -73,32 +73,33 @@ class _Earlier:
     """The earlier requests with reported usage, by their indexes."""
 
     def __init__(self) -> None:
-        self.all: list[int] = []
-        self._of: dict[str, list[int]] = {}
+        self.indexes: list[int] = []
+        self._by_model: dict[str, list[int]] = {}
         self.changed_at = 0
         """The newest request that did not only append."""
 
     def add(self, request: TimelineRequest) -> None:
         """Add the next request with reported usage."""
-        self.all.append(request.index)
-        self._of.setdefault(request.model, []).append(request.index)
+        self.indexes.append(request.index)
+        self._by_model.setdefault(request.model, []).append(request.index)
 
-    def of(self, model: str) -> Sequence[int]:
+    def of_model(self, model: str) -> Sequence[int]:
         """Return the requests that a model answered."""
-        return self._of.get(model, ())
+        return self._by_model.get(model, ())
 
     def nearest(self, model: str, contradicting: frozenset[int]) -> int | None:
         """Return a model's last request since the last change, else the last of all, without contradicting ones; or None."""
         last_of_model = next(
-            (request for request in reversed(self.of(model)) if request not in contradicting), None
+            (request for request in reversed(self.of_model(model)) if request not in contradicting),
+            None,
         )
         if last_of_model is not None and last_of_model >= self.changed_at:
             return last_of_model
-        return next((index for index in reversed(self.all) if index not in contradicting), None)
+        return next((index for index in reversed(self.indexes) if index not in contradicting), None)
 
 
 class _Others:
-    """Facts about each model's requests without every fifth of them; a single request counts itself."""
+    """Facts about each model's requests outside one fold; where there is one fold only, about all of them."""
 
     def __init__(
         self, timeline: Timeline, replayed: Sequence[UnmeasuredRequest], fold: int, folds: int
@@ -134,7 +135,7 @@ class _Others:
 class _Answers(NamedTuple):
     """The totals of a model's answers."""
 
-    known: int
+    requests: int
     """Number of requests that reported their usage."""
     reported_tokens: float
     estimated: float
@@ -224,7 +225,7 @@ def _ruler(
 ) -> RequestRuler:
     request = measured.request
     rules, cache = cache_rules(request.model), others.cache(request.model)
-    reported, nearest = earlier.all, earlier.nearest(request.model, fit.contradicting)
+    reported, nearest = earlier.indexes, earlier.nearest(request.model, fit.contradicting)
     unseen, factor = _scale(timeline, replayed, nearest, fit)
     since = 1 if nearest is None else request.index - nearest
     first = timeline.requests[reported[0]] if reported else None
@@ -242,7 +243,7 @@ def _ruler(
         minimum=0 if 0 < cache.least < rules.minimum else rules.minimum,
         step=rules.step,
         is_cached=cache.is_cached,
-        beyond=_cached_beyond(timeline, replayed, cache, earlier.of(request.model)),
+        beyond=_cached_beyond(timeline, replayed, cache, earlier.of_model(request.model)),
         uncached=cache.uncached,
         shared=shared,
         starts_anew_by_thinking=rules.starts_anew_by_thinking,
@@ -261,7 +262,7 @@ def _cached_beyond(
     cache: _ModelCache,
     reported: Sequence[int],
 ) -> int:
-    """Return the tokens that are cached after a model's last reported prompt, and earlier ones still cached."""
+    """Return the tokens that are cached beyond a model's last reported prompt, by the newest prompts still cached."""
     if not reported:
         return 0
     last = timeline.requests[reported[-1]]
@@ -288,7 +289,7 @@ def _scale(
 
 
 def _answer_scale(answers: _Answers, factor: float) -> tuple[float, float]:
-    """Return the reported tokens of an answer per estimated token shown, and those of which nothing is shown."""
+    """Return the reported tokens of an answer per estimated shown token, and its tokens that are not shown at all."""
     count, reported, estimated = answers
     if not count:
         return factor, 0.0
@@ -302,7 +303,7 @@ def _answer_scale(answers: _Answers, factor: float) -> tuple[float, float]:
 
 
 def _beginning(timeline: Timeline, request: TimelineRequest, shared: int, fit: Fit) -> float | None:
-    """Return the cached tokens of a prompt whose earlier messages or settings the agent's program changed.
+    """Estimate the cached tokens of a prompt whose earlier messages or settings the agent's program changed.
 
     It is the median read of other such requests; without any, for changed messages, the read of the first request or the
     tokens outside the items.
@@ -312,8 +313,8 @@ def _beginning(timeline: Timeline, request: TimelineRequest, shared: int, fit: F
         return read_after_change(timeline, request)
     others = [
         read
-        for at, read in rewritten.items()
-        if at != request.index and timeline.requests[at].model == request.model
+        for index, read in rewritten.items()
+        if index != request.index and timeline.requests[index].model == request.model
     ]
     return median(others) if others else float(shared) or fit.unseen
 

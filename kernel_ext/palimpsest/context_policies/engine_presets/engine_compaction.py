@@ -36,7 +36,7 @@ JOINING = frozenset({"palimpsest", "openclaw-2026.9"})
 
 def compact_by_hand(step: EngineStep) -> None:
     """Summarise where the user requested it, which applies under every policy."""
-    by_hand_ids = {
+    manual_summary_ids = {
         str(event.numbers.get("summary"))
         for event in step.view.timeline.events
         if event.request == step.request.index
@@ -44,7 +44,7 @@ def compact_by_hand(step: EngineStep) -> None:
         and event.cause == "by hand"
     }
     summary = _recorded_summary(step)
-    if summary is not None and step.view.item(summary).message in by_hand_ids:
+    if summary is not None and step.view.item(summary).message in manual_summary_ids:
         compact(step, by_hand=True)
 
 
@@ -71,7 +71,7 @@ def compact(step: EngineStep, *, overflow: bool = False, by_hand: bool = False) 
     elif continuation:
         tokens += MESSAGE_TOKENS + step.sizes.count(continuation)
     tokens_beside = sum(
-        step.framed_tokens(item) for item in step.sizes.beside if item < step.view.count
+        step.framed_tokens(item) for item in step.sizes.prompt_items if item < step.view.count
     )
     before = step.total - tokens_beside - step.sizes.remainders[step.request.index]
     freed = sum(step.framed_tokens(item) for item in covered) + step.summary_tokens
@@ -90,7 +90,9 @@ def apply_history_limit(step: EngineStep) -> None:
     if not limit or limit <= 0:
         return
     users = [message.first for message in step.messages() if message.is_users]
-    before = sum(step.state.covered_until <= user < step.state.dropped for user in step.sizes.users)
+    before = sum(
+        step.state.covered_until <= user < step.state.dropped for user in step.sizes.user_messages
+    )
     keep = turns_kept(len(users) + before, limit, step.policy.limit)
     if keep >= len(users) or not users:
         return
@@ -133,12 +135,12 @@ def _weight(step: EngineStep, messages: list[ShownMessage]) -> int:
 
 
 def _neutral(step: EngineStep, message: ShownMessage) -> list[NeutralMessage]:
-    """Return a message as the engine would write it, without the provider's own data."""
+    """Return a shown message as the engine's neutral messages, without the provider's own data."""
     blocks: list[Block] = []
     results: list[Block] = []
     for index in range(message.first, message.end):
         item = step.view.item(index)
-        if item.kind in FIXED_KINDS or not step.seen.shows(index):
+        if item.kind in FIXED_KINDS or not step.shown_view.shows(index):
             continue
         match item.kind:
             case "call":
@@ -174,12 +176,12 @@ def _covered_items(step: EngineStep, cut: int) -> list[int]:
         if step.view.item(item).kind not in FIXED_KINDS
         and not step.view.item(item).pinned
         and item not in open_calls
-        and step.seen.shows(item)
+        and step.shown_view.shows(item)
     ]
 
 
 def _open_calls(step: EngineStep) -> set[int]:
-    """Return the calls of the newest answer that have no result."""
+    """Return the calls of the newest answer that have no result yet."""
     view, answer = step.view, range(*step.before.answer) if step.before else range(0)
     calls = (item for item in answer if view.item(item).kind == "call")
     return {call for call in calls if result_of_call(view, call) is None}
@@ -209,17 +211,17 @@ def _is_reusable(step: EngineStep, summary: int, cut: int) -> bool:
         for event in step.view.timeline.events
         if event.kind == "compact" and event.numbers.get("summary") == item.message
     )
-    same = _is_same_cut(step, max(item.covers) + 1, cut)
-    return same and all(_is_same_prompt(step, event) for event in events)
+    has_same_cut = _is_same_cut(step, max(item.covers) + 1, cut)
+    return has_same_cut and all(_is_same_prompt(step, event) for event in events)
 
 
 def _is_same_prompt(step: EngineStep, event: TimelineEvent) -> bool:
     """Return whether the policy requests summaries with the recorded settings, where the recording is ours."""
     if step.view.timeline.origin != "palimpsest":
         return True
-    usual, compact_policy = CompactPolicy(), step.policy.compact
+    defaults, compact_policy = CompactPolicy(), step.policy.compact
     return all(
-        getattr(compact_policy, name) == event.numbers.get(name, getattr(usual, name))
+        getattr(compact_policy, name) == event.numbers.get(name, getattr(defaults, name))
         for name in ASKED_FOR
     )
 
@@ -240,7 +242,7 @@ def _has_failed(step: EngineStep, cut: int) -> bool:
 
 
 def _is_same_cut(step: EngineStep, recorded: int, cut: int) -> bool:
-    """Return whether two summaries that end before these items cover the same messages."""
+    """Return whether summaries that end before ``recorded`` and ``cut`` cover the same messages."""
     between = range(min(recorded, cut), max(recorded, cut))
     return all(
         step.view.item(item).kind in FIXED_KINDS or step.view.item(item).continues
@@ -264,7 +266,7 @@ def _adopt(step: EngineStep, summary: int, covered: list[int], cut: int) -> None
 
 
 def _replace(step: EngineStep, covered: list[int], tokens: int, cut: int) -> None:
-    """Replace the covered items by a placeholder of so many tokens."""
+    """Replace the covered items by a placeholder of ``tokens`` tokens."""
     place = step.state.place if step.state.place >= 0 else covered[0]
     _hide_shown_summary(step)
     for item in covered:
@@ -276,7 +278,7 @@ def _replace(step: EngineStep, covered: list[int], tokens: int, cut: int) -> Non
 
 
 def _hide_shown_summary(step: EngineStep) -> None:
-    """Take out the summary that was shown until now."""
+    """Remove the summary that was shown until now."""
     place = (step.state.place,) if step.state.place >= 0 else ()
     for item in (*place, *step.state.adopted):
         step.change(Change(item, "summarised", tokens=0))
@@ -301,7 +303,7 @@ def _placeholder_tokens(step: EngineStep, covered: list[int], cut: int) -> int:
     """Return the tokens of a placeholder, with the question that it answers."""
     weight = sum(step.framed_tokens(item) for item in covered)
     if step.state.covered_until and not step.policy.compact.merge_summary:
-        # The summary before is summarised again.
+        # The earlier summary is summarised again.
         weight += step.summary_tokens
     tokens = min(step.summary, int(weight * LEAST_SHARE))
     tail = next((message for message in step.messages() if message.first >= cut), None)
@@ -318,12 +320,12 @@ def _continuation(step: EngineStep, covered: list[int], *, overflow: bool) -> st
         return (policy.refused_text if overflow else "") + policy.continue_text
     prompts = [item for item in covered if step.view.item(item).kind == "user"]
     hidden = bool(prompts) and not any(
-        prompts[-1] < user < step.view.count for user in step.sizes.users
+        prompts[-1] < user < step.view.count for user in step.sizes.user_messages
     )
     return CONTINUE_WITH.format(request=step.view.read(prompts[-1])) if hidden else CONTINUE
 
 
-def without_undone(state: EngineState, view: PolicyView) -> EngineState:
+def without_undone_compactions(state: EngineState, view: PolicyView) -> EngineState:
     """Return the state without a summary that the user undid, so that what it covered is shown again."""
     if not state.covered_until:
         return state

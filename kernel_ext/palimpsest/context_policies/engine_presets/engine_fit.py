@@ -1,4 +1,4 @@
-"""Make the requests of a replay fit: run the engine's ``fit`` over a timeline's items, as the loop does over messages.
+"""Run the engine's ``fit`` over a timeline's items, as the live loop runs it over messages.
 
 A summary that ``fit`` requests is the recorded one or a placeholder (``engine_compaction.py``).
 """
@@ -11,8 +11,8 @@ from palimpsest.context.request_assembly.fit import (
     FittedRequest,
     SummaryNeeded,
     fit_request,
-    reported_full,
     resume_fit,
+    usage_needs_summary,
 )
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context_policies.engine_presets.engine_compaction import compact
@@ -24,7 +24,7 @@ def make_it_fit(step: EngineStep) -> None:
     """Reduce the next request until it fits, or as far as the policy allows."""
     cause = cause_to_shrink(step)
     while True:
-        outcome = _fitted(step, cause)
+        outcome = _run_fit(step, cause)
         if outcome is None or not outcome.route.fits or not _would_be_refused(step):
             return
         cause, step.checked = "refused", replace(step.checked, fits=False)
@@ -38,7 +38,7 @@ def cause_to_shrink(step: EngineStep) -> Cause:
     if before.overflowed and step.state.compared >= step.recorded_sizes.requests[before.index]:
         return "refused"
     usage = step.usage_before()
-    full = usage is not None and reported_full(usage, step.model, step.policy)
+    full = usage is not None and usage_needs_summary(usage, step.model, step.policy)
     return "full" if full else "size"
 
 
@@ -57,7 +57,7 @@ def prune_after_turn(step: EngineStep) -> None:
         pass
 
 
-def _fitted(step: EngineStep, cause: Cause) -> FittedRequest[ItemRequest] | None:
+def _run_fit(step: EngineStep, cause: Cause) -> FittedRequest[ItemRequest] | None:
     running = fit_request(ItemRequest(step), step.attempts, cause)
     outcome = resume_fit(running)
     while outcome is not None and not isinstance(outcome, FittedRequest):
@@ -67,7 +67,7 @@ def _fitted(step: EngineStep, cause: Cause) -> FittedRequest[ItemRequest] | None
 
 
 def _would_be_refused(step: EngineStep) -> bool:
-    """Return whether the provider would refuse a request that differs from the recorded one, by its other size."""
+    """Return whether the provider would refuse the request because of its size, if it differs from the recorded one."""
     request, sizes = step.request, step.recorded_sizes
     if not request.estimator or step.compared == sizes.requests[request.index]:
         return False

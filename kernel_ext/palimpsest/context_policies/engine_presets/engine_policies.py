@@ -20,12 +20,12 @@ from palimpsest.context.policy_overrides import (
     read_number,
     value_text,
 )
-from palimpsest.context.presets import LISTED, ListedPreset
+from palimpsest.context.presets import LISTED_PRESETS, ListedPreset
 from palimpsest.context.request_assembly.fit import FitAttempts
 from palimpsest.context_policies.engine_presets.engine_compaction import (
     apply_history_limit,
     compact_by_hand,
-    without_undone,
+    without_undone_compactions,
 )
 from palimpsest.context_policies.engine_presets.engine_fit import (
     compact_after_turn,
@@ -64,13 +64,13 @@ class EnginePolicy(Preset):
 
     @cached_property
     def engine(self) -> Policy:
-        """The policy as the live loop would have it."""
+        """The policy as the live loop uses it."""
         changes = {**dict(self.changes), "estimator": self.estimator}
         return policy_with_changes(self.base, changes)
 
     @property
     def name(self) -> str:
-        """Its name, with the numbers that differ from the preset's, as ``policies.get`` reads it."""
+        """The policy's name, with the numbers that differ from the preset's, as ``policies.get`` reads it."""
         plain = Preset.name.fget(replace(self, changes=()))  # type: ignore[attr-defined]
         words = [f"{key}={shlex.quote(value_text(value))}" for key, value in self.changes]
         return " ".join([plain, *words])
@@ -79,8 +79,8 @@ class EnginePolicy(Preset):
         """Return the policy with other numbers: its own fields, and the engine's by dotted names, as values or text."""
         base, changes = policy_numbers(self.base), dict(self.changes)
         for key, value in more.items():
-            text = isinstance(value, str)
-            changes[key] = read_number(f"{key}={value}")[1] if text else check_number(key, value)
+            is_text = isinstance(value, str)
+            changes[key] = read_number(f"{key}={value}")[1] if is_text else check_number(key, value)
         differing = ((key, value) for key, value in changes.items() if value != base[key])
         return replace(self, **numbers, changes=tuple(sorted(differing)))
 
@@ -88,7 +88,7 @@ class EnginePolicy(Preset):
     def of(
         cls, policy: Policy, *, window: int = 0, summary: int = SUMMARY_TOKENS
     ) -> "EnginePolicy":
-        """Return a policy of the engine as one over a timeline; raises ConfigError for an unknown preset."""
+        """Return an engine policy as a policy over a timeline; raises ConfigError for an unknown preset."""
         changes = {key: value for key, (_, value) in policy_differences(policy).items()}
         changes.pop("estimator", None)
         return BY_NAME[policy.name](
@@ -115,13 +115,13 @@ class EnginePolicy(Preset):
 
     def start(self, facts: SessionFacts) -> EngineState:
         """Return the initial state: the window, 0 for that of each request, and nothing reduced."""
-        shown = any(item.kind == "system" for item in facts.timeline.items)
-        return EngineState(self.own_window_of(facts), facts.unseen if shown else 0)
+        has_system_item = any(item.kind == "system" for item in facts.timeline.items)
+        return EngineState(self.own_window_of(facts), facts.unseen if has_system_item else 0)
 
     def step(self, state: EngineState, view: PolicyView) -> Decided:
         """Make the decisions of the live loop at the end of a turn, or before a request."""
-        step = EngineStep(self.engine, without_undone(state, view), view, self.summary)
-        seen = truncate_new_outputs(step)
+        step = EngineStep(self.engine, without_undone_compactions(state, view), view, self.summary)
+        output_count = truncate_new_outputs(step)
         compared = state.compared
         if step.at_turn_end:
             compact_after_turn(step)
@@ -137,14 +137,16 @@ class EnginePolicy(Preset):
             step.state = step.state._replace(
                 used=step.total, estimate=checked.tokens, budget=checked.budget, fits=checked.fits
             )
-        step.state = step.state._replace(seen=seen, compared=compared, items=view.count)
+        step.state = step.state._replace(
+            considered_outputs=output_count, compared=compared, items=view.count
+        )
         return step.decided(step.state)
 
 
 def usable_windows(
     policies: Iterable[ContextPolicy | None], timeline: Timeline, assumed: int = 0
 ) -> tuple[str, ...]:
-    """Return a sentence per engine policy on its usable window, where the model's longest answer is not known."""
+    """Return a sentence on the usable window of each engine policy, where the model's longest answer is not known."""
     first = timeline.requests[0]
     facts = SessionFacts(timeline, assumed or first.window, 0, assumed)
     sentences = []
@@ -181,5 +183,5 @@ def _preset(listed: ListedPreset) -> type[EnginePolicy]:
     return type("EnginePreset", (EnginePolicy,), attributes)
 
 
-PRESETS = tuple(map(_preset, LISTED))
+PRESETS = tuple(map(_preset, LISTED_PRESETS))
 BY_NAME = {preset.preset: preset for preset in PRESETS}

@@ -11,7 +11,7 @@ class EngineState(NamedTuple):
     """The window that the caller assumes; 0 takes the recorded one."""
     unseen: int
     """Tokens of the view's total that belong to no item, although system prompt and tools are items."""
-    seen: int = 0
+    considered_outputs: int = 0
     """Number of outputs that were considered when they arrived."""
     items: int = 0
     """Number of items at the step before."""
@@ -22,7 +22,7 @@ class EngineState(NamedTuple):
     replaced: Mapping[str, Mapping[str, Any]] = {}
     """The numbers of the truncation that a ``cache-ttl`` trim replaced, by its item."""
     covered_until: int = 0
-    """Items below this one were replaced by a summary."""
+    """The first item after those that a summary replaced."""
     place: int = -1
     """The item that a placeholder summary replaces; -1 where there is none."""
     adopted: tuple[int, ...] = ()
@@ -30,7 +30,7 @@ class EngineState(NamedTuple):
     continued: int = -1
     """The item before which a text that continues after a placeholder is shown; -1 where there is none."""
     dropped: int = 0
-    """Items below this one are beyond the history limit."""
+    """The first item within the history limit."""
     attempts: tuple[int, int, int, int, bool] = (0, 0, 0, 0, False)
     """Attempts in this turn, as ``FitAttempts`` counts them."""
     summary_requested: int | None = None
@@ -38,10 +38,11 @@ class EngineState(NamedTuple):
     compared: int = 0
     """Tokens of the newest request as it was sent, by the estimator of the recording."""
     used: int = 0
-    """Tokens of that request, by the policy's estimator."""
+    """Tokens of the newest request, by the policy's estimator."""
     estimate: int = 0
-    """Tokens of the newest request as the policy's rule estimated them, and their limit."""
+    """Tokens of the newest request as the policy's rule estimated them."""
     budget: int = 0
+    """The limit of ``estimate``."""
     fits: bool = True
     summarised_at: int = -1
     """The newest request before which a summary was written."""
@@ -50,7 +51,7 @@ class EngineState(NamedTuple):
 
 
 class ShownMessage(NamedTuple):
-    """A message that is shown, as a range of items; the range of a text of the engine is empty."""
+    """A shown message as a range of items; a text that the engine wrote has an empty range."""
 
     first: int
     end: int

@@ -39,20 +39,20 @@ class EngineStep:
         """The request that is about to be sent."""
         index = view.request.index
         self.before = view.timeline.requests[index - 1] if index else None
-        """The request before it."""
+        """The request before ``request``; None before the first."""
         self.sizes: EngineSizes = engine_sizes(view.timeline, policy.estimator)
         self.reduced = dict(state.reduced)
         self.counted = dict(state.counted)
         self.replaced = dict(state.replaced)
         self.attempts = FitAttempts(*state.attempts)
         self.changes: dict[int, Change] = {}
-        self.seen = StageView(view, self.changes, policy.estimator, policy.estimator)
+        self.shown_view = StageView(view, self.changes, policy.estimator, policy.estimator)
         """The view with the decisions of this step."""
         self.probe: Probe | None = None
         self.checked = BudgetCheck(fits=True, tokens=0, budget=0)
         """Whether the request fits, by the policy's rule."""
         self.at_turn_end = view.turn != view.request.turn
-        """Whether a turn has ended, and the next one has not begun."""
+        """Whether the step is between two turns."""
         self._base = self._tokens_before()
         self._more = 0
         """Tokens by which the decisions of this step change the request."""
@@ -71,21 +71,21 @@ class EngineStep:
         return outputs[: bisect_left(outputs, self.view.count)]
 
     def media(self, item: int) -> Sequence[int]:
-        """Return the images of a result that are shown."""
+        """Return the shown images of a result."""
         return [image for image in self._images_of(item) if self.tokens(image)]
 
     def _images_of(self, item: int) -> Iterator[int]:
         """Yield the images of a result."""
         items = self.view.timeline.items
         group = items[item].group
-        items_behind = range(item + 1, self.view.count) if group else range(0)
+        following_items = range(item + 1, self.view.count) if group else range(0)
         return takewhile(
-            lambda item: (items[item].kind, items[item].group) == ("media", group), items_behind
+            lambda item: (items[item].kind, items[item].group) == ("media", group), following_items
         )
 
     def tokens(self, item: int) -> int:
         """Return the tokens of an item's shown text, without its frames."""
-        if self.seen.state(item) == "whole":
+        if self.shown_view.state(item) == "whole":
             return self.sizes.whole_tokens[item] - self.sizes.frames[item]
         change = self.changes.get(item)
         if change is None:
@@ -96,37 +96,42 @@ class EngineStep:
 
     def framed_tokens(self, item: int) -> int:
         """Return the tokens of an item with its frames; 0 where it is not in the request."""
-        return self.tokens(item) + self.sizes.frames[item] if self.seen.shows(item) else 0
+        return self.tokens(item) + self.sizes.frames[item] if self.shown_view.shows(item) else 0
 
     def text(self, item: int) -> str:
         """Return the shown text of an item."""
-        state, numbers = self.seen.state(item), self.reduced.get(str(item), {})
+        state, numbers = self.shown_view.state(item), self.reduced.get(str(item), {})
         if state == "whole":
             return self.view.read(item)
         if state == "truncated" and "head_chars" in numbers:
             return shorten(self.view.read(item), numbers)
         return str(numbers.get("text", ""))
 
-    def restored(self, item: int) -> bool:
+    def is_restored(self, item: int) -> bool:
         """Return whether the user restored an output, so that nothing may reduce it."""
-        return item in self.sizes.edited and self.seen.state(item) == "whole"
+        return item in self.sizes.user_edited and self.shown_view.state(item) == "whole"
 
     @property
     def total(self) -> int:
-        """Tokens of the request as it stands, as the engine counts them."""
+        """Tokens of the request in its current state, as the engine counts them."""
         return self._base + self._more
 
     def _tokens_before(self) -> int:
-        """Return the tokens of the request before this step decides anything."""
+        """Return the tokens of the request without the decisions of this step."""
         sizes, state, view = self.sizes, self.state, self.view
-        extra = sizes.until[view.count] - sizes.until[min(state.covered_until, view.count)]
-        extra += sum(sizes.extras[index] for index in sizes.beside if index < state.covered_until)
+        extra = (
+            sizes.extras_until[view.count]
+            - sizes.extras_until[min(state.covered_until, view.count)]
+        )
+        extra += sum(
+            sizes.extras[index] for index in sizes.prompt_items if index < state.covered_until
+        )
         for name in state.reduced:
             item = int(name)
             if item >= state.covered_until and view.state(item) not in (*GONE_STATES, "whole"):
                 extra += sizes.frames[item] - sizes.extras[item]
-        hidden = [index for index in sizes.beside if index < view.count]
-        hidden += [item for item in sizes.edited if state.covered_until <= item < view.count]
+        hidden = [index for index in sizes.prompt_items if index < view.count]
+        hidden += [item for item in sizes.user_edited if state.covered_until <= item < view.count]
         extra -= sum(sizes.extras[item] for item in hidden if view.state(item) in GONE_STATES)
         extra += sum(sizes.extras[index] for index in state.adopted if view.state(index) == "whole")
         dropped = range(state.covered_until, min(state.dropped, view.count))
@@ -141,21 +146,23 @@ class EngineStep:
 
     @property
     def compared(self) -> int:
-        """Tokens of the request as it stands, by the recording's estimator, to be compared with the recorded count."""
+        """Tokens of the current request by the recording's estimator, to be compared with the recorded count."""
         sizes = self.recorded_sizes
         if sizes is self.sizes:
             return self.total
         covered_until, count = min(self.state.covered_until, self.view.count), self.view.count
         tokens = sizes.wholes_until[count] - sizes.wholes_until[covered_until] + self.summary_tokens
-        shown_items = [item for item in (*sizes.beside, *sizes.edited) if item < count]
+        shown_items = [item for item in (*sizes.prompt_items, *sizes.user_edited) if item < count]
         for item in shown_items:
-            if item in sizes.beside and item < covered_until:
+            if item in sizes.prompt_items and item < covered_until:
                 tokens += sizes.whole_tokens[item]
-            if (item >= covered_until or item in sizes.beside) and not self.seen.shows(item):
+            if (item >= covered_until or item in sizes.prompt_items) and not self.shown_view.shows(
+                item
+            ):
                 tokens -= sizes.whole_tokens[item]
         for name in self.reduced:
             item = int(name)
-            if item >= covered_until and self.seen.shows(item):
+            if item >= covered_until and self.shown_view.shows(item):
                 tokens += self.counted[name] + sizes.frames[item] - sizes.whole_tokens[item]
         return tokens + sizes.remainders[self.request.index]
 
@@ -192,8 +199,8 @@ class EngineStep:
     @property
     def now(self) -> int | None:
         """The time of this step in milliseconds: a turn ends with the newest answer."""
-        sent = self.sender
-        return sent.ended or sent.started if self.at_turn_end else sent.started
+        request = self.sender
+        return request.ended or request.started if self.at_turn_end else request.started
 
     @property
     def calibration(self) -> float:
@@ -255,7 +262,7 @@ class EngineStep:
             if index == state.continued:
                 shown_messages.append(ShownMessage(index, index, is_users=True))
             item = self.view.item(index)
-            if item.kind in FIXED_KINDS or not self.seen.shows(index):
+            if item.kind in FIXED_KINDS or not self.shown_view.shows(index):
                 continue
             if (
                 shown_messages
@@ -271,9 +278,9 @@ class EngineStep:
     def start_of_turns(self, turns: int) -> int:
         """Return the first item of the newest turns that are shown, each begun by a message of the user."""
         begin = max(self.state.covered_until, self.state.dropped)
-        users = self.sizes.users
+        users = self.sizes.user_messages
         newest = users[bisect_left(users, begin) : bisect_left(users, self.view.count)]
-        shown_items = [item for item in newest if self.seen.shows(item)]
+        shown_items = [item for item in newest if self.shown_view.shows(item)]
         shown_items += [
             place for place in (self.state.continued, *self.state.adopted[1:]) if place >= 0
         ]
@@ -291,8 +298,8 @@ class EngineStep:
 
     def reduce(self, item: int, state: ItemState, shown: str, numbers: Mapping[str, Any]) -> None:
         """Reduce an output; its images are removed where it is cleared."""
-        covered_until = state == "cleared" or bool(numbers.get("without_media"))
-        for image in self.media(item) if covered_until else ():
+        without_images = state == "cleared" or bool(numbers.get("without_media"))
+        for image in self.media(item) if without_images else ():
             self.change(Change(image, "cleared", chars=0, tokens=0))
         replaced = self.reduced.get(str(item), {})
         if replaced and replaced.get("rule") != numbers.get("rule"):
@@ -328,7 +335,7 @@ class EngineStep:
         duplicate.reduced, duplicate.counted = {**self.reduced}, {**self.counted}
         duplicate.replaced = {**self.replaced}
         duplicate.changes = {**self.changes}
-        duplicate.seen = StageView(
+        duplicate.shown_view = StageView(
             self.view, duplicate.changes, self.policy.estimator, self.policy.estimator
         )
         return duplicate
@@ -344,18 +351,18 @@ class EngineStep:
         changes = tuple(self.changes.values())
         return Decided(state, changes, self.probe, fired=bool(changes))
 
-    def note(self, nearest_probe: Probe) -> None:
-        """Keep the probe that is nearest to its threshold."""
-        if self.probe is None or nearest_probe.nearness > self.probe.nearness:
-            self.probe = nearest_probe
+    def keep_probe(self, probe: Probe) -> None:
+        """Keep a probe if it is nearer to its threshold than the one before."""
+        if self.probe is None or probe.nearness > self.probe.nearness:
+            self.probe = probe
 
     def _added_tokens(self, item: int) -> int:
         """Return the tokens that an item adds to the request now."""
-        is_summary = self.seen.state(item) == "summarised"
+        is_summary = self.shown_view.state(item) == "summarised"
         return self.tokens(item) if is_summary else self.framed_tokens(item)
 
 
 def _with_prompt(usage: Usage, prompt: int) -> Usage:
-    """Return a usage with another prompt of which only the size is known."""
+    """Return a usage with another prompt size, without what was read from or written to the cache."""
     update = {"input": prompt, "cache_read": 0, "cache_write": 0, "total": None}
     return usage.model_copy(update=update)

@@ -25,7 +25,7 @@ class ItemOutputs:
     def newest_first(self) -> Iterator["ItemOutput"]:
         step = self.step
         for item in reversed(step.outputs):
-            if step.seen.shows(item) and step.seen.state(item) != "cleared":
+            if step.shown_view.shows(item) and step.shown_view.state(item) != "cleared":
                 yield ItemOutput(self, item)
 
     @property
@@ -39,12 +39,12 @@ class ItemOutputs:
             if "text" in numbers and int(item) >= covered_until
         )
         return (
-            sizes.outputs_sums[step.view.count] - sizes.outputs_sums[covered_until] - sum(cleared)
+            sizes.outputs_until[step.view.count] - sizes.outputs_until[covered_until] - sum(cleared)
         )
 
     def older(self, turns: int) -> Iterator["ItemOutput"]:
         step = self.step
-        users = step.sizes.users[: bisect_left(step.sizes.users, step.view.count)]
+        users = step.sizes.user_messages[: bisect_left(step.sizes.user_messages, step.view.count)]
         if turns > len(users):
             return
         newest = users[-turns] if turns else step.view.count
@@ -53,7 +53,7 @@ class ItemOutputs:
                 continue
             if item < step.state.covered_until:
                 return
-            if step.seen.shows(item):
+            if step.shown_view.shows(item):
                 yield ItemOutput(self, item)
 
     def newer_call(self, part_id: str) -> NewerCall | None:
@@ -64,29 +64,29 @@ class ItemOutputs:
         sizes = char_sizes(step.view.timeline, wide=wide)
         total = sum(sizes[item] for item in step.state.adopted)
         for index in range(step.view.count):
-            if step.view.item(index).kind not in FIXED_KINDS and step.seen.shows(index):
-                is_whole = step.seen.state(index) == "whole"
-                total += sizes[index] if is_whole else step.seen.chars(index)
+            if step.view.item(index).kind not in FIXED_KINDS and step.shown_view.shows(index):
+                is_whole = step.shown_view.state(index) == "whole"
+                total += sizes[index] if is_whole else step.shown_view.chars(index)
         return total
 
     def count(self, text: str) -> int:
         return self.step.sizes.count(text)
 
-    def made_by(self, rule: str) -> dict[str, OutputReduction]:
+    def reductions_by(self, rule: str) -> dict[str, OutputReduction]:
         step = self.step
         return {
-            (name := step.sizes.parts[int(item)]): OutputReduction(
+            (name := step.sizes.part_ids[int(item)]): OutputReduction(
                 name, "clear" if "text" in numbers else "truncate", numbers
             )
             for item, numbers in step.reduced.items()
             if numbers.get("rule") == rule and int(item) >= step.state.covered_until
         }
 
-    def without(self, rule: str) -> "ItemOutputs":
-        reductions = self.made_by(rule)
+    def without_rule(self, rule: str) -> "ItemOutputs":
+        reductions = self.reductions_by(rule)
         without_rule = self.step.copy() if reductions else self.step
         for name in reductions:
-            without_rule.restore(without_rule.sizes.places[name])
+            without_rule.restore(without_rule.sizes.output_by_part[name])
         return ItemOutputs(without_rule)
 
     @cached_property
@@ -110,7 +110,7 @@ class ItemOutputs:
             if (
                 result < step.view.count
                 and index >= step.state.covered_until
-                and step.seen.shows(index)
+                and step.shown_view.shows(index)
             ):
                 yield call
 
@@ -122,13 +122,13 @@ class ItemOutput:
         step, timeline_item = outputs.step, outputs.step.view.item(item)
         self.outputs = outputs
         self.item = item
-        self.part_id = step.sizes.parts[item]
+        self.part_id = step.sizes.part_ids[item]
         self.tool = timeline_item.tool if timeline_item.kind == "output" else timeline_item.kind
-        self.chars = step.seen.chars(item)
+        self.chars = step.shown_view.chars(item)
         self.tokens = step.tokens(item)
-        self.cleared = step.seen.state(item) == "cleared"
+        self.cleared = step.shown_view.state(item) == "cleared"
         self.pinned = timeline_item.pinned
-        self.kept = timeline_item.pinned or step.restored(item)
+        self.kept = timeline_item.pinned or step.is_restored(item)
 
     @cached_property
     def whole(self) -> str:

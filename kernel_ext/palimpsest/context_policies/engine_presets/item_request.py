@@ -52,7 +52,7 @@ class ItemRequest:
         return self.step.total
 
     def conservative(self) -> int:
-        """Return an upper estimate of its tokens, as ``conservative_estimate.py`` counts messages."""
+        """Return an upper estimate of the request's tokens, counted as ``conservative_estimate.py`` counts messages."""
         step = self.step
         sizes = char_sizes(step.view.timeline, wide=False)
         tokens = 0.0
@@ -60,14 +60,14 @@ class ItemRequest:
         results: dict[int, int] = {}
         for index in range(step.view.count):
             item = step.view.item(index)
-            if item.kind == "tools" or not step.seen.shows(index):
+            if item.kind == "tools" or not step.shown_view.shows(index):
                 continue
             first = step.sizes.first_items[index]
             if item.kind == "media":
                 tokens += MEDIA_TOKENS if step.tokens(index) else 0
             elif item.kind == "output":
                 results[first] = results.get(first, 0) + 1
-                tokens += RESULT_TOKENS - (-step.seen.chars(index) // RESULT_CHARS_PER_TOKEN)
+                tokens += RESULT_TOKENS - (-step.shown_view.chars(index) // RESULT_CHARS_PER_TOKEN)
             else:
                 name_chars = len(item.tool) if item.kind == "call" else 0
                 chars[first] = chars.get(first, 0) + sizes[index] + name_chars
@@ -91,9 +91,9 @@ class ItemRequest:
 
     def with_reductions(self, rule: str, answer: RuleAnswer) -> tuple[tuple[Decision, ...], Self]:
         if answer.looked_at is not None:
-            self.step.note(Probe(*answer.looked_at))
+            self.step.keep_probe(Probe(*answer.looked_at))
         for reduction in answer.reductions:
-            item = self.step.sizes.places[reduction.part_id]
+            item = self.step.sizes.output_by_part[reduction.part_id]
             if reduction.action == "restore":
                 self.step.restore(item)
             else:
@@ -104,4 +104,4 @@ class ItemRequest:
     def note_check(self, route: BudgetCheck) -> None:
         self.step.checked = route
         if route.budget:
-            self.step.note(Probe("tokens of the request", route.tokens, route.budget))
+            self.step.keep_probe(Probe("tokens of the request", route.tokens, route.budget))

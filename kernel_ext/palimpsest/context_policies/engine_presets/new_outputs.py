@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from palimpsest.context.reduction.truncation import (
     RULE,
-    most_tokens,
+    max_output_tokens,
     output_caps,
     shorten,
     truncate,
@@ -16,23 +16,23 @@ UTF8_BYTES = 4
 
 
 def truncate_new_outputs(step: EngineStep) -> int:
-    """Shorten the outputs that came since the request before, and return the number of outputs now."""
+    """Shorten the outputs that arrived since the previous request, and return the number of all outputs."""
     facts = step.facts()
     policy = step.policy.truncate
-    lines, size = output_caps(policy, facts)
-    most = most_tokens(policy, facts)
-    size = size if most is None else min(size, most)
+    max_lines, max_bytes = output_caps(policy, facts)
+    max_tokens = max_output_tokens(policy, facts)
+    max_bytes = max_bytes if max_tokens is None else min(max_bytes, max_tokens)
     # Tokens are not counted here; an item's size is counted where it is shown.
-    count: Callable[[str], int] = (lambda _text: 0) if most is None else step.sizes.count
+    count: Callable[[str], int] = (lambda _text: 0) if max_tokens is None else step.sizes.count
     outputs = step.outputs
-    for item in outputs[step.state.seen :]:
+    for item in outputs[step.state.considered_outputs :]:
         chars = step.view.item(item).chars
-        if chars < lines and chars * UTF8_BYTES <= size:
+        if chars < max_lines and chars * UTF8_BYTES <= max_bytes:
             continue
-        if step.view.item(item).kind != "output" or step.seen.state(item) != "whole":
+        if step.view.item(item).kind != "output" or step.shown_view.state(item) != "whole":
             continue
         text = step.view.read(item)
-        name = step.sizes.parts[item]
+        name = step.sizes.part_ids[item]
         decision = truncate("", name, step.view.item(item).message, text, policy, facts, count)
         if decision is not None:
             numbers = decision.numbers | {"rule": RULE}

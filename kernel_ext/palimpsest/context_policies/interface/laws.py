@@ -1,6 +1,6 @@
 """The laws of every context policy, and a checker that names the item, the request and the broken law.
 
-A policy decides the same twice, knows only what was sent so far, keeps calls with their results, leaves pinned items
+A policy decides the same twice, uses only what was sent so far, keeps calls with their results, leaves pinned items
 and open calls alone, makes nothing longer, and has a state of JSON values only.
 """
 
@@ -61,7 +61,7 @@ def breaches(
     placeholder: int = 0,
     pins: bool = True,
 ) -> Iterator[Breach]:
-    """Yield the laws that decisions break, given the policy's view.
+    """Yield the laws that a policy's decisions break.
 
     ``placeholder`` is the length of a text that may replace shorter items; without ``pins`` the replay itself keeps
     pinned items.
@@ -82,7 +82,7 @@ def breaches(
         ):
             if broken:
                 yield Breach(law, number, change.item, item.label)
-    yield from _calls(change_by_item, view)
+    yield from _call_breaches(change_by_item, view)
 
 
 def _is_longer(change: Change, view: PolicyView, placeholder: int) -> bool:
@@ -93,7 +93,7 @@ def _is_longer(change: Change, view: PolicyView, placeholder: int) -> bool:
     return change.length > max(view.item(change.item).chars, placeholder)
 
 
-def _calls(changes: Mapping[int, Change], view: PolicyView) -> Iterator[Breach]:
+def _call_breaches(changes: Mapping[int, Change], view: PolicyView) -> Iterator[Breach]:
     """Yield the calls and results that would be left without each other, and open calls that would be removed."""
     changed_groups = {
         view.item(index).group
@@ -108,7 +108,7 @@ def _calls(changes: Mapping[int, Change], view: PolicyView) -> Iterator[Breach]:
         if group in changed_groups:
             members.setdefault(group, []).append(index)
     for group_items in members.values():
-        is_gone = [_state(index, changes, view) in GONE_STATES for index in group_items]
+        is_gone = [_new_state(index, changes, view) in GONE_STATES for index in group_items]
         first = next(index for index in group_items if index in changes)
         label = view.item(first).label
         if any(is_gone) and not all(is_gone):
@@ -118,7 +118,7 @@ def _calls(changes: Mapping[int, Change], view: PolicyView) -> Iterator[Breach]:
             yield Breach(OPEN, view.request.index, first, label)
 
 
-def _state(index: int, changes: Mapping[int, Change], view: PolicyView) -> ItemState:
+def _new_state(index: int, changes: Mapping[int, Change], view: PolicyView) -> ItemState:
     change = changes.get(index)
     return view.state(index) if change is None else change.state
 

@@ -1,6 +1,6 @@
 """Pipelines of policies: each policy sees the result of those before it, counted by its own estimator.
 
-The decisions of each policy are a layer: an item shows the decision of the last policy that has one about it, and an
+The decisions of each policy are a layer: an item is shown as the last policy decided about it, and an
 item that an earlier policy removed does not exist for the later policies.
 """
 
@@ -60,7 +60,7 @@ class Pipeline:
 
     @property
     def name(self) -> str:
-        """The names of its policies, in the form that ``policies.get`` reads."""
+        """The names of the pipeline's policies, in the form that ``policies.get`` reads."""
         return " | ".join(stage.name for stage in self.stages)
 
     @property
@@ -85,7 +85,7 @@ class Pipeline:
         return all(getattr(stage, "sticky", True) for stage in self.stages)
 
     def start(self, facts: SessionFacts) -> dict[str, Any]:
-        """Return the states of its policies, with no item changed."""
+        """Return the initial states of the policies, with empty layers."""
         return {
             "states": tuple(stage.start(facts) for stage in self.stages),
             "layers": tuple({} for _ in self.stages),
@@ -99,23 +99,23 @@ class Pipeline:
         probes: list[Probe | None] = []
         fired = False
         idle: Counter[str] = Counter()
-        for place, stage in enumerate(self.stages):
+        for position, stage in enumerate(self.stages):
             if stage.when not in (moment, "both"):
                 continue
-            seen = StageView(view, dict(changes), stage.estimator, self.estimator)
-            decided = stage.step(states[place], seen)
-            states[place] = decided.state
+            stage_view = StageView(view, dict(changes), stage.estimator, self.estimator)
+            decided = stage.step(states[position], stage_view)
+            states[position] = decided.state
             fired = fired or decided.fired
             idle.update(decided.idle)
             probes.append(decided.held_by)
             if decided.changes:
-                layers[place] = with_changes(layers[place], decided.changes)
+                layers[position] = with_changes(layers[position], decided.changes)
                 for change in decided.changes:
                     changes[change.item] = _effective(change.item, layers)
-        new = {"states": tuple(states), "layers": tuple(layers)}
-        given_probes = [probe for probe in probes if probe is not None]
-        nearest = max(given_probes, key=lambda probe: probe.nearness, default=None)
-        return Decided(new, tuple(changes.values()), nearest, fired=fired, idle=idle)
+        new_state = {"states": tuple(states), "layers": tuple(layers)}
+        known_probes = [probe for probe in probes if probe is not None]
+        nearest = max(known_probes, key=lambda probe: probe.nearness, default=None)
+        return Decided(new_state, tuple(changes.values()), nearest, fired=fired, idle=idle)
 
 
 def _effective(item: int, layers: list[Layer]) -> Change:

@@ -1,6 +1,6 @@
 """The interface of a context policy over a timeline, and its decisions.
 
-A policy is a value; its memory between requests is the state it returns. It sees only the past, through its view, reads
+A policy is a value; what it keeps between requests is the state it returns. Its view shows only the past; it reads
 no clock and keeps nothing else, so that the same session gives the same decisions again.
 """
 
@@ -22,7 +22,7 @@ Since = Literal["nothing", "estimated", "counted"]
 
 When = Literal["request", "turn end", "both"]
 """``request``: before each request; ``turn end``: before the first request of the next turn, without its prompt;
-``both``: at these moments; a pipeline distinguishes them by the turns of view and request."""
+``both``: at either moment; a pipeline distinguishes them by the turns of view and request."""
 
 
 class Change(NamedTuple):
@@ -61,7 +61,7 @@ Layer = Mapping[int, Change]
 def with_changes(layer: Layer, changes: Iterable[Change]) -> Layer:
     """Return a layer with a policy's new changes; an item that is shown whole again is removed from it."""
     merged = {**layer, **{change.item: change for change in changes}}
-    return {item: state for item, state in merged.items() if state.state != "whole"}
+    return {item: change for item, change in merged.items() if change.state != "whole"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +74,18 @@ class Probe:
     threshold: float
     unit: str = "tokens"
     after: "Probe | None" = None
-    """An earlier condition whose threshold was passed, if this one then held the rule back."""
+    """An earlier condition whose threshold was passed, if the rule then did not act because of this one."""
     inclusive: bool = False
-    """Whether the rule acts also at the threshold, as an original that compares with ``>=``."""
+    """Whether the rule also acts at the threshold itself, as originals that compare with ``>=`` do."""
 
     @property
     def passed(self) -> bool:
-        """Whether the rule acts at this value, unless another condition holds it back."""
+        """Whether the value is beyond the threshold, so that the rule acts unless another condition prevents it."""
         return self.value >= self.threshold if self.inclusive else self.value > self.threshold
 
     @property
     def nearness(self) -> tuple[float, float]:
-        """How near the rule was to acting; it is comparable also between probes of different signals."""
+        """How near the rule was to acting; comparable between probes of different signals."""
         share = self.value / self.threshold if self.threshold else self.value
         before = 0 if self.after is None else 1 + self.after.nearness[0]
         return (inf if self.passed else before), share
@@ -103,11 +103,11 @@ class Decided:
     fired: bool = False
     """Whether the rule acted as a whole, whatever number of items it changed."""
     idle: Mapping[str, int] = field(default_factory=dict)
-    """Number of its decisions that changed nothing, by the reason, such as ``pinned``."""
+    """Number of decisions that changed nothing, by the reason, such as ``pinned``."""
 
     @property
     def held_by(self) -> Probe | None:
-        """The probe, marked as held back if the rule did not act though the probe's threshold was passed."""
+        """The probe; if its threshold was passed and the rule did not act, it is marked as held back."""
         if self.probe is None or self.fired or not self.probe.passed:
             return self.probe
         return none_of("items that it may show otherwise", self.probe)
@@ -118,7 +118,7 @@ NO_LIMIT = Probe("requests to a model whose limit is known; a window can be give
 
 
 def none_of(signal: str, after: Probe) -> Probe:
-    """Return the probe of a rule that was held back because there was nothing that it may reduce."""
+    """Return the probe of a rule that did not act because there was nothing that it may reduce."""
     return Probe(signal, 0, 0, "", after)
 
 
@@ -152,7 +152,7 @@ class PolicyView(Protocol):
 
     @property
     def outputs(self) -> Sequence[int]:
-        """The results of calls among them, oldest first."""
+        """The results of calls among the items so far, oldest first."""
 
     @property
     def shown_outputs(self) -> int:
@@ -181,10 +181,10 @@ class PolicyView(Protocol):
         """Return an item."""
 
     def weight(self, index: int) -> int:
-        """Return an item's tokens, whole."""
+        """Return the tokens of an item if it were whole."""
 
     def tokens(self, index: int) -> int:
-        """Return the tokens of what is shown of an item now."""
+        """Return the tokens of an item as it is shown now."""
 
     def chars(self, index: int) -> int:
         """Return the number of characters of an item that are shown now."""
@@ -197,7 +197,7 @@ class PolicyView(Protocol):
 
     @property
     def total(self) -> int:
-        """Tokens of the request as it stands, including those that the recording does not show."""
+        """Tokens of the request with all current changes, including tokens that the recording does not show."""
 
     @property
     def raw_total(self) -> int:

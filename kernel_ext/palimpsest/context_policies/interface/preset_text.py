@@ -51,7 +51,7 @@ def preset_named(name: str, presets: Sequence[type[Preset]]) -> type[Preset]:
 
 
 def split_policies(text: str) -> list[tuple[str, dict[str, str]]]:
-    """Return the policies in a text, each its name and its numbers as written; raises UnknownPolicy."""
+    """Split a text into the name and the written numbers of each policy; raises UnknownPolicy."""
     if len(text) > MOST_CHARS:
         raise UnknownPolicy(f"The text of a policy has at most {MOST_CHARS:,} characters.")
     words = shlex.shlex(text, posix=True, punctuation_chars="|")
@@ -70,10 +70,10 @@ def split_policies(text: str) -> list[tuple[str, dict[str, str]]]:
             f"{text!r} is no policy: write a name, then numbers such as protect=20000, and '|' between policies, of "
             f"which there are at most {MOST_STAGES}."
         )
-    return [(name, _parse_value(name, numbers)) for name, *numbers in stages]
+    return [(name, _written_numbers(name, numbers)) for name, *numbers in stages]
 
 
-def _parse_value(name: str, words: Sequence[str]) -> dict[str, str]:
+def _written_numbers(name: str, words: Sequence[str]) -> dict[str, str]:
     numbers: dict[str, str] = {}
     for word in words:
         key, equal, value = word.partition("=")
@@ -120,7 +120,7 @@ def build_preset(preset: Preset, numbers: Mapping[str, Any]) -> Preset:
 
 
 def nearest_names(value: str, known_names: Iterable[str]) -> str:
-    """Return the end of a sentence that refuses a name: the nearest ones, else all."""
+    """Return the end of a sentence that refuses a name: the most similar names, else all names."""
     names = sorted(set(known_names))
     close = difflib.get_close_matches(value, names, MOST_SUGGESTED, 0.5)
     last = value.rpartition(".")[2]
@@ -133,7 +133,7 @@ def nearest_names(value: str, known_names: Iterable[str]) -> str:
 
 
 def _field_value(value: Any, kind: Any) -> Any:
-    """Return a text as a value of a field's type; None where it is not one."""
+    """Return a given value as a value of a field's type; None where it does not fit the type."""
     if get_origin(kind) is tuple:
         return _field_words(value)
     if get_origin(kind) is Literal:
@@ -147,20 +147,20 @@ def _field_value(value: Any, kind: Any) -> Any:
 
 
 def _field_words(value: Any) -> tuple[str, ...] | None:
-    """Return a value as several words; None where it is not a sequence of them."""
+    """Return a list of words, given as a sequence or separated by commas; None where it is neither."""
     words = value.split(",") if isinstance(value, str) else value
-    is_many = isinstance(words, list | tuple | set | frozenset)
-    if not is_many or not all(isinstance(word, str) for word in words):
+    is_sequence = isinstance(words, list | tuple | set | frozenset)
+    if not is_sequence or not all(isinstance(word, str) for word in words):
         return None
     return tuple(word.strip() for word in words if word.strip())
 
 
 def _number(value: Any, kind: Any) -> int | float | None:
     if isinstance(value, str):
-        written = value.strip().replace("_", "")
-        if not re.fullmatch(r"-?\d{1,15}(\.\d{1,15})?(e\d)?", written):
+        digits = value.strip().replace("_", "")
+        if not re.fullmatch(r"-?\d{1,15}(\.\d{1,15})?(e\d)?", digits):
             return None
-        value = float(written)
+        value = float(digits)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         return None
     if kind is int:

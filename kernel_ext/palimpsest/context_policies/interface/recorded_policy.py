@@ -44,16 +44,22 @@ class RecordedPolicy:
     def start(self, facts: SessionFacts) -> Recorded:
         """Return the recorded transitions by request."""
         by_request: dict[int, list[Transition]] = {}
-        moves = facts.timeline.transitions
-        place = bisect_left(moves, self.first, key=lambda move: move.request) if self.first else 0
-        for transition in moves[place:]:
+        transitions = facts.timeline.transitions
+        start = (
+            bisect_left(transitions, self.first, key=lambda transition: transition.request)
+            if self.first
+            else 0
+        )
+        for transition in transitions[start:]:
             by_request.setdefault(transition.request, []).append(transition)
         return by_request
 
     def step(self, state: Recorded, view: PolicyView) -> Decided:
         """Repeat the decisions that were recorded before this request."""
         recorded_now = state.get(view.request.index, ())
-        changes = [change_of(move) for move in recorded_now if move.item < view.count]
+        changes = [
+            change_of(transition) for transition in recorded_now if transition.item < view.count
+        ]
         fired = any(transition.state not in ("whole", "reverted") for transition in recorded_now)
         return Decided(state, changes, fired=fired)
 

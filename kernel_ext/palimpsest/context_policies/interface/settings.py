@@ -18,9 +18,9 @@ from palimpsest.context_policies.interface.policy import (
 from palimpsest.transcript.timeline import CHARS4
 
 A_VERSION = re.compile(r"v?\d+(\.\w+)+|(?=\w*\d)[0-9a-f]{7,40}")
-"""A number with points, a commit or a date, as versions in sources are written."""
+"""A version in a preset's source: a dotted number or date, or a commit."""
 PRESETS: "list[type[Preset]]" = []
-"""The package's own presets, as far as their modules were imported."""
+"""The package's own presets whose modules were imported."""
 PACKAGE = __name__.partition(".")[0]
 
 
@@ -29,7 +29,7 @@ PACKAGE = __name__.partition(".")[0]
 class Preset:
     """A published context policy; its numbers are its fields, with the published values as defaults.
 
-    Every subclass in this package becomes a frozen dataclass by itself; one outside needs the decorator ``@dataclass``.
+    Every subclass in this package becomes a frozen dataclass automatically; a subclass elsewhere needs ``@dataclass``.
     """
 
     preset: ClassVar[str] = ""
@@ -44,7 +44,7 @@ class Preset:
     counted: ClassVar[str] = ""
     """Where the original counts the tokens that it compares with its threshold; empty for another kind of threshold."""
     at_first: ClassVar[Any] = None
-    """Its initial state, where that is the same for all sessions."""
+    """The initial state, where it is the same for all sessions."""
     sliders: ClassVar[tuple[str, ...]] = ()
     """The numbers that the inspector offers first; empty: the inspector's own choice."""
     smallest: ClassVar[Mapping[str, float]] = MappingProxyType({"polling": 1})
@@ -69,7 +69,7 @@ class Preset:
         return " ".join([self.preset, *changed])
 
     def with_numbers(self, numbers: Mapping[str, Any], more: Mapping[str, Any]) -> Self:  # noqa: ARG002
-        """Return the preset with other numbers of its own; ``more`` are those beside its fields."""
+        """Return the preset with other values of its fields; ``more`` are numbers beside the fields."""
         return replace(self, **numbers)
 
     @classmethod
@@ -80,7 +80,7 @@ class Preset:
 
     @classmethod
     def more_numbers(cls) -> Mapping[str, Any]:
-        """Return the numbers beside its fields, with their values."""
+        """Return the numbers that are not fields, with their values."""
         return {}
 
     def window_of(self, facts: SessionFacts) -> int:
@@ -113,7 +113,7 @@ def version_of(preset: type[Preset]) -> str:
 
 
 def number_text(value: Any) -> str:
-    """Return a number or choice in the form in which it is written after a preset's name."""
+    """Return a number or choice as it is written after a preset's name."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""The view of one policy in a pipeline: the items after the policies before it, counted by its own estimator."""
+"""The view of one policy in a pipeline: the items as earlier policies left them, counted by its own estimator."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -59,7 +59,7 @@ class StageView:
         return change.tokens_of(self._weights[index], self._count)
 
     def _shown_before(self, index: int) -> int:
-        """Return the tokens of an item as it was shown before the policies of the pipeline."""
+        """Return the tokens of an item without this layer's changes, by this view's estimator."""
         tokens = self._base.tokens(index)
         is_whole = self._base.state(index) == "whole" and tokens
         return self._weights[index] if is_whole and not self._has_same_estimator else tokens
@@ -93,10 +93,10 @@ class StageView:
     def raw_total(self) -> int:
         if self._has_same_estimator:
             return self._base.raw_total
-        whole = range(self.count)
+        items = range(self.count)
         state, tokens = self._base.state, self._base.tokens
         # Recorded summaries are not shown, though their texts are whole.
-        counted_items = (index for index in whole if state(index) != "whole" or tokens(index) > 0)
+        counted_items = (index for index in items if state(index) != "whole" or tokens(index) > 0)
         return self._unseen_tokens + sum(self._weights[index] for index in counted_items)
 
     def reported(self, *, answer: bool, since: Since) -> int | None:

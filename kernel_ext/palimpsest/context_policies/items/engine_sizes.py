@@ -19,7 +19,7 @@ from palimpsest.context.budget.request_tokens import (
     weigh_chars,
 )
 from palimpsest.context.reduction.cache_ttl_pruning import MEDIA_CHARS
-from palimpsest.context.reduction.superseded_reads import CHANGES, READS, FileCall
+from palimpsest.context.reduction.superseded_reads import CHANGING_TOOLS, READING_TOOLS, FileCall
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context_policies.items.reducible import FIXED_KINDS
 from palimpsest.model.tokenizer import counter
@@ -39,27 +39,27 @@ class EngineSizes:
     """Tokens around each item's text."""
     extras: tuple[int, ...]
     """Tokens by which the engine's count of a whole item exceeds its weight."""
-    parts: tuple[str, ...]
+    part_ids: tuple[str, ...]
     """The id of the part in the log, for each item."""
     whole_tokens: tuple[int, ...]
     """Tokens of each whole item with its frames."""
     wholes_until: tuple[int, ...]
     """Prefix sums of ``whole_tokens``, without recorded summaries."""
-    until: tuple[int, ...]
+    extras_until: tuple[int, ...]
     """Prefix sums of ``extras``, without recorded summaries, which are shown only in place of what they cover."""
     outputs: tuple[int, ...]
     """The outputs that may be reduced: results of calls that did not fail, and notes about the user's cells."""
-    places: Mapping[str, int]
-    """The outputs by the ids of their parts."""
-    outputs_sums: tuple[int, ...]
+    output_by_part: Mapping[str, int]
+    """Indexes of the outputs, by the ids of their parts."""
+    outputs_until: tuple[int, ...]
     """Prefix sums of the tokens of outputs and their images."""
-    users: tuple[int, ...]
+    user_messages: tuple[int, ...]
     """First items of the user's messages."""
     first_items: tuple[int, ...]
     """First item of each item's message."""
-    beside: tuple[int, ...]
-    """System prompts and tools."""
-    edited: tuple[int, ...]
+    prompt_items: tuple[int, ...]
+    """Items of system prompts and tools."""
+    user_edited: tuple[int, ...]
     """Items that the user excluded, restored or reverted, in the whole session."""
     requests: tuple[int, ...]
     """Tokens of each recorded request."""
@@ -68,7 +68,7 @@ class EngineSizes:
 
 
 def engine_sizes(timeline: Timeline, estimator: str) -> EngineSizes:
-    """Return the sizes of a timeline's items; made once for each estimator."""
+    """Return the sizes of a timeline's items; computed once for each estimator."""
     return timeline.derived(
         f"engine sizes by {estimator}", lambda timeline: _sizes(timeline, estimator)
     )
@@ -79,8 +79,8 @@ def counted_requests(
 ) -> list[int]:
     """Return the tokens of each request in the replay of a timeline, as the engine counts them.
 
-    ``weight_estimator`` is the estimator by which the replay counted changed items. Tokens that the engine counted of a recorded
-    request beyond its items are added to the replayed one, too.
+    ``weight_estimator`` is the estimator by which the replay counted changed items. Tokens that the engine counted in a
+    recorded request beyond its items are added to the replayed request, too.
     """
     sizes = engine_sizes(timeline, estimator)
     replayed_tokens = _requests(
@@ -108,7 +108,7 @@ def call_input(timeline: Timeline, call: int) -> dict[str, Any]:
 
 
 def file_calls(timeline: Timeline) -> tuple[tuple[int, int, FileCall], ...]:
-    """Return the calls that read or changed a file: the items of calls and results, and their inputs."""
+    """Return the calls that read or changed a file: the item of the call, that of its result, and the input."""
     return timeline.derived("file calls", _file_calls)
 
 
@@ -125,14 +125,16 @@ def _file_calls(timeline: Timeline) -> tuple[tuple[int, int, FileCall], ...]:
             FileCall(part_of(item), item.tool, call_input(timeline, item.index)),
         )
         for item in timeline.items
-        if item.kind == "call" and item.tool in READS | CHANGES and item.group in results
+        if item.kind == "call"
+        and item.tool in READING_TOOLS | CHANGING_TOOLS
+        and item.group in results
     )
 
 
 def is_users(item: TimelineItem) -> bool:
     """Return whether an item belongs to a message of the user."""
-    attached = item.kind == "media" and not _is_attached(item)
-    return not item.continues and (item.kind in ("user", "notebook") or attached)
+    is_own_image = item.kind == "media" and not _is_attached(item)
+    return not item.continues and (item.kind in ("user", "notebook") or is_own_image)
 
 
 def is_by_hand(transition: Transition) -> bool:
@@ -148,11 +150,11 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
         weight if item.kind == "media" else _whole_tokens(timeline, item, weight, count) + frame
         for item, weight, frame in zip(timeline.items, weights, frames, strict=True)
     ]
-    absent = [item.kind == "summary" or item.continues for item in timeline.items]
+    is_absent = [item.kind == "summary" or item.continues for item in timeline.items]
     extras = tuple(whole - weight for whole, weight in zip(whole_tokens, weights, strict=True))
 
     def sums(tokens: Iterable[int]) -> tuple[int, ...]:
-        present = (0 if gone else weight for gone, weight in zip(absent, tokens, strict=True))
+        present = (0 if absent else count for absent, count in zip(is_absent, tokens, strict=True))
         return (0, *accumulate(present))
 
     requests = _requests(timeline, estimator, whole_tokens, frames)
@@ -170,37 +172,40 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
         count=count,
         frames=frames,
         extras=extras,
-        parts=parts,
+        part_ids=parts,
         whole_tokens=tuple(whole_tokens),
         wholes_until=sums(whole_tokens),
-        until=sums(extras),
+        extras_until=sums(extras),
         outputs=outputs,
-        places={parts[output]: output for output in outputs},
-        outputs_sums=(
+        output_by_part={parts[output]: output for output in outputs},
+        outputs_until=(
             0,
             *accumulate(
                 whole if item.kind in ("output", "notebook") or _is_attached(item) else 0
                 for item, whole in zip(timeline.items, whole_tokens, strict=True)
             ),
         ),
-        users=tuple(sorted({first_items[item.index] for item in timeline.items if is_users(item)})),
+        user_messages=tuple(
+            sorted({first_items[item.index] for item in timeline.items if is_users(item)})
+        ),
         first_items=first_items,
-        beside=tuple(
+        prompt_items=tuple(
             item.index
             for item in timeline.items
             if item.kind in FIXED_KINDS and item.kind != "summary"
         ),
-        edited=tuple(
+        user_edited=tuple(
             sorted(
                 {transition.item for transition in timeline.transitions if is_by_hand(transition)}
             )
         ),
         requests=tuple(
-            sent or sums_of for sent, sums_of in zip(recorded_counts, requests, strict=True)
+            recorded or item_sum
+            for recorded, item_sum in zip(recorded_counts, requests, strict=True)
         ),
         remainders=tuple(
-            sent - sums_of if sent else 0
-            for sent, sums_of in zip(recorded_counts, requests, strict=True)
+            recorded - item_sum if recorded else 0
+            for recorded, item_sum in zip(recorded_counts, requests, strict=True)
         ),
     )
 
@@ -213,20 +218,20 @@ def _frames(timeline: Timeline) -> tuple[tuple[int, ...], tuple[int, ...]]:
     calls: dict[str, int] = {}
     begun_messages: set[tuple[int, bool]] = set()
     for item in timeline.items:
-        results = item.kind == "output"
+        is_result = item.kind == "output"
         first = first_of_message.setdefault(item.message or f"block {item.block}", item.index)
-        if results or _is_attached(item):
+        if is_result or _is_attached(item):
             # A result belongs to the answer that called for it.
             first = calls.get(item.group, first)
         elif item.kind == "call":
             calls[item.group] = first
-        frame = CALL_TOKENS if results or item.kind == "call" else 0
+        frame = CALL_TOKENS if is_result or item.kind == "call" else 0
         if (
             item.kind != "tools"
-            and (first, results) not in begun_messages
+            and (first, is_result) not in begun_messages
             and not _is_attached(item)
         ):
-            begun_messages.add((first, results))
+            begun_messages.add((first, is_result))
             frame += MESSAGE_TOKENS
         frames.append(frame)
         first_items.append(first)
@@ -298,24 +303,25 @@ def _requests(
     shown = list(whole_tokens)
     request_tokens: list[int] = []
     count = counter(estimator)
-    total = added = place = 0
+    total = added = position = 0
     transitions = timeline.transitions
     for request in timeline.requests:
         total += sum(shown[added : request.items])
         added = request.items
-        while place < len(transitions) and transitions[place].request <= request.index:
-            transition = transitions[place]
-            place += 1
+        while position < len(transitions) and transitions[position].request <= request.index:
+            transition = transitions[position]
+            position += 1
             tokens = whole_tokens[transition.item]
             if transition.state in GONE_STATES:
                 tokens = transition.tokens or 0
             elif transition.state != "whole":
                 # A replay rounds quarters of characters up, where the engine rounds them half up.
-                same = (
+                is_same_estimator = (
                     weight_estimator or request.estimator
                 ) == estimator and weight_estimator != CHARS4
                 tokens = (
-                    _shown_tokens(timeline, transition, count, same=same) + frames[transition.item]
+                    _shown_tokens(timeline, transition, count, is_same_estimator=is_same_estimator)
+                    + frames[transition.item]
                 )
             if transition.item < added:
                 total += tokens - shown[transition.item]
@@ -325,10 +331,14 @@ def _requests(
 
 
 def _shown_tokens(
-    timeline: Timeline, transition: Transition, count: Callable[[str], int], *, same: bool
+    timeline: Timeline,
+    transition: Transition,
+    count: Callable[[str], int],
+    *,
+    is_same_estimator: bool,
 ) -> int:
-    """Return the tokens of what a recorded request showed of an item."""
-    if same and transition.tokens is not None:
+    """Return the tokens of an item as a recorded request showed it."""
+    if is_same_estimator and transition.tokens is not None:
         return transition.tokens
     if "head_chars" in transition.numbers:
         return count(shorten(timeline.read(transition.item), transition.numbers))

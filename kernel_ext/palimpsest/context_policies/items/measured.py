@@ -34,18 +34,18 @@ class Measured(Preset):
     with_answer: ClassVar[bool] = True
     """Whether the last answer's tokens are added to the reported prompt."""
     since: ClassVar[Since] = "estimated"
-    """How the tokens after the last report are added."""
-    times: ClassVar[float] = 1.0
+    """How the tokens of later items are added to the last report."""
+    estimate_factor: ClassVar[float] = 1.0
     """The original's own estimate as a multiple of this estimator's."""
     inclusive: ClassVar[bool] = False
-    """Whether it acts at its threshold already, not only above it."""
+    """Whether the rule also acts at the threshold itself, not only above it."""
     measure: Measure = "reported"
-    """``reported``: usage of the last answer and the tokens since; ``estimated``: the estimator's count of all."""
+    """``reported``: usage of the last answer and the later tokens; ``estimated``: the estimator's count of the whole request."""
 
     def size(self, view: PolicyView) -> tuple[float, str]:
         """Return the tokens of the request as this preset counts them, and the name of that count."""
         if self.measure == "estimated":
-            return self.times * view.total, ESTIMATED
+            return self.estimate_factor * view.total, ESTIMATED
         reported_tokens = view.reported(answer=self.with_answer, since=self.since)
         return (
             (view.total, NOT_REPORTED) if reported_tokens is None else (reported_tokens, REPORTED)
@@ -61,12 +61,12 @@ class AtWindow(Measured):
     """Common base of the stateless rules that act where a request reaches a threshold of their window."""
 
     candidates: ClassVar[str]
-    """Name of the items that it may reduce, for the sentence that there are none."""
+    """Description of the items that the rule may reduce, for the sentence that there are none."""
     window: int = 200_000
     """The window in tokens; 0 takes the recorded one."""
 
     def start(self, facts: SessionFacts) -> int:
-        """Return the window: the assumed one, or the recorded one where that is 0."""
+        """Return the assumed window, or the recorded window where the assumed one is 0."""
         return self.window_of(facts)
 
     def step(self, state: int, view: PolicyView) -> Decided:
@@ -83,7 +83,7 @@ class AtWindow(Measured):
         raise NotImplementedError
 
     def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
-        """Return the changes from this request on."""
+        """Return the changes that take effect with this request."""
         raise NotImplementedError
 
 
@@ -99,5 +99,5 @@ class AtShare(AtWindow):
 
 
 def in_own_tokens(tokens: float, view: PolicyView, probe: Probe) -> float:
-    """Convert tokens of a probe's count into tokens of the policy's estimator, to compare items with them."""
+    """Convert tokens as the probe counts them into tokens of the policy's estimator, to compare items with them."""
     return tokens * view.total / probe.value if probe.value else tokens

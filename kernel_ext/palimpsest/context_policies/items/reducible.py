@@ -12,10 +12,10 @@ from palimpsest.context_policies.interface.policy import Change, Decided, Policy
 from palimpsest.transcript.timeline import ItemState, Timeline
 
 FIXED_KINDS = frozenset({"system", "tools", "summary"})
-"""Kinds that no policy reduces; a recorded summary is in no request of another policy."""
+"""Kinds that no policy reduces; requests under another policy do not contain the recorded summaries."""
 
 PATH_CHARS = 120
-"""Characters of a path in an agent's own folder, under which the whole result is stored."""
+"""Assumed characters of the path of a file, in an agent's own folder, that stores a whole result."""
 
 
 def is_reducible(view: PolicyView, index: int) -> bool:
@@ -29,19 +29,19 @@ def is_shown(view: PolicyView, index: int) -> bool:
     return view.shows(index) and view.item(index).kind not in FIXED_KINDS
 
 
-def replaced(
+def placeholder_changes(
     view: PolicyView, indexes: Iterable[int], state: ItemState, placeholder: str
 ) -> list[Change]:
-    """Return the changes that replace the reducible ones of the items by a placeholder."""
+    """Return the changes that replace items by a placeholder, as far as they may be reduced."""
     return [Change(index, state, placeholder) for index in indexes if is_reducible(view, index)]
 
 
-def reopened(view: PolicyView, indexes: Iterable[int], state: ItemState) -> list[Change]:
+def restoring_changes(view: PolicyView, indexes: Iterable[int], state: ItemState) -> list[Change]:
     """Return the changes that show items in a state whole again; the user's decisions stay."""
     return [Change(index, "whole") for index in indexes if view.state(index) == state]
 
 
-def shortened(
+def shortening_changes(
     view: PolicyView, lengths: Iterable[tuple[int, int]], state: ItemState = "truncated"
 ) -> list[Change]:
     """Return the changes that cut items to a number of characters, for items that this makes shorter."""
@@ -55,22 +55,22 @@ def shortened(
 def decided_with_reason(
     state: Any, changes: Sequence[Change], probe: Probe, candidates: str
 ) -> Decided:
-    """Return a policy's answer; where the threshold was passed but no ``candidates`` existed, with a probe of that."""
+    """Return a policy's answer; if the threshold was passed without a change, its probe reports that no ``candidates`` exist."""
     if probe.passed and not changes:
         probe = none_of(candidates, probe)
     return Decided(state, changes, probe, fired=bool(changes))
 
 
 def border_of_newest(view: PolicyView, count: int) -> int:
-    """Return the index in the view's results before which all but the newest shown ones come."""
+    """Return the index in ``view.outputs`` of the oldest of the ``count`` newest shown results."""
     outputs = view.outputs
     if view.shown_outputs <= count:
         return 0 if count else len(outputs)
-    place, remaining = len(outputs), count
+    border, remaining = len(outputs), count
     while remaining > 0:
-        place -= 1
-        remaining -= view.shows(outputs[place])
-    return place
+        border -= 1
+        remaining -= view.shows(outputs[border])
+    return border
 
 
 def shown_messages(view: PolicyView) -> list[int]:
@@ -127,7 +127,7 @@ def shown_events(view: PolicyView) -> list[int]:
 
 
 def begins_message(view: PolicyView, index: int) -> bool:
-    """Return whether an item is the first of its message, or the end of all."""
+    """Return whether an item is the first of its message; also true for the index after all items."""
     if index in (0, view.count):
         return True
     return view.item(index - 1).block != view.item(index).block
@@ -141,7 +141,7 @@ def after_first_prompt(view: PolicyView, starts: Sequence[int]) -> int:
 
 
 def is_result(view: PolicyView, index: int) -> bool:
-    """Return whether an item is the result of a call, or came with one."""
+    """Return whether an item is the result of a call, or an image that came with a result."""
     return view.item(index).kind == "output" or (
         view.item(index).kind == "media" and bool(view.item(index).group)
     )
@@ -149,10 +149,10 @@ def is_result(view: PolicyView, index: int) -> bool:
 
 def tokens_in(view: PolicyView, first: int, until: int) -> int:
     """Return the tokens of the shown items of a range, without system prompt and tools."""
-    shown = view.shown_items
+    items = view.shown_items
     return sum(
         view.tokens(index)
-        for index in shown[bisect_left(shown, first) : bisect_left(shown, until)]
+        for index in items[bisect_left(items, first) : bisect_left(items, until)]
         if view.item(index).kind not in FIXED_KINDS
     )
 
@@ -163,18 +163,18 @@ def newest_that_fit(
     most: float,
     count: Callable[[PolicyView, int, int], int] = tokens_in,
 ) -> int:
-    """Return the index in ``starts`` of the first of the newest messages that fit; ``count`` counts a range of items."""
-    end, place = view.count, len(starts)
+    """Return the index in ``starts`` of the oldest of the newest messages that together have at most ``most`` tokens."""
+    end, first = view.count, len(starts)
     for start in reversed(starts):
         most -= count(view, start, end)
         if most < 0:
             break
-        end, place = start, place - 1
-    return place
+        end, first = start, first - 1
+    return first
 
 
 def start_of_unanswered(view: PolicyView) -> int:
-    """Return the first item after the newest answer; before the first request, that of the newest message."""
+    """Return the first item after the newest answer; before the first request, the first item of the newest message."""
     if view.request.index:
         return view.timeline.requests[view.request.index - 1].items
     last = view.count - 1
@@ -211,10 +211,10 @@ def _partners(timeline: Timeline) -> Mapping[int, int]:
 
 
 def with_partners(view: PolicyView, chosen: Iterable[int]) -> list[int]:
-    """Return the chosen items that may be removed from a request, with the results of calls among them.
+    """Return the chosen items that may be removed from a request, with the results of the calls among them.
 
     The newest answer and the items after it stay. A call that waits for its result stays, and so does a call whose result
-    has to stay; a result stays if its call does.
+    may not be removed; a result stays if its call stays.
     """
     end = start_of_unanswered(view)
     removable = {index for index in chosen if index < end and is_reducible(view, index)}
@@ -236,6 +236,6 @@ def with_partners(view: PolicyView, chosen: Iterable[int]) -> list[int]:
     return sorted(removable)
 
 
-def dropped(view: PolicyView, chosen: Iterable[int]) -> list[Change]:
-    """Return the changes that take items out of the request, calls and results together."""
+def removal_changes(view: PolicyView, chosen: Iterable[int]) -> list[Change]:
+    """Return the changes that remove items from the request, calls and results together."""
     return [Change(index, "out") for index in with_partners(view, chosen)]

@@ -21,7 +21,7 @@ PATH_NAMES = (
     "notebook_path",
 )
 """Fields of an input that name a file, in their order of precedence."""
-# Names of tools in small letters
+# Names of tools in lower case
 READ_TOOLS = frozenset({"read", "read_file", "readfile", "view", "view_file", "open", "open_file"})
 WHOLE_WRITE_TOOLS = frozenset(
     {"write", "write_file", "writefile", "write_to_file", "create", "create_file"}
@@ -55,7 +55,7 @@ def is_of_server(tool: str) -> bool:
 
 
 def is_text_command_output(view: PolicyView, result: int) -> bool:
-    """Return whether a result was sent in a user message: the output of a command that was written as text."""
+    """Return whether a result is the output of a command that was written as text, so that a user message contains it."""
     call = call_of_result(view, result)
     if call is None or view.item(call).tool != TEXT_COMMAND:
         return False

@@ -33,7 +33,7 @@ from palimpsest.transcript.timeline import CHARS4, GONE_STATES
 
 PolicyFunction = Callable[[PastView], Iterable[Change | Probe]]
 DECISIONS_PER_ITEM = 4
-"""A function that yields more decisions per item is assumed never to end."""
+"""Decisions per item above which a function is assumed never to end."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class CustomPolicy:
 
     @property
     def source(self) -> str:
-        """A phrase that it is the user's function, with the digest of its text."""
+        """The phrase "your function" with its name, and the digest of its text."""
         return f"your function {self.name}, sha256 {self.digest[:12]}"
 
     @property
@@ -66,15 +66,15 @@ class CustomPolicy:
     @property
     def values(self) -> dict[str, Any]:
         """The global numbers and texts that the function uses, by name."""
-        used = inspect.getclosurevars(self.function)
+        variables = inspect.getclosurevars(self.function)
         return {
             name: value
-            for name, value in sorted({**used.globals, **used.nonlocals}.items())
+            for name, value in sorted({**variables.globals, **variables.nonlocals}.items())
             if isinstance(value, bool | int | float | str)
         }
 
     def record(self) -> dict[str, Any]:
-        """Return its record, which is never run."""
+        """Return the record of the policy, whose text is never run."""
         return {
             "name": self.name,
             "text": self.text,
@@ -99,7 +99,7 @@ class CustomPolicy:
 
     def step(self, state: Layer, view: PolicyView) -> Decided:
         """Call the function, check its decisions, and return the changes since the request before."""
-        base = view if self.sticky else self._without_own(state, view)
+        base = view if self.sticky else self._without_own_changes(state, view)
         past_view = PastView(base)
         decisions, probe = self._call_function(past_view)
         if (decisions, probe) != self._call_function(past_view):
@@ -109,7 +109,7 @@ class CustomPolicy:
         decisions = [
             change._replace(numbers={}) for change, why in reasons if not why or why == WHOLE
         ]
-        # Earlier states were checked before; only calls and results that lost their partner may break a law now.
+        # Unchanged states were checked before; only a call or result whose partner is gone may break a law now.
         unchecked = [
             change
             for change in decisions
@@ -123,18 +123,18 @@ class CustomPolicy:
         return Decided(layer if changes else state, changes, probe, fired=bool(changes), idle=idle)
 
     def _why_idle(self, change: Change, view: PolicyView) -> str:
-        """Return why a decision changes nothing, as the state or kind of its item; empty where it changes something."""
-        item, shown = view.item(change.item), view.state(change.item)
+        """Return the reason why a decision changes nothing; empty where it changes something."""
+        item, state = view.item(change.item), view.state(change.item)
         if self.keeps_pins and item.pinned:
             return "pinned"
-        if shown in GONE_STATES:
+        if state in GONE_STATES:
             return "not shown any more"
-        if not _is_due(change, view):
+        if not _shortens(change, view):
             return "as short as what would stand for it"
-        return WHOLE if change.state == shown == "whole" else ""
+        return WHOLE if change.state == state == "whole" else ""
 
-    def _without_own(self, state: Layer, view: PolicyView) -> PolicyView:
-        """Return the view with each item whole that only this policy changed."""
+    def _without_own_changes(self, state: Layer, view: PolicyView) -> PolicyView:
+        """Return the view without this policy's own changes."""
         shown_whole = {
             item: Change(item, "whole")
             for item, change in state.items()
@@ -155,22 +155,21 @@ class CustomPolicy:
             raise PolicyBreach(
                 f"The policy {self.name!r} made over {most_decisions:,} decisions {place}."
             )
-        no_decision = next(
+        invalid_answer = next(
             (answer for answer in answers if not isinstance(answer, Change | Probe)), None
         )
-        if no_decision is not None:
+        if invalid_answer is not None:
             raise PolicyBreach(
-                f"The policy {self.name!r} gave {no_decision!r:.80} {place}; it gives decisions such as policies.clear(i)."
+                f"The policy {self.name!r} gave {invalid_answer!r:.80} {place}; it gives decisions such as policies.clear(i)."
             )
-        changes: list[Any] = [decided for decided in answers if isinstance(decided, Change)]
+        changes: list[Any] = [answer for answer in answers if isinstance(answer, Change)]
         for change in changes:
             if type(change.item) is not int or not 0 <= change.item < past_view.count:
                 number = change.item if isinstance(change.item, int) else None
                 raise Breach(KNOWN, past_view.request.index, number).error(self.name)
-        probes = [decided for decided in answers if isinstance(decided, Probe)]
-        return list({change.item: change for change in changes}.values()), probes[
-            -1
-        ] if probes else None
+        probes = [answer for answer in answers if isinstance(answer, Probe)]
+        newest_changes = list({change.item: change for change in changes}.values())
+        return newest_changes, probes[-1] if probes else None
 
 
 OWN_POLICIES: dict[str, CustomPolicy] = {}
@@ -211,7 +210,7 @@ def policy(
     'newest_five'
     """
 
-    def decorated(function: PolicyFunction) -> CustomPolicy:
+    def decorate(function: PolicyFunction) -> CustomPolicy:
         own_policy = CustomPolicy(
             function=function,
             name=name or getattr(function, "__name__", "policy"),
@@ -223,7 +222,7 @@ def policy(
         OWN_POLICIES[own_policy.name] = own_policy
         return own_policy
 
-    return decorated if function is None else decorated(function)
+    return decorate if function is None else decorate(function)
 
 
 def _text_of(function: PolicyFunction) -> str:
@@ -236,7 +235,7 @@ def _text_of(function: PolicyFunction) -> str:
 WHOLE = "whole already"
 
 
-def _is_due(change: Change, view: PolicyView) -> bool:
+def _shortens(change: Change, view: PolicyView) -> bool:
     """Return whether a decision would make an item shorter."""
     chars = view.item(change.item).chars
     if change.state == "truncated":

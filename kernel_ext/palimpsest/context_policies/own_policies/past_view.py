@@ -1,4 +1,4 @@
-"""The view that a user's own policy gets: the items up to this request, and none of later ones."""
+"""The view that a user's own policy receives: the items up to this request, and no later items."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -29,8 +29,8 @@ class PastView:
     def request(self) -> TimelineRequest:
         """The request that is about to be sent, without its answer."""
         request = self._view.request
-        known: dict[str, Any] = {name: getattr(request, name) for name in KNOWN_BEFORE}
-        return TimelineRequest(items=self.count, **known)
+        known_fields: dict[str, Any] = {name: getattr(request, name) for name in KNOWN_BEFORE}
+        return TimelineRequest(items=self.count, **known_fields)
 
     @cached_property
     def outputs(self) -> Sequence[int]:

@@ -1,4 +1,4 @@
-"""Cache policies: the recorded requests, with a provider's cache that keeps other parts, or for another time.
+"""Cache policies: the recorded requests, with a provider's cache that keeps other parts or for another time.
 
 ``cache.lifetime seconds=300`` keeps a prefix for another time, at the price of writes for that time; ``cache.all``,
 ``cache.system`` and ``cache.no_results`` choose how much of a prompt is kept. ``replay/kept_prompts.py`` computes the
@@ -13,7 +13,7 @@ from palimpsest.context_policies.interface.settings import Preset
 
 SOURCE = "the provider's cache, as arXiv 2601.06007 compares what it keeps"
 HOUR = 3_600
-"""Lifetime in seconds from which on writes are at the price of an hour."""
+"""Lifetime in seconds from which writes cost the price for an hour."""
 _FIXED = frozenset({"system", "tools", "instructions"})
 """Kinds of items that come before a conversation."""
 
@@ -39,7 +39,7 @@ class CacheKeeping(Preset, RecordedPolicy):
 
     @property
     def is_hourly(self) -> bool | None:
-        """Whether writes are at the price of an hour; None: as recorded."""
+        """Whether writes cost the price for an hour; None: as recorded."""
         return None if self.lifetime is None else self.lifetime >= HOUR
 
     @property
@@ -67,15 +67,15 @@ class ChosenLifetime(CacheKeeping):
 
     @property
     def name(self) -> str:
-        """Its name with the seconds, also where they are the default."""
-        name_so_far = super().name
+        """The policy's name with the seconds, even if they are the default."""
+        base_name = super().name
         if self.seconds != HOUR:
-            return name_so_far
-        return name_so_far.replace(self.preset, f"{self.preset} seconds={HOUR}", 1)
+            return base_name
+        return base_name.replace(self.preset, f"{self.preset} seconds={HOUR}", 1)
 
     @property
     def lifetime(self) -> float:
-        """The seconds, also where they are 0."""
+        """The seconds, even if they are 0."""
         return float(self.seconds)
 
 

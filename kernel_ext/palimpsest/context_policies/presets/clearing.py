@@ -16,9 +16,9 @@ from palimpsest.context_policies.items.reducible import (
     border_of_newest,
     call_of_result,
     decided_with_reason,
-    dropped,
     is_shown,
-    replaced,
+    placeholder_changes,
+    removal_changes,
 )
 
 RESULT_CLEARED = "[Old tool result content cleared]"
@@ -41,10 +41,10 @@ class OpenCodePrune(Preset):
     turns: int = 2
     """Number of newest turns whose results are kept."""
     failed: bool = True
-    """Whether failed results count, too. OpenCode itself keeps them as errors and never clears them."""
+    """Whether failed results are counted and cleared like others. OpenCode itself keeps them as errors and never clears them."""
 
     def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
-        passed = freed = 0
+        passed_tokens = freed_tokens = 0
         old_outputs: list[int] = []
         for index in reversed(view.outputs):
             item = view.item(index)
@@ -56,15 +56,18 @@ class OpenCodePrune(Preset):
                 continue
             if item.tool in OPENCODE_PROTECTED or item.pinned or not view.shows(index):
                 continue
-            passed += view.tokens(index)
-            if passed > self.protect:
-                freed += view.tokens(index)
+            passed_tokens += view.tokens(index)
+            if passed_tokens > self.protect:
+                freed_tokens += view.tokens(index)
                 old_outputs.append(index)
-        probe = Probe("tokens of results that may be cleared", freed, self.minimum)
-        if freed <= self.minimum:
+        probe = Probe("tokens of results that may be cleared", freed_tokens, self.minimum)
+        if freed_tokens <= self.minimum:
             return Decided(None, probe=probe)
         return Decided(
-            None, replaced(view, old_outputs, "cleared", RESULT_CLEARED), probe, fired=True
+            None,
+            placeholder_changes(view, old_outputs, "cleared", RESULT_CLEARED),
+            probe,
+            fired=True,
         )
 
 
@@ -72,13 +75,13 @@ class ClearedUntil(NamedTuple):
     """How far results are cleared, and the tokens that clearing more would free."""
 
     cleared: int = 0
-    """Index, among the results, of the first that is not cleared."""
+    """Index in ``view.outputs`` of the first result that is not cleared."""
     considered: int = 0
-    """Index up to which the results that are not cleared were counted."""
+    """Index in ``view.outputs`` up to which the results that are not cleared were counted."""
     candidates: int = 0
-    """Number of these that may be cleared."""
+    """Number of counted results that may be cleared."""
     freed: int = 0
-    """Tokens that clearing them would free."""
+    """Tokens that clearing the candidates would free."""
     changes: int | None = None
     """``PolicyView.changes`` when they were counted."""
 
@@ -86,8 +89,8 @@ class ClearedUntil(NamedTuple):
 class ClearToolUses(Measured):
     """Anthropic's clear_tool_uses: above ``trigger`` tokens all but the newest ``keep`` results are cleared.
 
-    With ``at_least`` nothing is cleared that would free fewer tokens. ``recomputed``: the server gets the whole
-    history again, so that the rule holds for every request that is over the trigger before it.
+    Nothing is cleared where that would free fewer than ``at_least`` tokens. ``recomputed``: the server receives the whole
+    history each time, so the rule applies to each request that is over the trigger before clearing.
     """
 
     preset = "anthropic.clear_tool_uses"
@@ -113,7 +116,7 @@ class ClearToolUses(Measured):
         if not probe.passed:
             return Decided(state, probe=probe)
         border = max(state.cleared, border_of_newest(view, self.keep))
-        # The counts stay valid unless another item changed since.
+        # The counts stay valid as long as no other item changes.
         is_unchanged = view.changes is not None and view.changes == state.changes
         state = self._clearable(
             state if is_unchanged else ClearedUntil(state.cleared), border, view
@@ -129,13 +132,13 @@ class ClearToolUses(Measured):
         return Decided(ClearedUntil(border), changes, probe, fired=True)
 
     def _clear(self, view: PolicyView, results: Sequence[int]) -> list[Change]:
-        """Return the changes that clear those of the results that may be cleared."""
+        """Return the changes that clear results, as far as they may be cleared."""
         old = [result for result in results if view.item(result).tool not in self.excluded]
-        changes = replaced(view, old, "cleared", self.placeholder)
+        changes = placeholder_changes(view, old, "cleared", self.placeholder)
         return changes + without_inputs(view, old) if self.clear_inputs else changes
 
     def _clearable(self, before: ClearedUntil, border: int, view: PolicyView) -> ClearedUntil:
-        """Return how much clearing all old results would free; only results that became old since are counted."""
+        """Return how much clearing all old results would free, counting only those that became old since the last count."""
         new = view.outputs[max(before.considered, before.cleared) : border]
         changes = self._clear(view, new)
         freed = sum(view.tokens(change.item) - -(-change.length // 4) for change in changes)
@@ -151,7 +154,7 @@ class ClearToolUses(Measured):
 class LangChainClear(ClearToolUses):
     """LangChain's ClearToolUsesEdit: the same rule, made anew for each request and not stored.
 
-    With ``at_least`` the oldest results are cleared only until so many tokens are freed.
+    Only so many of the oldest results are cleared as free ``at_least`` tokens.
     """
 
     preset = "langchain.clear_tool_uses"
@@ -169,15 +172,17 @@ class LangChainClear(ClearToolUses):
         if not probe.passed:
             return Decided(state, probe=probe)
         border = max(state.cleared, border_of_newest(view, self.keep))
-        place, freed = state.cleared, state.freed
+        cleared_until, freed = state.cleared, state.freed
         changes: list[Change] = []
-        while place < border and freed < self.at_least:
-            cleared = self._clear(view, view.outputs[place : place + 1])
+        while cleared_until < border and freed < self.at_least:
+            cleared = self._clear(view, view.outputs[cleared_until : cleared_until + 1])
             freed += sum(view.tokens(change.item) - -(-change.length // 4) for change in cleared)
             changes += cleared
-            place += 1
+            cleared_until += 1
         candidates = f"results beyond the newest {self.keep} that may be cleared"
-        return decided_with_reason(ClearedUntil(place, freed=freed), changes, probe, candidates)
+        return decided_with_reason(
+            ClearedUntil(cleared_until, freed=freed), changes, probe, candidates
+        )
 
 
 class ClearThinking(Preset):
@@ -195,7 +200,7 @@ class ClearThinking(Preset):
         reasoning = [*newest, *reasoning_in(view, considered, view.count)]
         turns = sorted({view.item(index).turn for index in reasoning if is_shown(view, index)})
         turns_that_stay = turns[-self.keep :] if self.keep else []
-        changes = dropped(
+        changes = removal_changes(
             view, [item for item in reasoning if view.item(item).turn not in turns_that_stay]
         )
         remaining = {*reasoning} - {change.item for change in changes}
@@ -221,13 +226,13 @@ class InspectEdit(AtShare):
     """Number of newest answers whose reasoning stays."""
 
     def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:  # noqa: ARG002
-        changes = dropped(view, reasoning_in(view, 0, self._thinking_border(view)))
+        changes = removal_changes(view, reasoning_in(view, 0, self._thinking_border(view)))
         old = view.outputs[: border_of_newest(view, self.keep)]
         whole_results = (index for index in old if view.state(index) == "whole")
-        return changes + replaced(view, whole_results, "cleared", INSPECT_CLEARED)
+        return changes + placeholder_changes(view, whole_results, "cleared", INSPECT_CLEARED)
 
     def _thinking_border(self, view: PolicyView) -> int:
-        """Return the first item of the newest answers whose reasoning stays."""
+        """Return the index of the first item whose reasoning stays."""
         answers = view.timeline.requests[: view.request.index]
         oldest = len(answers) - self.keep_thinking
         if oldest >= len(answers):
@@ -238,7 +243,7 @@ class InspectEdit(AtShare):
 class LearnClaudeCodeMicro(Preset):
     """Learn-claude-code's micro compaction: older results over 100 characters become the name of their tool.
 
-    What was read from a file stays.
+    Results of the tools in ``spared``, which read files, stay.
     """
 
     preset = "learn_claude_code.micro"
@@ -257,7 +262,7 @@ class LearnClaudeCodeMicro(Preset):
             item = view.item(output)
             if item.chars > self.longest and item.tool.lower() not in self.spared:
                 text = f"[Previous: used {view.item(output).tool}]"
-                changes += replaced(view, [output], "cleared", text)
+                changes += placeholder_changes(view, [output], "cleared", text)
         probe = Probe("results", view.shown_outputs, self.keep, "results")
         candidates = f"results of over {self.longest} characters beyond the newest {self.keep}"
         return decided_with_reason(border, changes, probe, candidates)
@@ -269,7 +274,7 @@ def without_inputs(view: PolicyView, results: Iterable[int]) -> list[Change]:
     for result in results:
         call = call_of_result(view, result)
         if call is not None:
-            changes += replaced(view, [call], "cleared", f"{view.item(call).tool}{{}}")
+            changes += placeholder_changes(view, [call], "cleared", f"{view.item(call).tool}{{}}")
     return changes
 
 

@@ -13,8 +13,8 @@ from palimpsest.context_policies.items.measured import AtShare, Measure, Measure
 from palimpsest.context_policies.items.reducible import (
     after_first_prompt,
     decided_with_reason,
-    dropped,
     is_result,
+    removal_changes,
     shown_chat,
     shown_events,
     shown_turns,
@@ -25,7 +25,7 @@ DROPPED = "older messages that may be dropped"
 ROO_ANSWER = 8_192
 """Tokens that Roo Code reserves for an answer of unknown length."""
 PASSES = 4
-"""How often Inspect compacts in a row where once is not enough."""
+"""Most passes in which Inspect compacts one request, if a single pass is not enough."""
 SYSTEM_EVENT = 1
 """Number of OpenHands' events before the first prompt: only the system prompt."""
 
@@ -33,8 +33,8 @@ SYSTEM_EVENT = 1
 class KeepEnds(Preset):
     """OpenHands' recent events: the first ``first`` events and the newest stay; the middle is dropped.
 
-    The system prompt is the first event, and the first prompt stays also where it is the second. Once there are more
-    than ``most`` events, so many are dropped that ``left`` are left over beside that prompt.
+    The system prompt is the first event; the first prompt, the second event, always stays. Once there are more than
+    ``most`` events, so many are dropped that ``left`` events remain.
     """
 
     preset = "openhands.recent"
@@ -49,8 +49,8 @@ class KeepEnds(Preset):
         probe = Probe("events", SYSTEM_EVENT + len(starts), self.most, "events")
         if not probe.passed:
             return Decided(None, probe=probe)
-        removed = middle(starts, first_events(self.first), max(1, self.left - self.first))
-        return decided_with_reason(None, dropped(view, removed), probe, DROPPED)
+        removed = middle_items(starts, first_events(self.first), max(1, self.left - self.first))
+        return decided_with_reason(None, removal_changes(view, removed), probe, DROPPED)
 
 
 class OpenHandsAmortized(KeepEnds):
@@ -74,7 +74,7 @@ class AtOverflow(AtShare):
         threshold = floor(
             in_own_tokens(probe.threshold, view, probe)
         )  # below the size of the request
-        return dropped(view, self.items_to_drop(view, self.starts(view), threshold))
+        return removal_changes(view, self.items_to_drop(view, self.starts(view), threshold))
 
     def items_to_drop(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
         """Return the items to drop, given the first item of each message and the threshold in the policy's tokens."""
@@ -93,7 +93,7 @@ class OpenHandsConversationWindow(AtOverflow):
     def items_to_drop(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
         """Return the older half of the events after the first prompt."""
         first = after_first_prompt(view, starts)
-        return middle(starts, first, max(1, (len(starts) - first) // 2))
+        return middle_items(starts, first, max(1, (len(starts) - first) // 2))
 
 
 class RooTruncate(AtOverflow):
@@ -118,7 +118,7 @@ class RooTruncate(AtOverflow):
 
     def items_to_drop(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:  # noqa: ARG002
         count = int((len(starts) - 1) * self.share)
-        return middle(starts, 1, len(starts) - 1 - (count - count % 2))
+        return middle_items(starts, 1, len(starts) - 1 - (count - count % 2))
 
 
 class InspectTrim(AtOverflow):
@@ -132,19 +132,19 @@ class InspectTrim(AtOverflow):
     preserve: float = 0.8
 
     def items_to_drop(self, view: PolicyView, starts: Sequence[int], trigger: int) -> Sequence[int]:
-        """Return the oldest messages after the first prompt, more of them while the rest is too large."""
+        """Return the oldest messages after the first prompt; more passes drop more while the rest is too large."""
         first = after_first_prompt(view, starts)
-        place, total = first, view.total
+        cut, total = first, view.total
         for _ in range(PASSES):
-            removed = int((len(starts) - place) * (1 - self.preserve))
-            if (place > first and total <= trigger) or not removed:
+            removed = int((len(starts) - cut) * (1 - self.preserve))
+            if (cut > first and total <= trigger) or not removed:
                 break
-            before = place
-            place += removed
-            while place < len(starts) - 1 and is_result(view, starts[place]):
-                place += 1  # its call is removed
-            total -= tokens_in(view, starts[before], starts[place])
-        return range(starts[first], starts[place]) if place > first else ()
+            before = cut
+            cut += removed
+            while cut < len(starts) - 1 and is_result(view, starts[cut]):
+                cut += 1  # a result goes with its call, which is removed
+            total -= tokens_in(view, starts[before], starts[cut])
+        return range(starts[first], starts[cut]) if cut > first else ()
 
 
 class OpenAITruncation(AtOverflow):
@@ -196,7 +196,7 @@ class LangChainTrim(Measured):
         )
         if self.start_on:
             cut = next(starts_of_kind, view.count)
-        return dropped(view, range(starts[0], cut)) if starts else []
+        return removal_changes(view, range(starts[0], cut)) if starts else []
 
     def _first_that_fit(self, view: PolicyView, starts: Sequence[int], most: int) -> list[Change]:
         total, until = view.total, len(starts)
@@ -204,15 +204,17 @@ class LangChainTrim(Measured):
             until -= 1
             end = starts[until + 1] if until + 1 < len(starts) else view.count
             total -= tokens_in(view, starts[until], end)
-        return dropped(view, range(starts[until], view.count)) if until < len(starts) else []
+        return (
+            removal_changes(view, range(starts[until], view.count)) if until < len(starts) else []
+        )
 
 
 def first_events(keep_first: int) -> int:
-    """Return how many events after the system prompt stay, given how many first events stay: at least the prompt."""
+    """Return how many events after the system prompt stay at the beginning: at least the first prompt."""
     return max(1, keep_first - SYSTEM_EVENT)
 
 
-def middle(starts: Sequence[int], first: int, newest: int) -> range:
+def middle_items(starts: Sequence[int], first: int, newest: int) -> range:
     """Return the items between the first and the newest messages, given how many of each stay."""
     if first + newest >= len(starts) or newest < 1:
         return range(0)
@@ -220,9 +222,9 @@ def middle(starts: Sequence[int], first: int, newest: int) -> range:
 
 
 def first_that_fits(view: PolicyView, starts: Sequence[int], most: int) -> int:
-    """Return the first item that stays so that the newest messages fit; the last message always stays."""
-    total, place = view.total, 0
-    while place < len(starts) - 1 and total > most:
-        total -= tokens_in(view, starts[place], starts[place + 1])
-        place += 1
-    return starts[place] if starts else view.count
+    """Return the first item of the newest messages that fit; the last message always stays."""
+    total, first = view.total, 0
+    while first < len(starts) - 1 and total > most:
+        total -= tokens_in(view, starts[first], starts[first + 1])
+        first += 1
+    return starts[first] if starts else view.count

@@ -14,11 +14,11 @@ from palimpsest.context_policies.items.measured import AtWindow
 from palimpsest.context_policies.items.reducible import (
     call_of_result,
     decided_with_reason,
-    dropped,
     is_reducible,
     is_shown,
-    replaced,
-    shortened,
+    placeholder_changes,
+    removal_changes,
+    shortening_changes,
     shown_turns,
 )
 from palimpsest.context_policies.items.tool_calls import (
@@ -31,7 +31,7 @@ from palimpsest.context_policies.presets.clearing import without_inputs
 
 CLINE_NOTICE = "[[NOTE] An older read of this file was removed to save space; its newest read shows it as it was then.]"
 LEAST_SHARE = 0.8
-"""Share of the window below which Cline never acts, whatever the reserve."""
+"""Share of the window below which Cline never acts, even with a larger reserve."""
 LEAST_FREE = {64_000: 27_000, 128_000: 30_000}
 """Tokens that Cline keeps free in windows of two sizes, by the window."""
 DCP_NOTICE = "[An older result of the same call was removed to save context.]"
@@ -39,7 +39,7 @@ DCP_INPUT_REMOVED = "[input removed due to failed tool call]"
 DCP_WHOLE_OUTPUTS = frozenset({"question", "edit", "write"})
 """Tools whose results DCP shows whole, though it counts them as cleared."""
 
-Known = tuple[tuple[str, int], ...]
+NewestResults = tuple[tuple[str, int], ...]
 """The newest result for each file's path or digest of a call."""
 
 
@@ -73,7 +73,7 @@ class ClineLegacy(AtWindow):
                 else other_count // 4 * 2
             )
             if count > 0:
-                removed = dropped(view, range(starts[2], starts[2 + count]))
+                removed = removal_changes(view, range(starts[2], starts[2 + count]))
                 items = {change.item for change in removed}
                 changes = [change for change in changes if change.item not in items] + removed
         return changes
@@ -92,7 +92,7 @@ class ClineLegacy(AtWindow):
                 continue
             path = path_of(view, output)
             if path and path in newest:
-                changes += replaced(view, [output], "cleared", CLINE_NOTICE)
+                changes += placeholder_changes(view, [output], "cleared", CLINE_NOTICE)
             newest.add(path)
         return changes
 
@@ -107,11 +107,11 @@ class DcpDeduplicate(Preset):
     protected: tuple[str, ...] = ()
     """Name prefixes of tools whose results stay."""
 
-    def step(self, state: tuple[int, Known], view: PolicyView) -> Decided:
-        seen, outputs_before = state
+    def step(self, state: tuple[int, NewestResults], view: PolicyView) -> Decided:
+        considered, outputs_before = state
         newest = dict(outputs_before)
         changes: list[Change] = []
-        for output in view.outputs[seen:]:
+        for output in view.outputs[considered:]:
             call = call_of_result(view, output)
             digest = view.item(call).input_hash if call is not None else ""
             if not digest or view.item(output).tool.startswith(self.protected):
@@ -130,7 +130,7 @@ class DcpDeduplicate(Preset):
             return without_texts(view, result)
         if view.item(result).tool in DCP_WHOLE_OUTPUTS:
             return []
-        return replaced(view, [result], "cleared", DCP_NOTICE)
+        return placeholder_changes(view, [result], "cleared", DCP_NOTICE)
 
 
 class DcpSupersedeWrites(Preset):
@@ -145,11 +145,11 @@ class DcpSupersedeWrites(Preset):
     at_first = (0, ())
     """Number of results considered so far, and the writes that no read followed."""
 
-    def step(self, state: tuple[int, Known], view: PolicyView) -> Decided:
-        seen, written = state
+    def step(self, state: tuple[int, NewestResults], view: PolicyView) -> Decided:
+        considered, written = state
         pending = list(written)
         changes: list[Change] = []
-        for output in view.outputs[seen:]:
+        for output in view.outputs[considered:]:
             tool, path = view.item(output).tool.lower(), ""
             if tool in READ_TOOLS | WHOLE_WRITE_TOOLS and not view.item(output).is_error:
                 path = path_of(view, output)
@@ -175,12 +175,12 @@ class DcpPurgeErrors(Preset):
     protected: tuple[str, ...] = ()
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
-        seen, failed = state
+        considered, failed = state
         waiting = [
             *failed,
             *(
                 output
-                for output in view.outputs[seen:]
+                for output in view.outputs[considered:]
                 if view.item(output).is_error
                 and not view.item(output).tool.startswith(self.protected)
             ),
@@ -211,4 +211,4 @@ def without_texts(view: PolicyView, result: int) -> list[Change]:
         return []
     texts = [value for value in input_of(view, call).values() if isinstance(value, str)]
     difference = sum(len(json.dumps(DCP_INPUT_REMOVED)) - len(json.dumps(text)) for text in texts)
-    return shortened(view, [(call, view.chars(call) + difference)], "cleared")
+    return shortening_changes(view, [(call, view.chars(call) + difference)], "cleared")

@@ -21,7 +21,7 @@ from palimpsest.context_policies.items.reducible import (
     begins_message,
     decided_with_reason,
     is_reducible,
-    shortened,
+    shortening_changes,
     start_of_unanswered,
 )
 from palimpsest.context_policies.items.tool_calls import SHELL_TOOLS, is_of_server
@@ -56,12 +56,12 @@ class GeminiTruncate(Preset):
         return self.window_of(facts), 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
-        window, seen = state
-        new = [output for output in view.outputs[seen:] if self._is_cut(view, output)]
+        window, considered = state
+        new = [output for output in view.outputs[considered:] if self._is_cut(view, output)]
         most = min(self.longest, free_chars(view, window)) if window > 0 else self.longest
         size = most + self.note_chars
         long_results = ((output, size) for output in new if view.chars(output) > most > 0)
-        changes = shortened(view, long_results, "offloaded")
+        changes = shortening_changes(view, long_results, "offloaded")
         longest = max((view.chars(output) for output in new), default=0) if most > 0 else 0
         probe = Probe("characters of a shell's or a server's result", longest, most, "characters")
         candidates = f"results that {size} characters of head, tail and note would shorten"
@@ -77,27 +77,27 @@ class GeminiTruncate(Preset):
 
 
 class MaskedUntil(NamedTuple):
-    """How far results are masked, and the counts beyond the protected tokens."""
+    """How far results are masked, and the counts of the results before the protected ones."""
 
     masked: int = 0
-    """Index, among the results, of the first that is not masked."""
-    beyond: int = 0
-    """Index up to which the results that are not masked were counted."""
+    """Index in ``view.outputs`` of the first result that is not masked."""
+    protected_from: int = 0
+    """Index in ``view.outputs`` of the first protected result; earlier ones that are not masked were counted."""
     freed: int = 0
-    """Tokens of these results."""
+    """Tokens of the counted results."""
     changes: int | None = None
     """``PolicyView.changes`` when they were counted."""
     protected: int = 0
-    """Tokens of the results from ``beyond`` on."""
-    seen: int = 0
-    """Number of results when they were counted."""
+    """Tokens of the protected results."""
+    counted_results: int = 0
+    """Number of results for which ``protected`` was counted."""
 
 
 class GeminiMask(Preset):
     """Gemini CLI's masking: results older than the newest ``protect`` tokens become a head, a tail and a file.
 
-    Nothing is masked below ``minimum`` tokens. What is about to be sent for the first time is not looked at, nor
-    what its tools in ``spared`` returned.
+    Nothing is masked below ``minimum`` tokens. Results that are sent for the first time are not masked, nor are the
+    results of the tools in ``spared``.
     """
 
     preset = "gemini.mask"
@@ -113,7 +113,7 @@ class GeminiMask(Preset):
     spared: tuple[str, ...] = ("activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode")
 
     def step(self, state: MaskedUntil, view: PolicyView) -> Decided:
-        # Results beyond the protected tokens stay there, unless another item changed since.
+        # Results before the protected ones stay unprotected, unless another item changed since.
         is_unchanged = view.changes is not None and view.changes == state.changes
         counts = self._maskable(
             state if is_unchanged else MaskedUntil(state.masked, state.masked), view
@@ -126,13 +126,13 @@ class GeminiMask(Preset):
         outputs = view.outputs
         candidates = [
             output
-            for output in outputs[state.masked : counts.beyond]
+            for output in outputs[state.masked : counts.protected_from]
             if self._may_mask(view, output)
         ]
         sizes = ((output, self._size(view, output)) for output in reversed(candidates))
-        changes = shortened(view, sizes, "masked")
+        changes = shortening_changes(view, sizes, "masked")
         return decided_with_reason(
-            MaskedUntil(counts.beyond), changes, probe, "longer results among them"
+            MaskedUntil(counts.protected_from), changes, probe, "longer results among them"
         )
 
     def _size(self, view: PolicyView, index: int) -> int:
@@ -156,34 +156,34 @@ class GeminiMask(Preset):
         )
 
     def _maskable(self, before: MaskedUntil, view: PolicyView) -> MaskedUntil:
-        """Return where the protected tokens begin now, counting only results that are new or no longer protected.
+        """Return where the protected results begin now, counting only results that are new or no longer protected.
 
         A result that an earlier policy of a pipeline shortened counts with its shortened length.
         """
         outputs = view.outputs
         sent = bisect_left(outputs, start_of_unanswered(view))
-        beyond, freed, protected = before.beyond, before.freed, before.protected
-        for output in outputs[max(before.seen, beyond) : sent]:
+        protected_from, freed, protected = before.protected_from, before.freed, before.protected
+        for output in outputs[max(before.counted_results, protected_from) : sent]:
             if self._may_mask(view, output):
                 protected += view.tokens(output)
-        place = beyond
-        while protected > self.protect and place < sent:
-            output = outputs[place]
-            place += 1
+        position = protected_from
+        while protected > self.protect and position < sent:
+            output = outputs[position]
+            position += 1
             if not self._may_mask(view, output):
                 continue
             protected -= view.tokens(output)
             freed += view.tokens(output)
-            beyond = place
-        return MaskedUntil(before.masked, beyond, freed, view.changes, protected, sent)
+            protected_from = position
+        return MaskedUntil(before.masked, protected_from, freed, view.changes, protected, sent)
 
 
 class GeminiCompress(CutAtTokens):
     """Gemini CLI's compression: at half of the window, a summary replaces the turns before the newest 30 per cent.
 
     It cuts in front of prompts only: where none lies in the newest 30 per cent, before the newest prompt if its turn
-    still runs, else behind everything. Of the results that stay those beyond 50,000 tokens are cut as
-    ``gemini.truncate`` cuts them, whatever tool they are of.
+    still runs, else behind everything. Remaining results beyond 50,000 tokens are cut as ``gemini.truncate`` cuts them,
+    but those of every tool.
     """
 
     preset = "gemini.compress"
@@ -198,7 +198,7 @@ class GeminiCompress(CutAtTokens):
     results: int = 50_000
     """Tokens of results that stay whole."""
     longest: int = 40_000
-    """Characters that are shown of each result beyond them."""
+    """Characters that are shown of each result beyond ``results`` tokens."""
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first prompt that stays, by the characters of the requests and answers so far."""
@@ -213,13 +213,13 @@ class GeminiCompress(CutAtTokens):
         ]
         summary = 4 * self.summary if state.place >= 0 and not view.shows(state.place) else 0
         goal = (1 - self.keep_share) * (summary + sum(view.chars(index) for index in history))
-        passed, newest = summary, 0
+        passed_chars, newest = summary, 0
         for index in history:
             if view.item(index).kind == "user" and begins_message(view, index):
-                if passed >= goal:
+                if passed_chars >= goal:
                     return index
                 newest = index
-            passed += view.chars(index)
+            passed_chars += view.chars(index)
         is_turn_running = any(view.item(index).kind == "call" for index in range(*before.answer))
         return newest if is_turn_running else end
 
@@ -235,14 +235,14 @@ class GeminiCompress(CutAtTokens):
                 continue
             tokens = view.tokens(output)
             if passed + tokens > self.results and view.chars(output) > most:
-                changes += shortened(view, [(output, most + CUT_NOTE_CHARS)], "offloaded")
+                changes += shortening_changes(view, [(output, most + CUT_NOTE_CHARS)], "offloaded")
                 tokens = -(-(most + CUT_NOTE_CHARS) // 4)
             passed += tokens
         return changes
 
 
 def free_chars(view: PolicyView, window: int) -> int:
-    """Return four characters for each token of the window that the request before left free."""
+    """Return the characters that fit into the window after the previous request, at four per free token."""
     first = view.timeline.requests[view.request.index - 1].items if view.request.index else 0
     new = sum(view.tokens(index) for index in range(first, view.count))
     return 4 * (window - (view.total - new))

@@ -13,7 +13,7 @@ from palimpsest.context_policies.items.reducible import (
     decided_with_reason,
     is_reducible,
     is_shown,
-    replaced,
+    placeholder_changes,
 )
 from palimpsest.context_policies.presets.clearing import RESULT_CLEARED
 
@@ -54,7 +54,7 @@ class OpenClawCacheTtl(Preset):
     head: int = 1_500
     tail: int = 1_500
     least_chars: int = 50_000
-    """Nothing is cleared if fewer characters can be."""
+    """Fewest clearable characters for which anything is cleared."""
     image_turns: int = 3
 
     def start(self, facts: SessionFacts) -> tuple[int, int]:
@@ -62,9 +62,9 @@ class OpenClawCacheTtl(Preset):
         return self.window_of(facts), 0
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
-        window, seen = state
+        window, considered = state
         pause = probe = since_request_before(view, self.ttl_seconds)
-        seen, changes = self._images(seen, view)
+        considered, changes = self._images(considered, view)
         if changes:
             probe = Probe(f"images older than {self.image_turns} turns", len(changes), 0, "images")
         if pause.passed and window > 0:
@@ -75,7 +75,7 @@ class OpenClawCacheTtl(Preset):
             elif not changes:
                 probe = Probe("characters of the request", chars, least, "characters", probe)
         return decided_with_reason(
-            (window, seen), changes, probe, "older results that may be trimmed"
+            (window, considered), changes, probe, "older results that may be trimmed"
         )
 
     def _images(self, first: int, view: PolicyView) -> tuple[int, list[Change]]:
@@ -98,7 +98,7 @@ class OpenClawCacheTtl(Preset):
             if first <= output < border and is_reducible(view, output)
         ]
         changes: dict[int, Change] = {}
-        seen = StageView(view, changes, self.estimator, self.estimator)
+        shown_view = StageView(view, changes, self.estimator, self.estimator)
         for result in candidates:
             if view.state(result) == "whole" and view.item(result).chars > self.longest:
                 cut = CUT.format(head=self.head, tail=self.tail, chars=view.item(result).chars)
@@ -108,11 +108,11 @@ class OpenClawCacheTtl(Preset):
         if total / chars >= self.hard:
             excess_chars = total - self.hard * chars
             candidates = [result for result in candidates if view.state(result) != "cleared"]
-            if sum(map(seen.chars, candidates)) >= self.least_chars:
+            if sum(map(shown_view.chars, candidates)) >= self.least_chars:
                 for result in candidates:
                     if excess_chars < 0:
                         break
-                    excess_chars += len(RESULT_CLEARED) - seen.chars(result)
+                    excess_chars += len(RESULT_CLEARED) - shown_view.chars(result)
                     changes[result] = Change(result, "cleared", RESULT_CLEARED)
         return list(changes.values())
 
@@ -120,8 +120,8 @@ class OpenClawCacheTtl(Preset):
 class ClaudeCodeMicrocompact(Preset):
     """Claude Code's microcompaction after a pause: all but the newest results of its file and web tools are cleared.
 
-    It is switched off unless the vendor switches it on. In 2.1.17 another rule kept three, near the auto-compaction, and
-    from 2.1.112 on none is left that asks for a pause.
+    It is switched off unless the vendor switches it on. In 2.1.17 another rule kept three results, near the
+    auto-compaction; since 2.1.112 no rule depends on a pause.
     """
 
     preset = "claude_code.microcompact"
@@ -144,12 +144,12 @@ class ClaudeCodeMicrocompact(Preset):
         old_results = [
             item for item in candidates[: -max(1, self.keep)] if view.state(item) == "whole"
         ]
-        changes = replaced(view, old_results, "cleared", RESULT_CLEARED)
+        changes = placeholder_changes(view, old_results, "cleared", RESULT_CLEARED)
         no_candidates = f"results of its tools beyond the newest {self.keep} that may be cleared"
         return decided_with_reason(None, changes, probe, no_candidates)
 
 
 def since_request_before(view: PolicyView, seconds: float) -> Probe:
-    """Return the time since the last request, beside the pause after which a rule acts; 0 where times are not known."""
+    """Return the probe of the time since the last request, against a rule's pause; the time is 0 where it is not known."""
     gap = view.gap_seconds or 0.0
     return Probe("seconds since the request before", gap, seconds, "seconds", inclusive=True)

@@ -8,11 +8,11 @@ from palimpsest.context_policies.items.reducible import (
     border_of_newest,
     call_of_result,
     decided_with_reason,
-    dropped,
     is_reducible,
     is_shown,
-    reopened,
-    replaced,
+    placeholder_changes,
+    removal_changes,
+    restoring_changes,
     shown_events,
 )
 from palimpsest.context_policies.items.tool_calls import input_of, is_text_command_output
@@ -36,7 +36,7 @@ class SweAgentLastN(Preset):
     )
     sticky = False
     at_first = (0, 0)
-    """Number of observations that are elided, and that were considered: none."""
+    """Number of elided observations and number of considered ones: none."""
     n: int = 5
     polling: int = 1
     always_keep: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class SweAgentLastN(Preset):
     """Tools tagged ``remove_output``."""
 
     def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
-        elided, seen = state
+        elided, considered = state
         outputs = view.outputs
         shown = view.shown_outputs
         template = 1
@@ -58,7 +58,7 @@ class SweAgentLastN(Preset):
             if view.item(index).tool not in self.always_keep
         ]
         if self.always_remove:
-            new = outputs[max(seen, border) :]
+            new = outputs[max(considered, border) :]
             old += [output for output in new if view.item(output).tool in self.always_remove]
         changes = [change for output in old for change in _line_count_placeholder(view, output)]
         shown_again = [
@@ -66,8 +66,10 @@ class SweAgentLastN(Preset):
             for output in outputs[border:elided]
             if view.item(output).tool not in self.always_remove
         ]
-        changes += reopened(view, shown_again, "masked")  # after newer observations were reverted
-        # With so many observations none is elided yet.
+        changes += restoring_changes(
+            view, shown_again, "masked"
+        )  # after newer observations were reverted
+        # The largest number of observations of which none is elided yet.
         most = -(-(self.n + template + 1) // self.polling) * self.polling - template - 1
         probe = Probe("observations", shown, most, "observations")
         candidates = f"observations beyond the newest {self.n} that it may elide"
@@ -77,9 +79,9 @@ class SweAgentLastN(Preset):
 class SweAgentClosedWindow(Preset):
     """SWE-agent's closed windows: of each viewed file only the newest view shows its lines.
 
-    It looks at messages of role ``user`` only: prompts, and the outputs of commands that were written as text. What
-    a tool call returned stays, unless ``results`` is on. A message with numbered lines that names no file is left
-    out, as SWE-agent does.
+    Only messages of role ``user`` are considered: prompts, and the outputs of commands that were written as text.
+    Results of tool calls stay, unless ``results`` is on. A message with numbered lines that names no file is removed, as
+    in SWE-agent.
     """
 
     preset = "sweagent.closed_window"
@@ -88,11 +90,11 @@ class SweAgentClosedWindow(Preset):
     at_first = (0, ())
     """Number of items considered so far, and the views of files in them, the oldest first."""
     results: bool = False
-    """The results of tool calls count as well."""
+    """Whether the results of tool calls are considered as well."""
 
     def step(self, state: tuple[int, tuple[tuple[str, int], ...]], view: PolicyView) -> Decided:
-        seen, views_before = state
-        views = [*views_before, *self._views(view, seen)]
+        considered, views_before = state
+        views = [*views_before, *self._views(view, considered)]
         newest: set[str] = set()
         changes: list[Change] = []
         for file, result in reversed(views):
@@ -101,9 +103,9 @@ class SweAgentClosedWindow(Preset):
             is_closed = view.state(result) == "masked"
             if not file:
                 call = call_of_result(view, result) if view.item(result).kind == "output" else None
-                changes += dropped(view, [result] if call is None else [call, result])
+                changes += removal_changes(view, [result] if call is None else [call, result])
             elif file not in newest:
-                changes += reopened(view, [result], "masked")
+                changes += restoring_changes(view, [result], "masked")
             elif not is_closed:
                 changes += _without_lines(view, result)
             newest.add(file)
@@ -111,7 +113,7 @@ class SweAgentClosedWindow(Preset):
         return Decided((view.count, tuple(views)), changes, probe, fired=bool(changes))
 
     def _views(self, view: PolicyView, first: int) -> list[tuple[str, int]]:
-        """Return the file of each view from an item on; empty where its lines are numbered and no file is named."""
+        """Return the file and item of each view from the item ``first`` on; the file is empty where none is named."""
         views: list[tuple[str, int]] = []
         for index in range(first, view.count):
             kind = view.item(index).kind
@@ -148,7 +150,7 @@ class SweAgentRemoveRegex(Preset):
                 for pattern in self.remove:
                     text = re.sub(pattern, "", text, flags=re.DOTALL)
                 if text != text_before:
-                    changes += replaced(view, [index], "truncated", text)
+                    changes += placeholder_changes(view, [index], "truncated", text)
         probe = Probe("texts with a match", len(changes), 0, "texts")
         return Decided(until, changes, probe, fired=bool(changes))
 
@@ -168,10 +170,10 @@ class MaskWindow(Preset):
     def step(self, state: int, view: PolicyView) -> Decided:
         border = border_of_newest(view, self._kept_count(view))
         # After newer observations were reverted, older ones are shown again.
-        changes = reopened(view, view.outputs[border:state], "masked")
+        changes = restoring_changes(view, view.outputs[border:state], "masked")
         for output in view.outputs[state:border]:
             if self.placeholder:
-                changes += replaced(view, [output], "masked", self.placeholder)
+                changes += placeholder_changes(view, [output], "masked", self.placeholder)
             else:
                 changes += _line_count_placeholder(view, output)
         probe = self._probe(view)
@@ -190,7 +192,7 @@ class MaskWindow(Preset):
 class OpenHandsMask(MaskWindow):
     """OpenHands' observation masking: observations before the newest ``n`` events become ``<MASKED>``.
 
-    A message is an event, too, and so is each call: of a session of single calls half as many observations stay.
+    Messages and calls are events, too: in a session whose answers make one call each, half as many observations stay.
     """
 
     preset = "openhands.observation_masking"
@@ -212,28 +214,32 @@ class OpenHandsMask(MaskWindow):
 class OpenHandsBrowserOutput(Preset):
     """OpenHands' browser condenser: of what a browser showed only the newest ``n`` observations stay.
 
-    In the place of the others stand the address and ``placeholder``.
+    The others are replaced by their address and ``placeholder``.
     """
 
     preset = "openhands.browser_output"
     source = "OpenHands 611629e, condenser/impl/browser_output_condenser.py"
     sticky = False
     at_first = (0, ())
-    """Number of results considered so far, and those of a browser."""
+    """Number of results considered so far, and a browser's results among them."""
     n: int = 1
     tool: str = "brows"
     """Text that the names of browsing tools contain."""
     placeholder: str = "Content omitted"
 
     def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
-        seen, pages_before = state
-        new = [item for item in view.outputs[seen:] if self.tool in view.item(item).tool.lower()]
+        considered, pages_before = state
+        new = [
+            item for item in view.outputs[considered:] if self.tool in view.item(item).tool.lower()
+        ]
         pages = [index for index in (*pages_before, *new) if is_shown(view, index)]
         border = max(0, len(pages) - self.n)
-        changes = reopened(view, pages[border:], "masked")  # after newer pages were reverted
+        changes = restoring_changes(
+            view, pages[border:], "masked"
+        )  # after newer pages were reverted
         for page in pages[:border]:
             if view.state(page) != "masked":
-                changes += replaced(view, [page], "masked", self._text(view, page))
+                changes += placeholder_changes(view, [page], "masked", self._text(view, page))
         probe = Probe("pages of a browser", len(pages), self.n, "pages")
         candidates = f"pages beyond the newest {self.n} that it may mask"
         return decided_with_reason(
@@ -247,9 +253,11 @@ class OpenHandsBrowserOutput(Preset):
 
 
 def _line_count_placeholder(view: PolicyView, index: int) -> list[Change]:
-    """Return the change to SWE-agent's text for an elided observation, which counts its lines."""
+    """Return the change that shows SWE-agent's text for an elided observation, with the number of its lines."""
     lines = len(view.read(index).splitlines())
-    return replaced(view, [index], "masked", f"Old environment output: ({lines} lines omitted)")
+    return placeholder_changes(
+        view, [index], "masked", f"Old environment output: ({lines} lines omitted)"
+    )
 
 
 def _without_lines(view: PolicyView, index: int) -> list[Change]:
@@ -258,4 +266,4 @@ def _without_lines(view: PolicyView, index: int) -> list[Change]:
     lines = list(VIEWED_LINE.finditer(text))
     note = f"Outdated window with {len(lines)} lines omitted...\n"
     text = text[: lines[0].start()] + note + text[lines[-1].end() :]
-    return replaced(view, [index], "masked", text)
+    return placeholder_changes(view, [index], "masked", text)

@@ -21,8 +21,8 @@ from palimpsest.context_policies.items.reducible import (
     decided_with_reason,
     is_reducible,
     newest_that_fit,
-    reopened,
-    shortened,
+    restoring_changes,
+    shortening_changes,
     shown_chat,
 )
 from palimpsest.context_policies.items.tool_calls import input_of
@@ -54,7 +54,7 @@ class ShortenedResults(Preset):
         """Shorten the new results that are too long."""
         new = [output for output in view.outputs[state:] if is_reducible(view, output)]
         size = self.kept + self.note_chars
-        # A result that is hardly too long grows with the note, as it does for the agent.
+        # A result barely over the limit becomes longer with the note, as in the agent itself.
         changes = [
             Change(item, self.state, chars=size) for item in new if view.chars(item) > self.longest
         ]
@@ -70,7 +70,7 @@ class MiniSweAgentOutput(ShortenedResults):
     preset = "mini_swe_agent.output"
     source = "mini-swe-agent 2.4, config: observation_template, below 10,000 whole"
     longest: int = 9_999
-    """Characters up to which an output is shown whole; one of 10,000 is not."""
+    """Characters up to which an output is shown whole; an output of 10,000 is not."""
     note_chars: int = 564
 
 
@@ -87,8 +87,8 @@ class SmolagentsOutput(ShortenedResults):
 class DeepAgentsOffload(Preset):
     """Deepagents' offloading: results and prompts over a number of tokens go to a file.
 
-    Their first and last lines stay, with their numbers. What ``spared`` tools return stays whole: they bound it
-    themselves.
+    Their first and last lines stay, with their numbers. Results of the ``spared`` tools stay whole: these tools limit
+    their results themselves.
     """
 
     preset = "deepagents.offload"
@@ -100,7 +100,7 @@ class DeepAgentsOffload(Preset):
     lines: int = 5
     """Lines of head and of tail that stay."""
     line_chars: int = 1_000
-    """Characters of such a line that stay."""
+    """Characters that stay of each of these lines."""
     spared: tuple[str, ...] = (
         "ls",
         "glob",
@@ -131,7 +131,7 @@ class DeepAgentsOffload(Preset):
                 is_short = len(lines) <= 2 * self.lines
                 ends = lines if is_short else lines[: self.lines] + lines[-self.lines :]
                 size = sum(min(len(line), self.line_chars) + LINE_NUMBER_CHARS for line in ends)
-                changes += shortened(view, [(index, size + FILE_NOTE_CHARS)], "offloaded")
+                changes += shortening_changes(view, [(index, size + FILE_NOTE_CHARS)], "offloaded")
         probe = Probe("tokens of a result", highest, self.result_tokens)
         return decided_with_reason(
             view.count, changes, probe, "results that their first and last lines shorten"
@@ -142,7 +142,7 @@ class DeepAgentsTruncateArgs(Measured):
     """Deepagents' truncate_args: near the window the long inputs of old calls that write or edit are cut.
 
     The newest tenth of the window is spared, or the newest 20 messages where no window is known; each text of an
-    input is cut by itself. It is made anew for each request, from inputs that are whole.
+    input is cut separately. The rule is applied anew to each request, to whole inputs.
     """
 
     preset = "deepagents.truncate_args"
@@ -177,12 +177,12 @@ class DeepAgentsTruncateArgs(Measured):
             saved = sum(view.weight(output) - view.tokens(output) for output in cut_before)
             probe = replace(probe, value=probe.value + saved)
         if not probe.passed:
-            return Decided((window, 0, ()), reopened(view, cut_before, "truncated"), probe)
+            return Decided((window, 0, ()), restoring_changes(view, cut_before, "truncated"), probe)
         until = self._border(view, messages, window)
         if not until:
             candidates = "messages older than those that are spared"
             return decided_with_reason(
-                (window, 0, ()), reopened(view, cut_before, "truncated"), probe, candidates
+                (window, 0, ()), restoring_changes(view, cut_before, "truncated"), probe, candidates
             )
         calls = (
             index
@@ -191,7 +191,7 @@ class DeepAgentsTruncateArgs(Measured):
             and view.item(index).tool.lower() in self.tools
             and view.state(index) == "whole"
         )
-        changes = shortened(view, ((call, self._size(view, call)) for call in calls))
+        changes = shortening_changes(view, ((call, self._size(view, call)) for call in calls))
         candidates = "long inputs of calls that write or edit before the newest messages"
         cut_calls = (*cut, *(change.item for change in changes))
         return decided_with_reason(
@@ -202,20 +202,20 @@ class DeepAgentsTruncateArgs(Measured):
         """Return the first item that is spared."""
         if window <= 0:
             return messages[-self.messages] if self.messages else view.count
-        place = newest_that_fit(view, messages, int(self.keep_share * window))
-        # If the newest message alone is larger, all stays whole.
-        return messages[place] if place < len(messages) else 0
+        first = newest_that_fit(view, messages, int(self.keep_share * window))
+        # If the newest message alone is larger, nothing is cut.
+        return messages[first] if first < len(messages) else 0
 
     def _size(self, view: PolicyView, call: int) -> int:
         """Return the characters of a call with its long texts cut."""
         tool_input = input_of(view, call)
-        long_results = {
+        long_texts = {
             name: text
             for name, text in tool_input.items()
             if isinstance(text, str) and len(text) > self.longest
         }
-        short = {name: text[: self.kept] + ARGUMENT_CUT for name, text in long_results.items()}
-        return view.chars(call) - len(json.dumps(long_results)) + len(json.dumps(short))
+        cut_texts = {name: text[: self.kept] + ARGUMENT_CUT for name, text in long_texts.items()}
+        return view.chars(call) - len(json.dumps(long_texts)) + len(json.dumps(cut_texts))
 
 
 class StrandsOffload(Preset):
@@ -232,7 +232,7 @@ class StrandsOffload(Preset):
         new = [output for output in view.outputs[state:] if is_reducible(view, output)]
         size = 4 * self.kept + REFERENCE_NOTE_CHARS
         long_results = ((output, size) for output in new if view.tokens(output) > self.longest)
-        changes = shortened(view, long_results, "offloaded")
+        changes = shortening_changes(view, long_results, "offloaded")
         highest = max((view.tokens(output) for output in new), default=0)
         probe = Probe("tokens of a result", highest, self.longest)
         candidates = f"results that {self.kept} tokens and a note would shorten"
@@ -259,7 +259,9 @@ class OpenAIAgentsTrimmer(Preset):
         long_results = [
             item for item in outputs[state:border] if view.item(item).chars > self.longest
         ]
-        changes = shortened(view, ((output, self._size(view, output)) for output in long_results))
+        changes = shortening_changes(
+            view, ((output, self._size(view, output)) for output in long_results)
+        )
         probe = Probe("turns", view.turn, self.turns, "turns")
         candidates = f"results of over {self.longest} characters in older turns"
         return decided_with_reason(border, changes, probe, candidates)

@@ -18,9 +18,9 @@ from palimpsest.context_policies.interface.stage_view import StageView
 from palimpsest.context_policies.items.measured import AtShare, in_own_tokens
 from palimpsest.context_policies.items.reducible import (
     decided_with_reason,
-    dropped,
     is_reducible,
     is_result,
+    removal_changes,
     shown_turns,
 )
 
@@ -29,14 +29,14 @@ CUT_NOTE = "...\n\n... [truncated: {count} chars removed] ...\n\n..."
 IMAGE_NOTE_CHARS = 30
 """Characters of the text in place of a picture: its format and size."""
 LEAST_START = 2
-"""Number of messages that are dropped where there are no more than the window allows."""
+"""Number of messages to drop where there are no more messages than the window allows."""
 
 
 class StrandsSlidingWindow(Preset):
     """Strands' sliding window: at the end of a turn only the newest ``messages`` stay.
 
-    They begin with a prompt, or where none is among them with a call whose result follows. With ``per_turn`` it looks
-    before every so many requests as well.
+    They begin with a prompt, or, where none is among them, with a call whose result follows. With ``per_turn`` the rule
+    is also checked within a turn, once in so many requests.
     """
 
     preset = "strands.sliding_window"
@@ -56,16 +56,16 @@ class StrandsSlidingWindow(Preset):
         probe = Probe("messages", len(turns), self.messages, "messages")
         if not probe.passed:
             return Decided(None, probe=probe)
-        place = first_that_stays(view, turns, len(turns) - self.messages)
-        changes = [] if place is None else dropped(view, range(turns[0], turns[place]))
+        first = first_that_stays(view, turns, len(turns) - self.messages)
+        changes = [] if first is None else removal_changes(view, range(turns[0], turns[first]))
         return decided_with_reason(None, changes, probe, DROPPED)
 
 
 class StrandsTruncateResults(AtShare):
     """Strands at an overflow: long results of the oldest message that has some show 200 characters of head and of tail.
 
-    Where these are cut already, messages leave from the front: those beyond the newest 40, else two, and more until a
-    prompt stands first. Each is done anew until the request fits.
+    Where these are cut already, messages are dropped from the front: those beyond the newest 40, else two, and more
+    until the first message is a prompt. Both steps are repeated until the request fits.
     """
 
     preset = "strands.truncate_results"
@@ -79,28 +79,30 @@ class StrandsTruncateResults(AtShare):
     def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:
         most = in_own_tokens(probe.threshold, view, probe)
         changes: dict[int, Change] = {}
-        seen = StageView(view, changes, self.estimator, self.estimator)
+        shown_view = StageView(view, changes, self.estimator, self.estimator)
         total, turns = view.total, shown_turns(view)
         while total > most:
             results = next((turn for turn in turns if is_result(view, turn)), None)
-            new = [] if results is None else self._cut(seen, turns, results)
+            new = [] if results is None else self._cut(shown_view, turns, results)
             if not new:
                 start = LEAST_START if len(turns) <= self.messages else len(turns) - self.messages
-                place = first_that_stays(view, turns, start)
-                removed = [] if place is None else dropped(view, range(turns[0], turns[place]))
+                first = first_that_stays(view, turns, start)
+                removed = (
+                    [] if first is None else removal_changes(view, range(turns[0], turns[first]))
+                )
                 new = [change for change in removed if changes.get(change.item) != change]
-                turns = turns[place:]
+                turns = turns[first:]
             if not new:
                 break
-            total -= sum(seen.tokens(change.item) for change in new)
+            total -= sum(shown_view.tokens(change.item) for change in new)
             changes.update({change.item: change for change in new})
-            total += sum(seen.tokens(change.item) for change in new)
+            total += sum(shown_view.tokens(change.item) for change in new)
         return [*changes.values()]
 
     def _cut(self, view: PolicyView, turns: Sequence[int], first: int) -> list[Change]:
-        """Return the changes that shorten the results of a message that were not shortened yet."""
-        place = bisect_left(turns, first) + 1
-        end = turns[place] if place < len(turns) else view.count
+        """Return the changes that shorten the results of a message, as far as they are still whole."""
+        following = bisect_left(turns, first) + 1
+        end = turns[following] if following < len(turns) else view.count
         changes: list[Change] = []
         for index in range(first, end):
             chars = view.chars(index)

@@ -1,7 +1,7 @@
 """Compaction rules of other agents that cut by tokens: a summary of stated size replaces the older messages.
 
-The rule of the cut is the project's own (spec/review.md 2.2); the summary is a placeholder, since none was written: its
-size is the same for all policies of one table. The newest answer and the items after it stay, also where a project
+Each cut follows the other agent's own rule (spec/review.md 2.2); the summary is a placeholder, since none was written:
+its size is the same for all policies of one table. The newest answer and the items after it stay, even where the agent
 would summarise them as well.
 """
 
@@ -25,7 +25,7 @@ from palimpsest.context_policies.items.reducible import (
     is_reducible,
     is_result,
     newest_that_fit,
-    shortened,
+    shortening_changes,
     shown_turns,
     tokens_in,
     with_partners,
@@ -39,7 +39,7 @@ CODEX_CUT = "…{} tokens truncated…"
 
 
 def enough_to_summarise(tokens: int, summary: int, after: Probe) -> Probe:
-    """Return the probe of a summary's gain: it has to replace more tokens than it has."""
+    """Return the probe of a summary's gain: it must replace more tokens than it contains."""
     return Probe("tokens that a summary would replace", tokens, summary, after=after)
 
 
@@ -54,7 +54,7 @@ class SummaryState(NamedTuple):
 class Summarise(Measured):
     """Over a threshold a summary replaces the items before a cut, which subclasses choose.
 
-    ``window`` is assumed, whatever model was recorded: 0 takes the recorded one.
+    ``window`` is assumed for every recorded model; 0 takes the recorded window.
     """
 
     window: int = 200_000
@@ -97,7 +97,7 @@ class Summarise(Measured):
         return self.probe_against(view, self.limit(state.window))
 
     def limit(self, window: int) -> float:
-        """Return the tokens above which it acts."""
+        """Return the tokens above which the rule acts."""
         return max(0.0, round((window - self.reserve) * self.at, 6))
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
@@ -109,7 +109,7 @@ class Summarise(Measured):
         return view.shown_items[: bisect_left(view.shown_items, cut)]
 
     def further_changes(self, view: PolicyView, cut: int, covered: Sequence[int]) -> list[Change]:  # noqa: ARG002
-        """Return the further changes when it acts."""
+        """Return changes beside the summary, such as shortened results."""
         return []
 
 
@@ -118,7 +118,7 @@ class CutAtTokens(Summarise):
 
     keep: int = 20_000
     keep_share: float = 0.0
-    """Share of the tokens that stays word for word, if it is not a fixed number."""
+    """Share of the request's tokens that stays word for word; 0 uses ``keep``."""
 
     def tokens_to_keep(self, state: SummaryState, view: PolicyView) -> float:  # noqa: ARG002
         """Return the tokens that stay word for word."""
@@ -127,7 +127,7 @@ class CutAtTokens(Summarise):
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first item that stays: the beginning of a message and never a result.
 
-        Where only results follow, it is the message with their calls.
+        Where only results follow the cut, it is the message with their calls.
         """
         keep = self.tokens_to_keep(state, view)
         if not keep:
@@ -147,7 +147,7 @@ class CutAtTokens(Summarise):
         return cut
 
     def _first_of_newest(self, state: SummaryState, view: PolicyView, keep: float) -> int:
-        """Return the first of the newest items that have so many tokens together; 0 where all have fewer."""
+        """Return the oldest of the newest items that together reach ``keep`` tokens; 0 where all items have fewer."""
         tokens_kept = 0
         place = state.place
         if place >= 0 and view.shows(place):  # the summary was undone
@@ -179,7 +179,7 @@ class PiCompact(CutAtTokens):
     reserve: int = 16_384
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
-        """Return the probe at the end of a turn; within one, that of the provider's count against the whole window."""
+        """Return the usual probe at the end of a turn; within a turn, the provider's count against the whole window."""
         if view.turn != view.request.turn:
             return CutAtTokens.probe(self, state, view)
         counted = view.reported(answer=self.with_answer, since="counted")
@@ -223,8 +223,8 @@ class OpenCodeCompact(CutAtTokens):
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
         """Return the first of the newest messages that fit; a result belongs to the answer that called it."""
         starts = answers_with_results(view)
-        place = newest_that_fit(view, starts, self.tokens_to_keep(state, view))
-        return starts[place] if 0 < place < len(starts) else view.count
+        first = newest_that_fit(view, starts, self.tokens_to_keep(state, view))
+        return starts[first] if 0 < first < len(starts) else view.count
 
 
 class OpenCodeCompactV2(CutAtTokens):
@@ -248,18 +248,20 @@ class OpenCodeCompactV2(CutAtTokens):
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the first of the newest messages that fit; a result belongs to the answer that called it."""
         starts = answers_with_results(view)
-        place = newest_that_fit(view, starts, self.keep, self._tokens)
-        return starts[place] if place < len(starts) else view.count
+        first = newest_that_fit(view, starts, self.keep, self._tokens)
+        return starts[first] if first < len(starts) else view.count
 
     def further_changes(self, view: PolicyView, cut: int, covered: Sequence[int]) -> list[Change]:
         removed = {*covered}
         size = self.longest + len(OPENCODE_CUT)
-        kept = (
+        remaining_outputs = (
             output
             for output in view.outputs[bisect_left(view.outputs, cut) :]
             if output not in removed
         )
-        return shortened(view, ((item, size) for item in kept if view.chars(item) > self.longest))
+        return shortening_changes(
+            view, ((item, size) for item in remaining_outputs if view.chars(item) > self.longest)
+        )
 
     def _tokens(self, view: PolicyView, first: int, until: int) -> int:
         """Return the tokens of a range of items, with long results cut."""
@@ -295,11 +297,11 @@ class ClaudeCodeAuto(CutAtTokens):
     """Tokens above which such a file is only named."""
 
     def covered_items(self, view: PolicyView, cut: int) -> Sequence[int]:
-        kept: set[int] = set()
+        remaining: set[int] = set()
         for result in self._shown_files(view):
             call = call_of_result(view, result)
-            kept |= {result} if call is None else {result, call}
-        return [item for item in Summarise.covered_items(self, view, cut) if item not in kept]
+            remaining |= {result} if call is None else {result, call}
+        return [item for item in Summarise.covered_items(self, view, cut) if item not in remaining]
 
     def _shown_files(self, view: PolicyView) -> list[int]:
         """Return the newest reads of the files that are shown again."""
@@ -322,7 +324,7 @@ class ClaudeCodeAuto(CutAtTokens):
 class CodexCompact(CutAtTokens):
     """Codex's compaction: at nine tenths of the window only the newest 20,000 tokens of prompts stay.
 
-    The oldest of these prompts is cut to what is left of them.
+    The oldest of these prompts is cut to the tokens that remain for it.
     """
 
     preset = "codex.compact"
@@ -342,8 +344,8 @@ class CodexCompact(CutAtTokens):
 
     def covered_items(self, view: PolicyView, cut: int) -> Sequence[int]:
         shown = view.shown_items
-        kept = {prompt for prompt, _ in self._prompts(view, cut)}
-        return [index for index in shown[: bisect_left(shown, cut)] if index not in kept]
+        kept_prompts = {prompt for prompt, _ in self._prompts(view, cut)}
+        return [index for index in shown[: bisect_left(shown, cut)] if index not in kept_prompts]
 
     def further_changes(self, view: PolicyView, cut: int, covered: Sequence[int]) -> list[Change]:  # noqa: ARG002
         long_prompts = (
@@ -355,7 +357,7 @@ class CodexCompact(CutAtTokens):
             for prompt, remaining, more in long_prompts
             if more > 0
         )
-        return shortened(view, cut_lengths)
+        return shortening_changes(view, cut_lengths)
 
     def _prompts(self, view: PolicyView, cut: int) -> list[tuple[int, int]]:
         """Return the newest prompts that stay, each with the tokens that remain for it."""
@@ -373,5 +375,5 @@ class CodexCompact(CutAtTokens):
 
 
 def answers_with_results(view: PolicyView) -> list[int]:
-    """Return the first shown item of each message, a result being part of the answer that called it."""
+    """Return the first shown item of each message; a result is part of the answer that called it."""
     return [turn for turn in shown_turns(view) if not is_result(view, turn)]

@@ -15,7 +15,7 @@ class SummariseAll(CutAtTokens):
 
     keep: int = 0
     trigger: int = 0
-    """Tokens at or above which it acts; 0: the share of the window."""
+    """Tokens at or above which the rule acts; 0: the share of the window."""
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         """Return the probe of the request's tokens against the threshold."""
@@ -55,8 +55,8 @@ class AnthropicSdkCompaction(SummariseAll):
 class OpenAICompact(SummariseAll):
     """OpenAI's compaction: over 240,000 tokens an encrypted item replaces the conversation.
 
-    That is the number of the Agents SDK for a model that it does not know; of one that it knows it is nine tenths of
-    the window: ``trigger=0 at=0.9``.
+    That is the number of the Agents SDK for a model that it does not know; for a known model it is nine tenths of the
+    window: ``trigger=0 at=0.9``.
     """
 
     preset = "openai.compact"
@@ -93,7 +93,7 @@ class RooCondense(SummariseAll):
     reserve: int = ROO_ANSWER
     """Tokens reserved for the answer: the model's ``maxTokens``, 8,192 where that is not known."""
     buffer: float = 0.1
-    """Share of the window that is reserved beside them."""
+    """Share of the window that is reserved beside the answer."""
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         """Return the probe against the smaller limit: the profile's share, or the window without buffer and answer."""

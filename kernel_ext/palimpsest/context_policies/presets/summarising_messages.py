@@ -24,7 +24,7 @@ from palimpsest.context_policies.items.reducible import (
     tokens_in,
     with_partners,
 )
-from palimpsest.context_policies.presets.cutting import SYSTEM_EVENT, first_events, middle
+from palimpsest.context_policies.presets.cutting import SYSTEM_EVENT, first_events, middle_items
 from palimpsest.context_policies.presets.summarising import (
     SUMMARY_TOKENS,
     CutAtTokens,
@@ -34,7 +34,7 @@ from palimpsest.context_policies.presets.summarising import (
 )
 
 LEAST_SPLIT = 4
-"""With so few messages before the cut, aider summarises everything."""
+"""Number of messages before the cut up to which aider summarises everything."""
 
 
 class OpenHandsLlm(Summarise):
@@ -57,7 +57,7 @@ class OpenHandsLlm(Summarise):
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the first item of the newest half."""
         newest = max(1, self.most // 2 - self.first - 1)
-        return middle(shown_events(view), first_events(self.first), newest).stop
+        return middle_items(shown_events(view), first_events(self.first), newest).stop
 
     def covered_items(self, view: PolicyView, cut: int) -> Sequence[int]:
         starts = shown_events(view)
@@ -89,7 +89,7 @@ class LangChainSummarise(Summarise):
         return self.probe_against(view, self.trigger)
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
-        """Return the first of the newest messages; where that is a result, the one with its call."""
+        """Return the first of the newest messages; where that is a result, the message with its call."""
         starts = shown_chat(view)
         return before_results(view, starts, len(starts) - self.messages)
 
@@ -122,7 +122,7 @@ class DeepAgentsSummarise(CutAtTokens):
         return self.keep_share * state.window
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
-        """Return the first of the newest messages that have not more tokens; it is never a result."""
+        """Return the first of the newest messages that fit into the tokens to keep; it is never a result."""
         starts = shown_chat(view)
         place = newest_that_fit(view, starts, int(self.tokens_to_keep(state, view)))
         return before_results(view, starts, min(place, len(starts) - 1))
@@ -138,17 +138,17 @@ class ClineCompact(CutAtTokens):
     preset = "cline.compact"
     source = "Cline SDK 21cb8d2, context/compaction-shared.ts: findCutIndex, 0.9 of 0.9, 20,000"
     counted = "Cline: the totals of the last API request, with its answer"
-    times = 4 / 3
+    estimate_factor = 4 / 3
     inclusive = True
     at: float = 0.81
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002
         """Return the message at which the newest tokens to keep begin, or the newest prompt if that is older."""
         starts = shown_turns(view)
-        passed, end, place = 0, view.count, len(starts)
-        while place > 0 and passed < self.keep:
+        passed_tokens, end, place = 0, view.count, len(starts)
+        while place > 0 and passed_tokens < self.keep:
             place -= 1
-            passed += tokens_in(view, starts[place], end)
+            passed_tokens += tokens_in(view, starts[place], end)
             end = starts[place]
         later = range(len(starts) - 1, 0, -1)
         prompts = (number for number in later if view.item(starts[number]).kind == "user")
@@ -161,7 +161,7 @@ class ClineCompact(CutAtTokens):
 class StrandsSummarise(Summarise):
     """Strands' summarising manager: at an overflow the oldest 30 per cent of the messages are summarised.
 
-    It does so anew until the request fits. All results of one answer are one message.
+    This is repeated until the request fits. All results of one answer are one message.
     """
 
     preset = "strands.summarizing"
@@ -195,8 +195,8 @@ class StrandsSummarise(Summarise):
 class LettaSlidingWindow(Summarise):
     """Letta's sliding window: over the window the oldest 40 per cent of the messages are summarised.
 
-    That is ``share`` and ``more``; a tenth more is taken until the rest is below 70 per cent of the window. What stays
-    begins with an answer. Where all would have to go, the summary replaces everything.
+    That is ``share`` and ``more``; another tenth is added until the rest is below 70 per cent of the window. The
+    remaining messages begin with an answer. Where no answer remains, the summary replaces everything.
     """
 
     preset = "letta.sliding_window"
@@ -209,7 +209,7 @@ class LettaSlidingWindow(Summarise):
     more: float = 0.1
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
-        """Return the newest answer in the share to be removed, which stays; the end of all where there is none."""
+        """Return the newest answer within the share to be removed, at which the rest begins; the end of all without one."""
         starts = shown_chat(view)
         before = 1 + (state.place >= 0)  # the system prompt and the summary are messages, too
         goal = in_own_tokens((1 - self.share) * state.window, view, self.probe(state, view))
@@ -229,7 +229,7 @@ class LettaSlidingWindow(Summarise):
 class AiderHistory(CutAtTokens):
     """Aider's chat history: over a sixteenth of the window, within bounds, the newest half of it stays.
 
-    What is summarised ends with an answer; of four messages or fewer nothing stays.
+    The summarised messages end with an answer; of four messages or fewer none stays.
     """
 
     preset = "aider.history"
@@ -248,7 +248,7 @@ class AiderHistory(CutAtTokens):
         return self.keep_share * self._limit(state)
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
-        """Return the first of the newest messages that have fewer tokens, moved back behind an answer."""
+        """Return the first of the newest messages that fit, moved back so that an answer comes before it."""
         starts = shown_messages(view)
         before = int(state.place >= 0)  # the summary is a message, too
         place = newest_that_fit(view, starts, ceil(self.tokens_to_keep(state, view)) - 1)
@@ -273,7 +273,7 @@ class GoogleAdkCompaction(Preset):
     source = "Google ADK 1.x, EventsCompactionConfig: compaction_interval; 3 is its guide's example"
     when = "turn end"
     at_first = 0
-    """The turn after which it last acted: none."""
+    """The turn after which the rule last acted: none."""
     interval: int = 3
     summary: int = SUMMARY_TOKENS
 

@@ -1,15 +1,15 @@
 """The causes for which a request reads less from the cache than the request before left there, with their evidence.
 
-Every cause with evidence in the recording is named, differences between the two requests first. A loss without any
-is unexplained.
+Every cause with evidence in the recording is listed, differences between the two requests first. A loss without any such
+cause is unexplained.
 
 | cause | evidence |
 |---|---|
-| model, tools, system prompt | the two requests differ in it, or the provider says so |
-| compacted, reverted | a summary was put in, or messages were taken back, between the two |
-| pruned | an item that the request before showed is shown otherwise |
-| rewritten | the agent's program put words of its own in between, and of all messages only the beginning that the session's first request sent was read; or the provider says that messages changed |
-| client | the agent's program is of another version |
+| model, tools, system prompt | the two requests differ in it, or the provider reports so |
+| compacted, reverted | a summary was inserted, or messages were undone, between the two |
+| pruned | an item of the earlier request is shown in another state |
+| rewritten | the agent's program inserted a text of its own, and only the beginning that the session's first request sent was read; or the provider reports that messages changed |
+| client | the version of the agent's program changed |
 | idle | more time passed than the cache keeps a prefix |
 | effort | the two requests differ in it |
 | late | the read is what an earlier request left, and the next request read what this one did not |
@@ -43,8 +43,8 @@ PROVIDER_CAUSES: dict[str, BreakCause] = {
     "system_changed": "system prompt",
     "messages_changed": "rewritten",
 }
-"""Causes that Anthropic's API names (platform.claude.com, "Cache diagnostics", 2026); its other values mean that it
-cannot say."""
+"""Causes that Anthropic's API reports (platform.claude.com, "Cache diagnostics", 2026); its other values mean that the
+cause is not known."""
 CHANGED_BEGINNING = frozenset({"tools_changed", "system_changed"})
 """The provider's causes that concern the part before all messages."""
 CHANGES_MESSAGES: frozenset[BreakCause] = frozenset(
@@ -53,9 +53,9 @@ CHANGES_MESSAGES: frozenset[BreakCause] = frozenset(
 SECTIONS = frozenset({"system", "tools"})
 """Item kinds of the system prompt and the tools; their hashes show that they changed."""
 SAME_SHARE = 0.02
-"""Two reads count as the same prefix if they differ by fewer tokens: cache marks are set at blocks, not at tokens."""
+"""Relative difference up to which two reads count as the same prefix: cache marks are set at blocks, not at tokens."""
 MOST_BEHIND = 5
-"""Most requests by which a cache may be behind."""
+"""Most requests by which a cache may lag behind."""
 
 
 class FoundCause(NamedTuple):
@@ -114,17 +114,17 @@ def _differences_sent(
         yield FoundCause("system prompt", "the system prompt changed")
     if "undo" in kinds:
         yield FoundCause("reverted", "the user took messages back")
-    moves = timeline.transitions
-    first = bisect_left(moves, between.start, key=lambda change: change.request)
-    until = bisect_left(moves, between.stop, key=lambda change: change.request)
-    changed = {
+    transitions = timeline.transitions
+    first = bisect_left(transitions, between.start, key=lambda change: change.request)
+    until = bisect_left(transitions, between.stop, key=lambda change: change.request)
+    changed_items = {
         transition.item
-        for transition in moves[first:until]
+        for transition in transitions[first:until]
         if timeline.items[transition.item].entered <= before.index
         and timeline.items[transition.item].kind not in SECTIONS
     }
     if not kinds & {"compact", "undo"}:
-        yield from _shown_otherwise(timeline, before, request, len(changed))
+        yield from _changed_messages(timeline, before, request, len(changed_items))
     if before.client and request.client and before.client != request.client:
         yield FoundCause(
             "client",
@@ -132,10 +132,10 @@ def _differences_sent(
         )
 
 
-def _shown_otherwise(
+def _changed_messages(
     timeline: Timeline, before: TimelineRequest, request: TimelineRequest, changed: int
 ) -> Iterator[FoundCause]:
-    """Yield the cause that earlier messages changed: ``changed`` items by decisions, or by the agent's program."""
+    """Yield the cause that earlier messages changed: ``changed`` items by decisions, or else by the agent's program."""
     if changed:
         many = "1 earlier item was" if changed == 1 else f"{changed} earlier items were"
         yield FoundCause("pruned", f"{many} shown otherwise")
@@ -154,7 +154,7 @@ def _note_of_program(timeline: Timeline, before: TimelineRequest, request: Timel
     notes = [
         item for item in timeline.items[before.answer[1] : request.items] if item.kind == "user"
     ]
-    # Text that the program adds to a prompt's message comes with every prompt, and is not such a message.
+    # Text that the program adds to the message of a prompt comes with every prompt and is no separate message.
     prompt_messages = {item.message for item in notes if not item.by_program}
     for item in notes:
         if item.message not in prompt_messages:
@@ -163,7 +163,7 @@ def _note_of_program(timeline: Timeline, before: TimelineRequest, request: Timel
 
 
 def _with_provider(causes: list[FoundCause], provider_cause: BreakCause) -> list[FoundCause]:
-    """Return the causes with the provider's own one first: it confirms one of them, or is one more."""
+    """Return the causes with the provider's cause first: it confirms one of them, or is added."""
     same_cause = [
         cause
         for cause in causes
@@ -209,7 +209,7 @@ def _late_cache(
     request: TimelineRequest,
     following: TimelineRequest | None,
 ) -> FoundCause | None:
-    """Return the cause that the cache was behind: it read an earlier request's part, and the next request read all."""
+    """Return the cause that the cache lagged: this request read an earlier request's part, and the next read all of it."""
     if request.usage is None or not request.usage.cache_read:
         return None
     read, requests = request.usage.cache_read, timeline.requests
@@ -217,7 +217,7 @@ def _late_cache(
         return None
     stored = request.usage.cache_read + request.usage.cache_write
     if following.usage.cache_read <= stored * (1 + SAME_SHARE):
-        # It read no more than this request had left: the lost part was written again.
+        # The next request read no more than this one had left: the lost part was written again.
         return None
     for earlier in reversed(requests[max(before.index - MOST_BEHIND, 0) : before.index]):
         if earlier.usage is None or earlier.model != request.model:

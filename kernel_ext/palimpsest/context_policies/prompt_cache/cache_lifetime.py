@@ -16,11 +16,11 @@ DAY = 86_400.0
 LIFETIMES = (MINUTES, HOUR, DAY)
 """Lifetimes in seconds that providers offer: five minutes and an hour (Anthropic), up to a day (OpenAI); 2026."""
 LEAST_TOKENS = 1_024
-"""Tokens; some providers do not cache a shorter prefix."""
+"""Fewest tokens of a prefix that is considered; some providers do not cache a shorter one."""
 KEPT_SHARE = 0.9
-"""Share of the cached prefix; a request that read at least as much still had it."""
+"""Share of the cached prefix; if a request read at least as much, the prefix was still cached."""
 LOST_SHARE = 0.5
-"""A request that read a smaller share had lost the prefix."""
+"""Share of the cached prefix; if a request read less, the prefix was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,29 +41,29 @@ def lifetime_seconds(
     timeline: Timeline, is_known: Callable[[TimelineRequest], bool]
 ) -> Callable[[str], float]:
     """Return a function from a model to its cache's lifetime, by the requests for which ``is_known`` holds."""
-    known = [request for request in timeline.requests if is_known(request)]
-    hourly = {
+    known_requests = [request for request in timeline.requests if is_known(request)]
+    models_kept_an_hour = {
         model
-        for model in {request.model for request in known}
-        if keeps_an_hour([request for request in known if request.model == model])
+        for model in {request.model for request in known_requests}
+        if keeps_an_hour([request for request in known_requests if request.model == model])
     }
-    hourly_models = {
+    models_with_stated_lifetime = {
         request.model
-        for request in known
+        for request in known_requests
         if request.usage is not None and request.usage.cache_write_hour is not None
     }
     concluded = _lifetime_from_pauses(*_pauses(timeline, is_known))
 
     def seconds_of(model: str) -> float:
-        if model in hourly:
+        if model in models_kept_an_hour:
             return HOUR
-        return MINUTES if model in hourly_models else concluded
+        return MINUTES if model in models_with_stated_lifetime else concluded
 
     return seconds_of
 
 
 def keeps_an_hour(requests: Sequence[TimelineRequest]) -> bool:
-    """Return whether most of what requests wrote to the cache is kept for an hour."""
+    """Return whether most tokens that requests wrote to the cache are kept for an hour."""
     usages = [request.usage for request in requests if request.usage is not None]
     return 2 * sum(usage.cache_write_hour or 0 for usage in usages) > sum(
         usage.cache_write for usage in usages
@@ -106,7 +106,7 @@ def _lifetime_from_pauses(pauses_survived: Sequence[float], pauses_lost: Sequenc
 def _pauses(
     timeline: Timeline, is_known: Callable[[TimelineRequest], bool] = lambda _: True
 ) -> tuple[list[float], list[float]]:
-    """Return the pauses between unchanged contexts, in seconds: those that the prefix survived, and those it did not."""
+    """Return the pauses in seconds between unchanged contexts: those that the prefix survived, and those it did not."""
     changed = {transition.request for transition in timeline.transitions}
     changed |= {event.request for event in timeline.events if event.kind != "idle"}
     pauses_survived: list[float] = []

@@ -1,6 +1,6 @@
-"""Find the requests of a recorded session that read less from the cache than was left there, and the known causes.
+"""Find the requests of a recorded session that read less than the cache should have held, with the known causes.
 
-It uses the reported usage alone: a request was expected to read the tokens that the one before read and wrote, or all
+Only reported usage is used: a request is expected to read the tokens that the one before read and wrote, or all
 of its prompt where the provider reports no writes. ``break_causes.py`` finds the causes. A loss whose size only the
 recording shows is taken from it in every replay; reports list all losses, with their cost.
 """
@@ -14,9 +14,9 @@ from palimpsest.transcript.growing_lists import GrownRows, common_beginning
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 LEAST_LOSS = 1_024
-"""Tokens; a smaller loss is no break."""
+"""Fewest lost tokens of a break."""
 LEAST_SHARE = 0.05
-"""Share of the expected read; a smaller loss is no break."""
+"""Smallest share of the expected read whose loss is a break."""
 
 UNMEASURED: frozenset[BreakCause] = frozenset({"unexplained", "late", "effort", "client"})
 """Causes that do not show how much of the cache is left, so that a replay takes the loss from the recording."""
@@ -27,9 +27,9 @@ class CacheLoss(NamedTuple):
 
     request: int
     before: int
-    """The request that it is compared with."""
+    """The earlier request with which ``request`` is compared."""
     expected: int
-    """Tokens that it should have read."""
+    """Tokens that the request should have read from the cache."""
     read: int
     causes: tuple[FoundCause, ...]
     """All causes with evidence in the recording, differences between the requests first."""
@@ -55,9 +55,9 @@ def rewritten_reads(timeline: Timeline) -> dict[int, int]:
     return timeline.derived(
         "rewritten reads",
         lambda timeline: {
-            lost.request: lost.read
-            for lost in cache_losses(timeline)
-            if lost is not None and any(cause.cause == "rewritten" for cause in lost.causes)
+            loss.request: loss.read
+            for loss in cache_losses(timeline)
+            if loss is not None and any(cause.cause == "rewritten" for cause in loss.causes)
         },
     )
 
@@ -74,42 +74,42 @@ def known_requests(timeline: Timeline) -> list[TimelineRequest]:
 def _losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
     lifetime = cache_lifetime(timeline).seconds
     requests = known_requests(timeline)
-    usages = [(sent.model, sent.usage) for sent in requests if sent.usage is not None]
+    usages = [(request.model, request.usage) for request in requests if request.usage is not None]
     writers = frozenset(model for model, usage in usages if usage.cache_write)
-    caches = bool(writers) or any(usage.cache_read for _, usage in usages)
-    unchanged_count = bisect_left(requests, _changed_from(timeline), key=lambda sent: sent.index)
+    uses_cache = bool(writers) or any(usage.cache_read for _, usage in usages)
+    unchanged_count = bisect_left(
+        requests, _changed_from(timeline), key=lambda request: request.index
+    )
     # A late read shows only in the request after it.
     following = (*requests[1:], None)
     rows: GrownRows[CacheLoss | None] = timeline.earlier.setdefault("cache losses", GrownRows())
 
-    def loss(at: int, _: object) -> CacheLoss | None:
-        before, request = requests[max(at - 1, 0)], requests[at]
-        lost = (
+    def loss_at(position: int, _: object) -> CacheLoss | None:
+        before, request = requests[max(position - 1, 0)], requests[position]
+        reads = (
             _loss_between(before, request, is_writer=before.model in writers)
-            if at and caches
+            if position and uses_cache
             else None
         )
-        if lost is None:
+        if reads is None:
             return None
-        causes = causes_of(timeline, before, request, following[at], lifetime)
-        return CacheLoss(request.index, before.index, *lost, causes)
+        expected, read = reads
+        causes = causes_of(timeline, before, request, following[position], lifetime)
+        return CacheLoss(request.index, before.index, expected, read, causes)
 
-    key = (lifetime, writers, caches)
-    return tuple(rows.of(loss, requests, following, about=key, most=unchanged_count))
+    key = (lifetime, writers, uses_cache)
+    return tuple(rows.of(loss_at, requests, following, about=key, most=unchanged_count))
 
 
 def _changed_from(timeline: Timeline) -> int:
     """Return the first request before which something changed since the losses were last computed."""
     changes = (timeline.transitions, timeline.events)
-    before = timeline.earlier.get("happened before followers", ((), ()))
+    previous = timeline.earlier.get("happened before followers", ((), ()))
     timeline.earlier["happened before followers"] = changes
     first = len(timeline.requests)
-    for before_now, newest in zip(before, changes, strict=True):
-        same_count = common_beginning(before_now, newest)
-        for change in (
-            *before_now[same_count : same_count + 1],
-            *newest[same_count : same_count + 1],
-        ):
+    for before, now in zip(previous, changes, strict=True):
+        same_count = common_beginning(before, now)
+        for change in (*before[same_count : same_count + 1], *now[same_count : same_count + 1]):
             first = min(first, change.request)
     return first
 
@@ -117,7 +117,7 @@ def _changed_from(timeline: Timeline) -> int:
 def _loss_between(
     before: TimelineRequest, request: TimelineRequest, *, is_writer: bool
 ) -> tuple[int, int] | None:
-    """Return the expected read and the actual read, where that is a break; else None.
+    """Return the expected read and the actual read where they differ by a break; else None.
 
     Where the provider reports writes, input after the last cache mark is in no cache and cannot be lost.
     """

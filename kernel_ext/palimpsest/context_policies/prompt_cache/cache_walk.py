@@ -23,7 +23,7 @@ class RequestSize:
 
     total: float
     prefix: float
-    """Tokens that it shares with the request before, from its beginning on."""
+    """Tokens of the beginning that the request shares with the previous request."""
     read: float
     """The tokens of ``prefix`` that the provider's cache held; the rest was written, or sent without the cache."""
     output: float
@@ -34,31 +34,31 @@ class RequestSize:
     first_changed: int | None = None
     """The first item of the request before that changed; None where the request only grew."""
     terms: Terms = STANDARD
-    """The terms that its price depends on."""
+    """The terms on which the request's price depends."""
     uncached: float = 0
     """Tokens that were neither read from the cache nor written to it."""
     is_taken: bool = False
-    """Whether its read was taken from the recorded request, which lost the cache for no measurable cause."""
+    """Whether ``read`` was taken from the recorded request, which lost the cache for no measurable cause."""
     is_hourly: bool | None = None
-    """Whether its writes are kept for an hour; None: as recorded."""
+    """Whether the request's writes are kept for an hour; None: as recorded."""
     is_billed: bool = True
-    """Whether it counts in sums; a stopped or refused request without usage does not, in a session that reports
-    usage."""
+    """Whether the request counts in sums; False for a stopped or refused request without usage, in a session that
+    reports usage."""
 
     @property
     def written(self) -> float:
-        """Tokens that the cache did not hold, and that were written to it."""
+        """Tokens that were written to the cache."""
         return self.total - self.read - self.uncached
 
     def cost(self, price: PriceProfile) -> float:
-        """Return its cost, without the calls for summaries before it."""
+        """Return the request's cost, without the calls for summaries before it."""
         if not self.is_billed:
             return 0.0
         prices = price if self.is_hourly is None else kept_for(price, hourly=self.is_hourly)
         return prices.cost(self.uncached, self.read, self.written, self.output, terms=self.terms)
 
     def summaries_cost(self, price: PriceProfile) -> float:
-        """Return the cost of the calls for summaries before it, which share its prefix."""
+        """Return the cost of the calls for summaries before the request, which share its prefix."""
         if not self.summary_output:
             return 0.0
         return price.cost(0, self.summary_input, 0, self.summary_output, terms=self.terms)
@@ -72,24 +72,24 @@ class UnmeasuredRequest:
     tokens: float
     answer: float
     prefix: float | None = None
-    """Tokens before the first change since the request before; None where it only grew."""
+    """Tokens before the first change since the previous request; None where the request only grew."""
     first_changed: int | None = None
     summary_input: float = 0
     summary_output: float = 0
     kept: float | None = None
-    """Tokens at its beginning that may be cached; None where all may."""
+    """Tokens at the request's beginning that may be cached; None where all may."""
     is_hourly: bool | None = None
-    """Whether writes are at the price of an hour; None: as recorded."""
+    """Whether writes cost the price for an hour; None: as recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class _CachedPrompt:
-    """The last prompt that was sent to a model, as far as the newest request still begins with it."""
+    """The part of the last prompt sent to a model with which the newest request still begins."""
 
     request: TimelineRequest
     tokens: float
     is_whole: bool = True
-    """Whether it has not changed since."""
+    """Whether the newest request begins with the whole prompt."""
 
 
 class CacheWalk:
@@ -117,25 +117,27 @@ class CacheWalk:
         if measured.prefix is not None:
             self._cut(measured.prefix)
         if measured.prefix is None:
-            # It begins with the whole request before.
+            # The request begins with the whole previous request.
             prefix = self._total
         else:
             prefix = self._scale.at(total, measured.tokens).of(measured.prefix)
         self._total = total
-        most = total if measured.kept is None else min(ruler.of(measured.kept, self._scale), total)
-        read = min(self._tokens_in_cache(request, ruler), most)
+        cacheable = (
+            total if measured.kept is None else min(ruler.of(measured.kept, self._scale), total)
+        )
+        read = min(self._tokens_in_cache(request, ruler), cacheable)
         if ruler.beginning is not None:
             read = min(read, ruler.beginning)
         if ruler.taken is not None and (before is None or ruler.taken < read):
-            read, is_taken = min(float(ruler.taken), most), True
+            read, is_taken = min(float(ruler.taken), cacheable), True
         else:
             is_taken = False
-        rest = total - read
-        uncached = rest if ruler.uncached is None else min(ruler.uncached, rest)
-        uncached = max(uncached, total - most)
+        unread = total - read
+        uncached = unread if ruler.uncached is None else min(ruler.uncached, unread)
+        uncached = max(uncached, total - cacheable)
         tokens = measured.tokens if measured.kept is None else min(measured.kept, measured.tokens)
         if request.status == "ok" or request.usage is not None:
-            # A stopped or refused request left nothing in the cache that a later one was seen to read.
+            # In recordings no request reads what a stopped or refused request would have left in the cache.
             self._cached[request.model] = _CachedPrompt(
                 request, tokens, is_whole=measured.kept is None
             )

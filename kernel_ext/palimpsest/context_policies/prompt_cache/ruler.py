@@ -1,6 +1,6 @@
 """The ruler of a replay: how tokens of items and of unseen parts are counted, cached and priced.
 
-One ruler applies to all policies of a table, whatever estimator each of them decides by.
+All policies of a table are measured by one ruler, also those that decide by another estimator.
 """
 
 from dataclasses import dataclass, field, replace
@@ -21,9 +21,9 @@ MOST_ODD_NAMED = 5
 
 
 WIDEST = 2.0
-"""Limit for scaling a request's items up or down from the factor; the rest counts as not in the recording."""
+"""Most times by which a request's own factor may exceed or fall below the ruler's; other tokens count as unseen."""
 LEAST_SCALED = 500
-"""Estimated tokens of a request from which on its items are scaled by its total."""
+"""Fewest estimated tokens of a request whose items are scaled to its total."""
 
 
 class Scale(NamedTuple):
@@ -37,7 +37,7 @@ class Scale(NamedTuple):
         return self.unseen + self.factor * tokens
 
     def at(self, total: float, tokens: float) -> "Scale":
-        """Return the scale by which a request adds up to its total, within the limits of the factor.
+        """Return the scale with which a request adds up to a total, within the limits of the factor.
 
         The front end does the same (``labextension/src/state/inspector/figures/requestScale.ts``).
         """
@@ -61,7 +61,7 @@ class RequestRuler(NamedTuple):
     output_added: float = 0
     """Further tokens of its answer: thinking that the recording does not show."""
     added: float = 0
-    """Tokens by which requests grow without any item for them in the recording."""
+    """Tokens by which requests grow without an item in the recording."""
     lifetime_seconds: float = 300
     minimum: int = 0
     """Tokens below which nothing is cached."""
@@ -70,12 +70,12 @@ class RequestRuler(NamedTuple):
     is_cached: bool = True
     """Whether prompts of its model are cached."""
     beyond: int = 0
-    """Tokens that are cached after the prompt of the request before: its answer; negative where its end was not
+    """Tokens that are cached beyond the previous request's prompt: its answer; negative where the prompt's end was not
     cached."""
     uncached: float | None = 0
     """Tokens of the prompt that are not written to the cache; None: all that are not read."""
     shared: int = 0
-    """Tokens at the beginning that earlier sessions left in the cache."""
+    """Tokens of the beginning that earlier sessions left in the cache."""
     starts_anew_by_thinking: bool = False
     """Whether switching thinking on or off loses the cache."""
     is_fitted: bool = False
@@ -83,18 +83,18 @@ class RequestRuler(NamedTuple):
     taken: int | None = None
     """Read tokens taken from the recording: of the first request, and of losses of unknown size."""
     taken_share: float = 1.0
-    """Share of its prompt that was sent, taken from the recording at a loss."""
+    """Share of the prompt that was sent, taken from the recording where the cache was lost."""
     beginning: float | None = None
-    """Tokens at its beginning that stayed the same, where the agent's program changed the rest; else None."""
+    """Tokens of the unchanged beginning, where the agent's program changed the rest; else None."""
     counted: float | None = None
-    """The estimated tokens of the recorded request for which this was made; None where it applies to any."""
+    """The estimated tokens of the recorded request to which this ruler belongs; None where it applies to any request."""
     seen: float | None = None
-    """The estimated tokens of the last reported request, up to which ``factor`` applies; None: to all."""
+    """Estimated tokens up to which ``factor`` applies: those of the last reported request; None: no limit."""
     growth: float = 1.0
-    """Tokens for each estimated token beyond that: the growth of the session's requests."""
+    """Tokens for each estimated token beyond ``seen``: the growth of the session's requests."""
 
     def of(self, tokens: float, session: Scale) -> float:
-        """Return the tokens of the request from its items' estimate; ``session`` counts all requests alike.
+        """Return the tokens of the request from its items' estimate; ``session`` is the scale of all requests.
 
         Items that a replay shows beyond the recorded request, such as those that a recorded compaction had replaced, are
         counted by ``session``, since the reports around the request do not include them.
@@ -111,7 +111,7 @@ class RequestRuler(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """Tokens = unseen + factor x the estimator's tokens of the items."""
+    """How the tokens of a session are counted: unseen + factor x the estimator's tokens of the items."""
 
     estimator: str = CHARS4
     unseen: float = 0
@@ -122,17 +122,17 @@ class Ruler:
     lifetime_seconds: float = 300
     """Seconds for which the provider keeps a prefix after its last use."""
     lifetime_words: str = ""
-    """How the lifetime is known, a sentence; empty where it was given."""
+    """A sentence on how the lifetime is known; empty where it was given."""
     minimum: int = 0
     """Tokens below which nothing is cached."""
     measured: bool = False
-    """Whether it was fitted to the reported usage of this session; else it is assumed."""
+    """Whether the ruler was fitted to the session's reported usage; else it is assumed."""
     low: float = 1.0
     high: float = 1.0
     """The range of the factor: the lowest and highest quotient of reported tokens and this ruler's, over all
     requests."""
     odd: tuple[int, ...] = ()
-    """Requests whose report contradicts those around it, so that nothing was fitted to it."""
+    """Requests whose report contradicts those around it and was left out of the fit."""
     requests: tuple[RequestRuler, ...] = field(default=(), repr=False, hash=False)
     """How each request is counted; empty where all are counted alike."""
 
@@ -149,7 +149,7 @@ class Ruler:
         )
 
     def with_lifetime(self, seconds: float, words: str) -> "Ruler":
-        """Return the ruler with another lifetime of the cache; ``words`` is a sentence on how that is known."""
+        """Return the ruler with another lifetime of the cache; ``words`` is a sentence on how it is known."""
         requests = tuple(request._replace(lifetime_seconds=seconds) for request in self.requests)
         return replace(self, lifetime_seconds=seconds, lifetime_words=words, requests=requests)
 
@@ -159,24 +159,24 @@ class Ruler:
         return Scale(self.unseen, self.factor)
 
     @property
-    def alike(self) -> "Ruler":
+    def uniform(self) -> "Ruler":
         """The ruler that counts all requests alike."""
         return replace(self, requests=())
 
     @property
-    def plain(self) -> "Ruler":
+    def uncalibrated(self) -> "Ruler":
         """The ruler that counts by the estimator alone."""
         return Ruler(estimator=self.estimator, prefix=self.prefix)
 
     @property
     def without_taken(self) -> "Ruler":
-        """The ruler with nothing taken from the recording."""
-        plain = (request._replace(taken=None, taken_share=1.0) for request in self.requests)
-        return replace(self, requests=tuple(plain))
+        """The ruler without reads taken from the recording."""
+        requests = (request._replace(taken=None, taken_share=1.0) for request in self.requests)
+        return replace(self, requests=tuple(requests))
 
     @property
     def words(self) -> str:
-        """How it counts, in a sentence."""
+        """How the ruler counts, in a sentence."""
         items = f"Tokens are {self.factor:.3g} x {self.estimator} of the items"
         if self.measured:
             return f"{items} + {self.unseen:,.0f} not seen (fitted to the reported usage).{self._odd_words}"
@@ -219,9 +219,9 @@ class PriceProfile:
     source: str = ""
     """The list that the prices are from, with its date; empty where they were given."""
     recorded: bool = False
-    """Whether the session's recorded costs are at these prices; else every amount at them is an estimate."""
+    """Whether the session's recorded costs follow these prices; else every amount computed with them is an estimate."""
     of_session: bool = False
-    """Whether each request is at its own price, and recorded costs apply; else all are at these prices."""
+    """Whether each request has its own price, and recorded costs apply; else these prices apply to all requests."""
     given: bool = False
     """Whether the user gave this model's price, which takes precedence over a list."""
     unused: bool = False
@@ -231,12 +231,12 @@ class PriceProfile:
     writes_hour: bool = False
     """Whether a replay's writes are kept for an hour, as most of the recorded requests to the model requested."""
     others: tuple["PriceProfile", ...] = ()
-    """Prices of the session's other models; a request is at the prices of its own."""
+    """Prices of the session's other models, which apply to their requests."""
     unknown: tuple[str, ...] = ()
-    """Models of the session whose price is not known: their requests are at these prices."""
+    """Models of the session whose price is not known, so that these prices apply to their requests."""
 
     def at(self, terms: Terms, prompt: float) -> "PriceProfile":
-        """Return the prices of a request with so many tokens in its prompt."""
+        """Return the prices of a request with ``prompt`` tokens in its prompt."""
         profile = self.of(terms.model)
         if profile.model_price is None:
             return profile
@@ -253,7 +253,7 @@ class PriceProfile:
 
     @property
     def sentence(self) -> str:
-        """A sentence on the prices, and whether amounts at them are estimates."""
+        """A sentence on the prices, and on whether amounts computed with them are estimates."""
         if self.unit != "USD":
             return "The price is not known: one unit is the price of an uncached input token."
         others = "".join(f"; of {other.name}: {other.rates}" for other in self.others)
@@ -306,13 +306,13 @@ class PriceProfile:
         terms: Terms,
         prompt: float | None = None,
     ) -> float:
-        """Return the cost of tokens of a request; ``prompt`` is the whole length of a prompt that they are part of."""
-        prices_at = self.at(terms, uncached + read + write if prompt is None else prompt)
+        """Return the cost of tokens of a request; ``prompt`` is the length of the whole prompt, if they are a part of it."""
+        prices = self.at(terms, uncached + read + write if prompt is None else prompt)
         return (
-            uncached * prices_at.input
-            + read * prices_at.read
-            + write * prices_at.write
-            + output * prices_at.output
+            uncached * prices.input
+            + read * prices.read
+            + write * prices.write
+            + output * prices.output
         ) / 1_000_000
 
     def cost_of(self, request: TimelineRequest) -> float:
@@ -340,14 +340,16 @@ def kept_for(price: PriceProfile, *, hourly: bool) -> PriceProfile:
 
     A model with a price for writes, but none for an hour, is charged twice the input for an hour, as by Anthropic.
     """
-    kept = price
+    changed_price = price
     if price.model_price is not None:
         rates = rates_of(price.model_price, writes_hour=hourly)
         if rates is not None:
-            kept = replace(price, **rates._asdict(), writes_hour=hourly)
+            changed_price = replace(price, **rates._asdict(), writes_hour=hourly)
     elif hourly and price.write > price.input:
-        kept = replace(price, write=2 * price.input, writes_hour=True)
-    return replace(kept, others=tuple(kept_for(other, hourly=hourly) for other in price.others))
+        changed_price = replace(price, write=2 * price.input, writes_hour=True)
+    return replace(
+        changed_price, others=tuple(kept_for(other, hourly=hourly) for other in price.others)
+    )
 
 
 def rates_of(price: Price, *, writes_hour: bool = False) -> Rates | None:

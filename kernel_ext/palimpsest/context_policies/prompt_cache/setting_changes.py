@@ -15,7 +15,7 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 EFFORTS_WITHOUT_THINKING = frozenset({"off", "none", "disabled"})
 """Efforts at which a model does not think."""
 LOST_SHARE = 0.9
-"""Share of the tokens that the request before left in the cache; a request that read less lost the cache."""
+"""Share of the tokens left in the cache; if a request with a changed setting read less, it lost the cache."""
 MOST_ALIKE = 25
 """Number of similar changes that are considered before and after a request."""
 
@@ -30,7 +30,7 @@ class SettingChange(NamedTuple):
     """The last request with reported usage before it."""
     read: int
     is_lost: bool
-    """Whether it read less than the request before had left in the cache."""
+    """Whether the request read less than the previous request had left in the cache."""
 
 
 def changed_settings(before: TimelineRequest, request: TimelineRequest) -> tuple[Setting, ...]:
@@ -38,10 +38,10 @@ def changed_settings(before: TimelineRequest, request: TimelineRequest) -> tuple
     settings: list[Setting] = []
     if before.effort != request.effort:
         both_report_effort = bool(before.effort and request.effort)
-        crosses = both_report_effort and (before.effort in EFFORTS_WITHOUT_THINKING) != (
+        switches_thinking = both_report_effort and (before.effort in EFFORTS_WITHOUT_THINKING) != (
             request.effort in EFFORTS_WITHOUT_THINKING
         )
-        settings.append("thinking" if crosses else "effort")
+        settings.append("thinking" if switches_thinking else "effort")
     if before.client and request.client and before.client != request.client:
         settings.append("client")
     return tuple(settings)
@@ -70,14 +70,14 @@ def setting_changes(
 
 
 def _reads_around(changes_of_kind: tuple[SettingChange, ...], request: int) -> list[float]:
-    """Return the median read of the changes around a request's own change, if most of them lost the cache."""
-    place = bisect_left(changes_of_kind, request, key=lambda change: change.request)
-    if place == len(changes_of_kind) or changes_of_kind[place].request != request:
+    """Return the median read of similar changes around a request, if most of them lost the cache; else an empty list."""
+    position = bisect_left(changes_of_kind, request, key=lambda change: change.request)
+    if position == len(changes_of_kind) or changes_of_kind[position].request != request:
         return []
-    around = changes_of_kind[max(place - MOST_ALIKE, 0) : place + MOST_ALIKE + 1]
-    others = [change for change in around if request not in (change.request, change.before)]
-    lost = [other.read for other in others if other.is_lost]
-    return [median(lost)] if 2 * len(lost) > len(others) else []
+    neighbours = changes_of_kind[max(position - MOST_ALIKE, 0) : position + MOST_ALIKE + 1]
+    others = [change for change in neighbours if request not in (change.request, change.before)]
+    reads_after_loss = [other.read for other in others if other.is_lost]
+    return [median(reads_after_loss)] if 2 * len(reads_after_loss) > len(others) else []
 
 
 def _find_changes(timeline: Timeline) -> dict[tuple[Setting, str], tuple[SettingChange, ...]]:

@@ -9,14 +9,14 @@ from palimpsest.transcript.timeline import GONE_STATES, Timeline, Transition
 def different_requests(timeline: Timeline, simulated: Sequence[Transition]) -> Iterator[int]:
     """Yield the requests whose items differ from the recorded ones, in order."""
     items = DifferingItems(timeline)
-    place = 0
+    start = 0
     for request in timeline.requests:
-        until = place
+        until = start
         while until < len(simulated) and simulated[until].request <= request.index:
             until += 1
-        if items.advance(request.index, simulated[place:until]):
+        if items.advance(request.index, simulated[start:until]):
             yield request.index
-        place = until
+        start = until
 
 
 class DifferingItems:
@@ -24,19 +24,19 @@ class DifferingItems:
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._place = 0
+        self._read_count = 0
         """Number of recorded transitions that were read."""
         self._recorded: dict[int, object] = {}
         self._simulated: dict[int, object] = {}
         self._items: set[int] = set()
 
     def advance(self, request: int, simulated: Sequence[Transition]) -> bool:
-        """Advance to a request with the replay's new transitions; returns whether an item in it differs now."""
+        """Advance to a request, given the replay's new transitions, and return whether one of its items differs."""
         changed_items: list[int] = []
         recorded = self._timeline.transitions
-        while self._place < len(recorded) and recorded[self._place].request <= request:
-            transition = recorded[self._place]
-            self._place += 1
+        while self._read_count < len(recorded) and recorded[self._read_count].request <= request:
+            transition = recorded[self._read_count]
+            self._read_count += 1
             self._recorded[transition.item] = _identity_of(transition)
             changed_items.append(transition.item)
         for transition in simulated:
@@ -50,7 +50,7 @@ class DifferingItems:
 
 
 def _identity_of(transition: Transition) -> object:
-    """Return a value that is equal for transitions that show an item alike; None where it is whole."""
+    """Return a value that is equal for transitions that show an item in the same way; None where it is whole."""
     if transition.state == "whole":
         return None
     if transition.state in GONE_STATES:

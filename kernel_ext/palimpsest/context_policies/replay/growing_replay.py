@@ -1,6 +1,6 @@
-"""The recorded replay of a session that grows: requests that will not change are replayed once.
+"""The replay of a recorded session that grows: requests that will not change are replayed once.
 
-The replay is kept at a request before the last, since the answer to the last one is still being written. A longer
+The stored replay ends at a request before the last, since the answer to the last one is still being written. A longer
 timeline that does not begin with the replayed part is replayed whole.
 """
 
@@ -12,14 +12,14 @@ from palimpsest.context_policies.replay.simulation import Simulation, TimelineRe
 from palimpsest.transcript.timeline import Timeline
 
 MOST_REQUESTS_BEHIND = 12
-"""Requests by which the kept replay may be behind; a copy of it costs about as much as fifty requests."""
+"""Requests by which the stored replay may lag; copying it costs about as much as replaying fifty requests."""
 
 
 class GrowingReplay:
     """Replays the timelines of a growing session, each of which begins with the one before."""
 
     def __init__(self, ruler: Ruler, policy: RecordedPolicy | None = None) -> None:
-        """``policy`` is in its initial state; without one, the session is replayed as recorded."""
+        """Replay under ``policy`` in its initial state; without a policy, as recorded."""
         self.ruler = ruler
         self._policy = policy or RecordedPolicy()
         self._replayed_part: TimelineReplay | None = None
@@ -31,14 +31,14 @@ class GrowingReplay:
         return self.replay(timeline).run(self._earlier)
 
     def replay(self, timeline: Timeline) -> TimelineReplay:
-        """Return a timeline's replay, advanced to one of its last requests."""
+        """Return a timeline's replay, advanced to the last request or shortly before it."""
         previous, until = self._replayed_part, len(timeline.requests) - 1
         if previous is not None and previous.is_beginning_of(timeline):
             replay = previous.recorded_on(timeline)
         else:
             previous = None
             replay = TimelineReplay(timeline, self._policy.continued_on(timeline, 0), self.ruler)
-        if until > 0 and (previous is None or until - previous.done >= MOST_REQUESTS_BEHIND):
+        if until > 0 and (previous is None or until - previous.done_count >= MOST_REQUESTS_BEHIND):
             replay.advance(until)
             self._replayed_part = replay.recorded_on(timeline)
         return replay

@@ -16,14 +16,14 @@ class HeldItems:
         self._fixed = set(self._pinned)
 
     def decide(self, change: Change) -> None:
-        """Note the user's decision about an item."""
+        """Add the user's decision about an item."""
         if change.state == "whole":
             self._fixed -= {change.item} - self._pinned
         else:
             self._fixed.add(change.item)
 
     def permitted(self, changes: Sequence[Change]) -> Sequence[Change]:
-        """Return a policy's changes without those to such items; the size of a summary moves to another change."""
+        """Return a policy's changes to other items; the size of a summary moves to another change where its item is fixed."""
         if not self._fixed or all(change.item not in self._fixed for change in changes):
             return changes
         permitted = [change for change in changes if change.item not in self._fixed]
@@ -32,8 +32,10 @@ class HeldItems:
             for change in changes
             if change.item in self._fixed and change.state == "summarised"
         )
-        place = next((i for i, entry in enumerate(permitted) if entry.state == "summarised"), None)
-        if summary_tokens and place is not None:
-            summary = permitted[place]
-            permitted[place] = summary._replace(tokens=(summary.tokens or 0) + summary_tokens)
+        position = next(
+            (i for i, entry in enumerate(permitted) if entry.state == "summarised"), None
+        )
+        if summary_tokens and position is not None:
+            summary = permitted[position]
+            permitted[position] = summary._replace(tokens=(summary.tokens or 0) + summary_tokens)
         return permitted

@@ -1,4 +1,4 @@
-"""Positions of items in a request, and the unchanged beginning of a request since the one before."""
+"""Positions of items in a request, and the beginning that a request shares with the previous one."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -20,15 +20,17 @@ class PrefixSums:
             for first in range(0, len(values), 1 << self._block_bits)
         ]
 
-    def set(self, place: int, value: int) -> None:
-        """Replace the value at a place."""
-        self._block_sums[place >> self._block_bits] += value - self._values[place]
-        self._values[place] = value
+    def set(self, position: int, value: int) -> None:
+        """Replace the value at a position."""
+        self._block_sums[position >> self._block_bits] += value - self._values[position]
+        self._values[position] = value
 
-    def before(self, place: int) -> int:
-        """Return the sum of the values before a place, in time proportional to the square root of their number."""
-        block = place >> self._block_bits
-        return sum(self._block_sums[:block]) + sum(self._values[block << self._block_bits : place])
+    def before(self, position: int) -> int:
+        """Return the sum of the values before a position, in time proportional to the square root of their number."""
+        block = position >> self._block_bits
+        return sum(self._block_sums[:block]) + sum(
+            self._values[block << self._block_bits : position]
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +38,15 @@ class ItemOrder:
     """Positions of a session's items, which are the same under every policy."""
 
     ranks: Sequence[int]
-    """The place of each item."""
+    """The position of each item."""
     order: Sequence[int]
-    """The item at each place."""
+    """The item at each position."""
     messages: Sequence[int]
-    """By place: the first place of the same provider message."""
+    """For each position, the first position of the same provider message."""
     highest: Sequence[int]
-    """By number of items: the highest place among them; -1 for none."""
+    """For each number of items, the highest position among them; -1 for none."""
     inserted: Sequence[int]
-    """Items that are placed before an item that existed earlier, ascending."""
+    """Items that are inserted before an older item, ascending."""
 
     @classmethod
     def of(cls, timeline: Timeline) -> "ItemOrder":
@@ -66,7 +68,7 @@ class ItemOrder:
 
 
 class ItemPlaces:
-    """Tracks the first change since the request before, in the order in which a request holds the items."""
+    """Tracks the first change since the previous request, in the order of the items in a request."""
 
     def __init__(
         self, timeline: Timeline, shown: Sequence[int], added: int = 0, sent: int = 0
@@ -76,7 +78,8 @@ class ItemPlaces:
         self._shown = shown
         self._ranks = order.ranks
         self._order = order
-        # A later item normally comes last, so it is in no sum of earlier items; an inserted one counts once it exists.
+        # A new item normally comes last, so that no sum before other items includes it. An inserted item has the size 0
+        # until it exists.
         values = [shown[index] for index in order.order]
         self._inserted = bisect_left(order.inserted, added)
         for index in order.inserted[self._inserted :]:
@@ -84,15 +87,15 @@ class ItemPlaces:
         self._sums = PrefixSums(values)
         self._sent = sent
         self._highest_rank = order.highest[sent]
-        """The highest place that was sent."""
+        """The highest position that was sent."""
         self._lowest_rank = len(self._ranks)
 
     def begin(self) -> None:
-        """Begin a request."""
+        """Begin a request, of which nothing changed yet."""
         self._lowest_rank = len(self._ranks)
 
     def add(self, until: int) -> None:
-        """Note new items; an item that is placed before sent items changes the request there."""
+        """Add new items; an item inserted before sent items changes the request at its position."""
         inserted = self._order.inserted
         while self._inserted < len(inserted) and inserted[self._inserted] < until:
             index = inserted[self._inserted]
@@ -103,14 +106,14 @@ class ItemPlaces:
                 self._lowest_rank = min(self._lowest_rank, rank)
 
     def note_change(self, item: int) -> None:
-        """Note that an item's state changed."""
+        """Apply the changed size of an item whose state changed."""
         rank = self._ranks[item]
         self._sums.set(rank, self._shown[item])
         if item < self._sent and rank < self._lowest_rank:
             self._lowest_rank = rank
 
     def note_sent(self, count: int) -> None:
-        """Note that a request with so many items was sent."""
+        """Store that a request with the first ``count`` items was sent."""
         self._sent = count
         self._highest_rank = max(self._highest_rank, self._order.highest[count])
 

@@ -28,7 +28,7 @@ EXTRACT = "[An extract that no model wrote: the names and first lines of {items:
 LINE_CHARS = 100
 """Most characters of an item's first line in an extract."""
 NAMES_SHARE = 0.5
-"""Share of an extract that names may take; the rest is first lines."""
+"""Largest share of an extract for names; the rest is first lines."""
 MOST_TOKENS = 1_000_000
 _WRITTEN = re.compile(r"(stub|extract)\((\d[\d_]{0,9})\)|recorded")
 SummaryText = Literal["stub", "recorded", "extract"]
@@ -44,7 +44,7 @@ class SummaryChoice:
 
     @classmethod
     def of(cls, written: str) -> "SummaryChoice":
-        """Return the choice that is written ``stub(n)``, ``recorded`` or ``extract(n)``; raises UserError."""
+        """Return the choice for the text ``stub(n)``, ``recorded`` or ``extract(n)``; raises UserError."""
         match = _WRITTEN.fullmatch(written.strip())
         tokens = int(match[2].replace("_", "")) if match is not None and match[2] else 0
         if match is None or tokens > MOST_TOKENS or (match[1] and not tokens):
@@ -70,14 +70,14 @@ class SummaryChoice:
 
 
 class FilledState(NamedTuple):
-    """The state between requests: the policy's own, and all items that summaries replaced."""
+    """The state between requests: the policy's own state, and all items that summaries replaced."""
 
     inner: Any
     covered: tuple[int, ...] = ()
 
 
 class WithSummaries:
-    """A policy whose summaries have texts; it decides the same as the policy itself."""
+    """A policy that decides as another one, but whose summaries have texts."""
 
     def __init__(self, policy: ContextPolicy, choice: SummaryChoice) -> None:
         self.name = policy.name
@@ -86,7 +86,7 @@ class WithSummaries:
         self.when: When = policy.when
         self.sticky = getattr(policy, "sticky", True)
         self.policy = _with_summary_size(policy, choice.tokens) if choice.tokens else policy
-        """The policy, changed to the size of these texts."""
+        """The policy, with the size of these texts as its summary size."""
         self._choice = choice
         self._descriptions: dict[int, tuple[str, tuple[str, ...]]] = {}
         """First line and names of items, computed once."""
@@ -98,8 +98,14 @@ class WithSummaries:
     def step(self, state: FilledState, view: PolicyView) -> Decided:
         """Return the policy's decisions, with texts in its summaries."""
         decided = self.policy.step(state.inner, view)
-        leaving = {change.item for change in decided.changes if change.state == "summarised"}
-        covered = tuple(sorted({*state.covered, *leaving})) if leaving else state.covered
+        summarised_items = {
+            change.item for change in decided.changes if change.state == "summarised"
+        }
+        covered = (
+            tuple(sorted({*state.covered, *summarised_items}))
+            if summarised_items
+            else state.covered
+        )
         changes = [
             self._with_text(change, covered, view)
             if change.state == "summarised" and change.tokens
@@ -126,14 +132,14 @@ class WithSummaries:
         """Return the newest names and first lines of items, as far as they fit."""
         limit = 4 * self._choice.tokens
         head = EXTRACT.format(items=len(covered))[:limit]
-        described = [self._item(item, view) for item in covered]
+        described = [self._described_item(item, view) for item in covered]
         newest = dict.fromkeys(name for _, names in reversed(described) for name in reversed(names))
-        names = ", ".join(_fitting(newest, round(NAMES_SHARE * (limit - len(head))), 2))
+        names = ", ".join(_texts_that_fit(newest, round(NAMES_SHARE * (limit - len(head))), 2))
         rest = limit - len(head) - len(names) - 2
-        lines = list(_fitting((line for line, _ in reversed(described) if line), rest, 1))
+        lines = list(_texts_that_fit((line for line, _ in reversed(described) if line), rest, 1))
         return "\n".join(text for text in (head, *reversed(lines), names) if text)[:limit]
 
-    def _item(self, index: int, view: PolicyView) -> tuple[str, tuple[str, ...]]:
+    def _described_item(self, index: int, view: PolicyView) -> tuple[str, tuple[str, ...]]:
         described = self._descriptions.get(index)
         if described is None:
             text, item = view.read(index), view.item(index)
@@ -150,14 +156,14 @@ class WithSummaries:
 def with_summaries(
     policy: ContextPolicy | None, choice: SummaryChoice | None
 ) -> ContextPolicy | None:
-    """Return a policy whose summaries have texts; the recorded session and the raw one are returned unchanged."""
+    """Return a policy whose summaries have texts; None (``raw``) and the recorded policy are returned unchanged."""
     if policy is None or choice is None or isinstance(policy, RecordedPolicy):
         return policy
     return WithSummaries(policy, choice)
 
 
 def _with_summary_size(policy: ContextPolicy, tokens: int) -> ContextPolicy:
-    """Return a policy that expects summaries of so many tokens."""
+    """Return a policy that expects summaries of ``tokens`` tokens."""
     if isinstance(policy, Pipeline):
         return Pipeline(tuple(_with_summary_size(stage, tokens) for stage in policy.stages))
     is_value = hasattr(policy, "__dataclass_fields__")
@@ -173,8 +179,8 @@ def _nearest_summary(timeline: Timeline, request: int) -> int | None:
     return None if nearest is None else nearest.index
 
 
-def _fitting(texts: Any, chars: int, between: int) -> Iterator[str]:
-    """Yield texts as long as they fit into so many characters, with separators between them."""
+def _texts_that_fit(texts: Any, chars: int, between: int) -> Iterator[str]:
+    """Yield texts as long as they fit into ``chars`` characters, with separators of ``between`` characters."""
     for text in texts:
         chars -= len(text) + between
         if chars < 0:

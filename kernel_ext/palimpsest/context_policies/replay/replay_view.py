@@ -1,4 +1,4 @@
-"""The state of the items at a request of a replay: their tokens by an estimator, and the view that a policy gets."""
+"""The items at a request of a replay: their tokens by an estimator, and the view that a policy receives."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
@@ -22,12 +22,12 @@ class TokenScale:
         self.weights = timeline.weights(estimator)
         self.shown = list(self.weights)
         self.unseen = unseen
-        """Tokens that every request has besides its items."""
+        """Tokens of every request besides its items."""
         self.count = 0
         self.total = 0
         """Tokens of the items that exist, as they are shown."""
         self.whole_total = 0
-        """The same, with every item whole."""
+        """Tokens of the items that exist, if every item were whole."""
         self._count = timeline.count(estimator) if timeline.count and estimator != CHARS4 else None
 
     def copy_from(self, other: "TokenScale") -> None:
@@ -96,11 +96,11 @@ class ReplayView:
         return self._items[index]
 
     def weight(self, index: int) -> int:
-        """Return an item's tokens, whole."""
+        """Return the tokens of an item if it were whole."""
         return self._scale.weights[index]
 
     def tokens(self, index: int) -> int:
-        """Return the tokens of what is shown of an item now."""
+        """Return the tokens of an item as it is shown now."""
         return self._scale.shown[index]
 
     def chars(self, index: int) -> int:
@@ -120,21 +120,21 @@ class ReplayView:
         self.changes = (self.changes or 0) + 1
         self._states[index] = state
         self._lengths[index] = chars
-        removed = state in GONE_STATES
-        if index < self.count and removed != self._removed[index]:
-            self.shown_outputs += (1 - 2 * removed) * (self._items[index].kind == "output")
-            place = bisect_left(self.shown_items, index)
-            self.shown_items[place : place + removed] = () if removed else (index,)
-        self._removed[index] = removed
+        is_removed = state in GONE_STATES
+        if index < self.count and is_removed != self._removed[index]:
+            self.shown_outputs += (1 - 2 * is_removed) * (self._items[index].kind == "output")
+            position = bisect_left(self.shown_items, index)
+            self.shown_items[position : position + is_removed] = () if is_removed else (index,)
+        self._removed[index] = is_removed
 
     @property
     def total(self) -> int:
-        """Tokens of the request as it stands."""
+        """Tokens of the request with all current changes."""
         return round(self._scale.unseen + self._scale.total)
 
     @property
     def raw_total(self) -> int:
-        """The same, with every item whole."""
+        """Tokens of the request if every item were whole."""
         return round(self._scale.unseen + self._scale.whole_total)
 
     def reported(self, *, answer: bool, since: Since) -> int | None:
@@ -152,10 +152,10 @@ class ReplayView:
         """Add the items up to this index to the request."""
         items = self._items
         for index in range(self.count, until):
-            shown = not self._removed[index]
-            if shown:
+            is_shown = not self._removed[index]
+            if is_shown:
                 self.shown_items.append(index)
             if items[index].kind == "output":
                 self.outputs.append(index)
-                self.shown_outputs += shown
+                self.shown_outputs += is_shown
         self.count = until

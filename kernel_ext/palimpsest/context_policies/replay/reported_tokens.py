@@ -1,6 +1,6 @@
-"""The tokens of a request by the provider's count, as far as an agent knows them before it sends the request.
+"""The tokens of a request by the provider's count, as an agent can compute them before it sends the request.
 
-An agent knows the usage of its last answer and estimates what came after it. In a replay that usage is the recorded one
+An agent has the usage of its last answer and estimates the later items. In a replay that usage is the recorded one
 until the first request that differs; from then on the ruler estimates it.
 """
 
@@ -36,36 +36,41 @@ class ReportedTokens:
     """Stores the usage of each answered request of a replay, and adds the items since the newest one."""
 
     def __init__(self, scale: TokenScale, measure: TokenScale, ruler: Ruler) -> None:
-        """``scale`` counts as the policy does, ``measure`` as the ruler."""
+        """``scale`` counts by the policy's estimator, ``measure`` by the ruler's."""
         self._scale = scale
         self._measure = measure
         self._ruler = ruler
-        self.known: list[_Answered] = []
+        self.answered: list[_Answered] = []
 
     def copy_from(self, other: "ReportedTokens") -> None:
         """Copy the usage of a timeline that begins with the same requests."""
-        self.known = [*other.known]
+        self.answered = [*other.answered]
 
-    def note_sent(self, request: TimelineRequest, total: float, *, recorded: bool) -> None:
-        """Note a request that was sent, its tokens by the ruler, and whether it was the recorded one."""
+    def add_sent(self, request: TimelineRequest, total: float, *, recorded: bool) -> None:
+        """Store the usage of a sent request: reported, or ``total`` by the ruler where it differs from the recorded one."""
         if request.reported is not None:
             prompt = request.reported if recorded else total
-            self._note(request, prompt, self._measure.total)
+            self._add(request, prompt, self._measure.total)
 
-    def note_usage(self, request: TimelineRequest) -> None:
-        """Note the usage of a request whose items are all still shown in the same way."""
+    def add_reported_usage(self, request: TimelineRequest) -> None:
+        """Store the reported usage of a request whose items are all still shown in the same way."""
         if request.reported is not None:
             later = sum(self._measure.shown[request.items : self._measure.count])
-            self._note(request, request.reported, self._measure.total - later)
+            self._add(request, request.reported, self._measure.total - later)
 
-    def _note(self, request: TimelineRequest, prompt: float, item_tokens: float) -> None:
+    def _add(self, request: TimelineRequest, prompt: float, item_tokens: float) -> None:
         usage = request.usage
         output = 0 if usage is None else usage.output + usage.reasoning
-        self.known.append(_Answered(prompt, output, request.items, request.answer[1], item_tokens))
+        self.answered.append(
+            _Answered(prompt, output, request.items, request.answer[1], item_tokens)
+        )
 
     def total(self, view: PolicyView, *, answer: bool, since: Since) -> int | None:
-        """Return the tokens of the request that comes next; None while none was reported."""
-        last = next((sent for sent in reversed(self.known) if not _is_gone(view, sent)), None)
+        """Return the tokens of the next request; None while no usage was reported."""
+        last = next(
+            (answered for answered in reversed(self.answered) if not _is_reverted(view, answered)),
+            None,
+        )
         if last is None:
             return None
         measure = self._measure
@@ -89,8 +94,8 @@ class ReportedTokens:
         return round(tokens + newer_tokens)
 
 
-def _is_gone(view: PolicyView, sent: _Answered) -> bool:
+def _is_reverted(view: PolicyView, answered: _Answered) -> bool:
     """Return whether the answer of a request was reverted, so that the agent no longer sees its usage."""
-    if sent.end <= sent.first:
+    if answered.end <= answered.first:
         return False
-    return all(view.state(index) == "reverted" for index in range(sent.first, sent.end))
+    return all(view.state(index) == "reverted" for index in range(answered.first, answered.end))

@@ -71,15 +71,15 @@ class Simulation:
     probes: tuple[ProbeAt, ...] = ()
     """The probes at which the rule came nearer to acting than before."""
     decision_count: int = 0
-    """Number of times that the policy decided; 0 also for one that decides at the end of turns, if no request followed."""
+    """Number of times that the policy decided; 0 also if it decides at the end of turns and no request followed a turn."""
 
     idle: Mapping[str, int] = field(default_factory=dict)
     """Number of decisions that changed nothing, by the reason."""
     window: int = 0
-    """Tokens that none of its requests may exceed; 0 where each has the window of its model."""
+    """Most tokens of every request; 0 where each request has the window of its model."""
 
     keeping: CacheKeeping | None = None
-    """The cache policy, if the policy is one."""
+    """The policy, if it is a cache policy."""
 
     @property
     def facts_until(self) -> int | None:
@@ -100,7 +100,7 @@ class _Trace:
     decision_count: int = 0
     """Number of times that the policy decided."""
     idle: Counter[str] = field(default_factory=Counter)
-    """Number of decisions that changed nothing, by the kind of item that they named."""
+    """Number of decisions that changed nothing, by the reason."""
 
     def copy(self) -> "_Trace":
         """Return a copy that continues independently."""
@@ -110,7 +110,7 @@ class _Trace:
 def simulate(
     timeline: Timeline, policy: ContextPolicy | None, ruler: Ruler, window: int = 0
 ) -> Simulation:
-    """Return a session under a policy; None replays it with every item whole."""
+    """Replay a session under a policy; None shows every item whole."""
     if not timeline.requests:
         name = RAW if policy is None else policy.name
         return Simulation(timeline, name, ruler, sizes=(), fired=())
@@ -130,8 +130,8 @@ class TimelineReplay:
         self._timeline = timeline
         self.policy = policy
         self._ruler = ruler
-        self.done = 0
-        """How many requests were replayed."""
+        self.done_count = 0
+        """Number of requests that were replayed."""
         estimator_name = ruler.estimator if policy is None else policy.estimator
         unseen = ruler.unseen / ruler.factor
         self._measure = TokenScale(timeline, ruler.estimator, unseen)
@@ -152,17 +152,17 @@ class TimelineReplay:
         facts = SessionFacts(timeline, window or recorded_window, round(unseen), window)
         self._window = window_to_fit(getattr(policy, "policy", policy), facts)
         self._state = None if policy is None else policy.start(facts)
-        recorded = isinstance(policy, RecordedPolicy)
-        self._fixed_items = HeldItems(replace(timeline, items=()) if recorded else timeline)
+        is_recorded = isinstance(policy, RecordedPolicy)
+        self._fixed_items = HeldItems(replace(timeline, items=()) if is_recorded else timeline)
         self._user_decisions: dict[int, list[Transition]] = {}
         """The user's decisions, which apply under every policy."""
         self._summarised: dict[int, int] = {}
         """The items that the policy's summaries cover, each with the request before which they were written."""
         self._undone: dict[int, list[int]] = {}
-        """By request: the requests at which the recorded summaries were written that the user undid before it."""
+        """For each request before which the user undid recorded summaries: the requests at which those were written."""
         self._summary_tokens = [0.0, 0.0]
         """Tokens read and written by calls for summaries since the request before."""
-        if not recorded:
+        if not is_recorded:
             self._hide_recorded_summaries()
             for transition in timeline.transitions:
                 if transition.state == "reverted" or transition.rule.startswith(("user/", ANOTHER)):
@@ -171,9 +171,9 @@ class TimelineReplay:
                     entered = timeline.items[transition.item].entered
                     self._undone.setdefault(transition.request, []).append(entered)
         self._removed_summaries = self._trace.transitions[::-1]
-        """Recorded summaries that were not compared yet with the recording, the newest first."""
+        """Removals of recorded summaries that were not yet compared with the recording, the newest first."""
         self._compared = len(self._removed_summaries)
-        """Number of transitions of the recording that were read."""
+        """Number of the replay's transitions that were compared with the recording."""
         self._places = ItemPlaces(timeline, self._measure.shown)
         self._answers = timeline.derived(
             f"answers by {ruler.estimator}", partial(answer_tokens, estimator=ruler.estimator)
@@ -196,13 +196,13 @@ class TimelineReplay:
         """Return a replay of a longer timeline of the recording, continued from this one."""
         assert isinstance(self.policy, RecordedPolicy)
         continued = TimelineReplay(
-            timeline, self.policy.continued_on(timeline, self.done), self._ruler
+            timeline, self.policy.continued_on(timeline, self.done_count), self._ruler
         )
-        continued.done = self.done
+        continued.done_count = self.done_count
         continued._measure.copy_from(self._measure)
         continued._view.copy_from(self._view)
         continued._usage.copy_from(self._usage)
-        sent = timeline.requests[self.done - 1].items if self.done else 0
+        sent = timeline.requests[self.done_count - 1].items if self.done_count else 0
         continued._places = ItemPlaces(timeline, continued._measure.shown, self._view.count, sent)
         continued._trace = self._trace.copy()
         continued._walk = self._walk.copy()
@@ -214,38 +214,44 @@ class TimelineReplay:
 
     def is_beginning_of(self, timeline: Timeline) -> bool:
         """Return whether a timeline begins with the part that was replayed here."""
-        earlier, done = self._timeline, self.done
-        if not done or len(timeline.requests) < done:
+        earlier, done_count = self._timeline, self.done_count
+        if not done_count or len(timeline.requests) < done_count:
             return False
-        items = max(earlier.requests[done - 1].items, earlier.requests[done - 1].answer[1])
-        moves = bisect_left(earlier.transitions, done, key=lambda move: move.request)
-        moves_in_both = bisect_left(timeline.transitions, done, key=lambda move: move.request)
+        items = max(
+            earlier.requests[done_count - 1].items, earlier.requests[done_count - 1].answer[1]
+        )
+        transitions = bisect_left(
+            earlier.transitions, done_count, key=lambda transition: transition.request
+        )
+        transitions_now = bisect_left(
+            timeline.transitions, done_count, key=lambda transition: transition.request
+        )
         return (
-            moves == moves_in_both
-            and earlier.requests[:done] == timeline.requests[:done]
+            transitions == transitions_now
+            and earlier.requests[:done_count] == timeline.requests[:done_count]
             and earlier.items[:items] == timeline.items[:items]
-            and earlier.transitions[:moves] == timeline.transitions[:moves]
+            and earlier.transitions[:transitions] == timeline.transitions[:transitions]
         )
 
     def run(self, earlier: dict[str, Any] | None = None) -> Simulation:
-        """Replay every request, and return the result; ``earlier`` goes to its timeline."""
+        """Replay every request, and return the result; its timeline stores ``earlier``."""
         self.advance(len(self._timeline.requests))
         return self._result(earlier)
 
     def advance(self, until: int) -> None:
-        """Replay the requests before this one."""
+        """Replay the requests with an index below ``until``."""
         view, places, sizes = self._view, self._places, self._trace.sizes
         decides_at_turn_end, decides_at_request = (
-            self._decides("turn end"),
-            self._decides("request"),
+            self._is_decided_at("turn end"),
+            self._is_decided_at("request"),
         )
-        before = self._timeline.requests[self.done - 1] if self.done else None
-        for request in self._timeline.requests[self.done : until]:
+        before = self._timeline.requests[self.done_count - 1] if self.done_count else None
+        for request in self._timeline.requests[self.done_count : until]:
             places.begin()
             view.request = request
             view.gap_seconds = request.seconds_since(before)
             if decides_at_turn_end and before is not None and request.turn != before.turn:
-                self._add(self._turn_end(request, view.count))
+                self._add(self._turn_start(request, view.count))
                 view.turn = before.turn
                 self._step(request)
             self._add(request.items)
@@ -254,21 +260,21 @@ class TimelineReplay:
             if decides_at_request:
                 self._step(request)
             sizes.append(self._size(request))
-            self._note_sent(request, sizes[-1])
+            self._store_usage(request, sizes[-1])
             places.note_sent(request.items)
             before = request
-        self.done = max(self.done, until)
+        self.done_count = max(self.done_count, until)
 
-    def _note_sent(self, request: TimelineRequest, size: RequestSize) -> None:
-        """Note the reported usage of a request, or an estimate where it differs from the recorded one."""
+    def _store_usage(self, request: TimelineRequest, size: RequestSize) -> None:
+        """Store the reported usage of a request, or an estimate where it differs from the recorded one."""
         if self._facts_until is None and not isinstance(self.policy, RecordedPolicy):
-            moves = self._trace.transitions
-            new, self._compared = moves[self._compared :], len(moves)
+            transitions = self._trace.transitions
+            new, self._compared = transitions[self._compared :], len(transitions)
             while self._removed_summaries and self._removed_summaries[-1].request <= request.index:
                 new.insert(0, self._removed_summaries.pop())
             if self._differing.advance(request.index, new):
                 self._facts_until = request.index
-        self._usage.note_sent(request, size.total, recorded=self._facts_until is None)
+        self._usage.add_sent(request, size.total, recorded=self._facts_until is None)
 
     def _apply_user_decisions(self, request: TimelineRequest) -> None:
         """Apply the user's decisions since the request before, and show again the items of undone summaries."""
@@ -283,13 +289,13 @@ class TimelineReplay:
             for decision in self._user_decisions.get(request.index, ())
         ]
         for change, rule in (*undone, *decided):
-            shown = change
+            effective = change
             self._fixed_items.decide(change)
             if rule == RESTORE and self._is_covered_by_summary(change.item):
                 self._summarised[change.item] = max(self._summarised.values())
-                shown = Change(change.item, "summarised", tokens=0)
-            if shown.state != self._view.state(shown.item):
-                self._apply(shown, request, rule)
+                effective = Change(change.item, "summarised", tokens=0)
+            if effective.state != self._view.state(effective.item):
+                self._apply(effective, request, rule)
 
     def _is_covered_by_summary(self, item: int) -> bool:
         """Return whether a summary of this policy covers a later item, so that it must cover this item, too."""
@@ -298,10 +304,10 @@ class TimelineReplay:
         view = self._view
         return any(later > item and view.state(later) == "summarised" for later in self._summarised)
 
-    def _decides(self, when: str) -> bool:
+    def _is_decided_at(self, when: str) -> bool:
         return self.policy is not None and self.policy.when in (when, "both")
 
-    def _turn_end(self, request: TimelineRequest, sent: int) -> int:
+    def _turn_start(self, request: TimelineRequest, sent: int) -> int:
         """Return the index at which the items of the new turn begin."""
         items = self._timeline.items
         until = sent
@@ -390,9 +396,8 @@ class TimelineReplay:
 
     def _result(self, earlier: dict[str, Any] | None) -> Simulation:
         trace = self._trace
-        recorded = isinstance(self.policy, RecordedPolicy)
         transitions: Sequence[Transition] = trace.transitions
-        if not recorded:
+        if not isinstance(self.policy, RecordedPolicy):
             transitions = sorted(transitions, key=lambda transition: transition.request)
         return Simulation(
             timeline=self._timeline.with_transitions(transitions, self._facts_until, earlier),

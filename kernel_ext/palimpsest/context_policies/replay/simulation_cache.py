@@ -29,42 +29,42 @@ MOST_REPLAYS = 128
 MOST_ROWS = 500_000
 """Transitions and requests of all replays together: about 100 MB."""
 _PACKAGE = __name__.partition(".")[0]
-_PLAIN = (bool, int, float, str, bytes, type(None))
+_PLAIN_TYPES = (bool, int, float, str, bytes, type(None))
 
 
 class SimulationCache:
-    """A thread-safe cache of one timeline's replays, with values derived from them; least recently used go first."""
+    """A thread-safe cache of one timeline's replays and of values derived from them; drops the least recently used."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._known: OrderedDict[Hashable, tuple[Simulation, dict[Hashable, Any]]] = OrderedDict()
+        self._replays: OrderedDict[Hashable, tuple[Simulation, dict[Hashable, Any]]] = OrderedDict()
         self._row_count = 0
         self._lock = Lock()
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._replays)
 
     def simulation(self, policy: ContextPolicy | None, ruler: Ruler, window: int) -> Simulation:
-        """Return the session under a policy; None is every item whole."""
+        """Return the session under a policy; None shows every item whole."""
         key = _key_of(policy, ruler, window)
         if key is None:
             return simulate(self._timeline, policy, ruler, window)
         with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key][0]
+            if key in self._replays:
+                self._replays.move_to_end(key)
+                return self._replays[key][0]
         replay = simulate(self._timeline, policy, ruler, window)
         with self._lock:
             self._keep(key, replay)
         return replay
 
     def derived(self, simulation: Simulation, key: Hashable, compute: Callable[[], T]) -> T:
-        """Return a value derived from a replay, stored or computed now; ``key`` holds what else it depends on."""
+        """Return a value derived from a replay, stored or computed now; ``key`` contains its other inputs."""
         with self._lock:
             results = next(
                 (
                     derived_values
-                    for known_simulation, derived_values in self._known.values()
+                    for known_simulation, derived_values in self._replays.values()
                     if known_simulation is simulation
                 ),
                 None,
@@ -77,12 +77,12 @@ class SimulationCache:
         return result
 
     def _keep(self, key: Hashable, replay: Simulation) -> None:
-        self._row_count += 0 if key in self._known else _row_count(replay)
-        self._known.setdefault(key, (replay, {}))
-        while len(self._known) > 1 and (
-            len(self._known) > MOST_REPLAYS or self._row_count > MOST_ROWS
+        self._row_count += 0 if key in self._replays else _row_count(replay)
+        self._replays.setdefault(key, (replay, {}))
+        while len(self._replays) > 1 and (
+            len(self._replays) > MOST_REPLAYS or self._row_count > MOST_ROWS
         ):
-            _, (oldest, _) = self._known.popitem(last=False)
+            _, (oldest, _) = self._replays.popitem(last=False)
             self._row_count -= _row_count(oldest)
 
 
@@ -91,7 +91,7 @@ def _row_count(simulation: Simulation) -> int:
 
 
 def _key_of(policy: ContextPolicy | None, ruler: Ruler, window: int) -> Hashable | None:
-    """Return the key of a replay: everything it depends on; None where that is not known."""
+    """Return the key of a replay: all its inputs; None where these are not known."""
     policy_part = policy_key(policy)
     key = None if policy_part is None else (policy_part, ruler, window)
     try:
@@ -133,7 +133,7 @@ def _function_key(policy: CustomPolicy) -> Hashable | None:
     if values is None:
         return None
     defaults = (function.__defaults__ or (), tuple((function.__kwdefaults__ or {}).items()))
-    if not all(isinstance(default, _PLAIN) for default in defaults[0]) or defaults[1]:
+    if not all(isinstance(default, _PLAIN_TYPES) for default in defaults[0]) or defaults[1]:
         return None
     options = (policy.name, policy.sticky, policy.when, policy.estimator)
     return policy.text, function.__code__, values, defaults, options
@@ -147,7 +147,7 @@ def _plain_globals(code: CodeType, names: Mapping[str, Any]) -> tuple[tuple[str,
     values: list[tuple[str, Any]] = []
     for name in code.co_names:
         value = names.get(name)
-        if isinstance(value, _PLAIN):
+        if isinstance(value, _PLAIN_TYPES):
             values.append((name, value))
         elif not _is_unchanging(value):
             return None
@@ -162,8 +162,8 @@ def _plain_globals(code: CodeType, names: Mapping[str, Any]) -> tuple[tuple[str,
 def _is_unchanging(value: Any) -> bool:
     if isbuiltin(value) or isinstance(value, PolicyNames):
         return True
-    home = value.__name__ if ismodule(value) else str(getattr(value, "__module__", ""))
-    root = home.partition(".")[0]
+    module_name = value.__name__ if ismodule(value) else str(getattr(value, "__module__", ""))
+    root = module_name.partition(".")[0]
     if ismodule(value):
         return root == _PACKAGE or root in sys.stdlib_module_names
     return root == _PACKAGE and (isclass(value) or isinstance(value, FunctionType))

@@ -1,6 +1,6 @@
 """Compare a recorded session, step by step and to the byte, with the requests that another policy would have sent.
 
-This is the reference for the light what-if. The functions of the live loop write every request again, which takes
+This is the reference for the light what-if. It writes every request again by the functions of the live loop, which takes
 seconds for a session of some hundred steps and works on our own logs only. No model is called.
 """
 

@@ -30,14 +30,13 @@ ACTIONS: dict[str, tuple[DecisionAction, str]] = {
     "masked": ("clear", "prune"),
     "out": ("drop", "drop"),
 }
-"""For each state, the action of its decision and the prefix of its rule, where the policy is not one of the
-engine's."""
+"""For each item state, the action of a decision and the prefix of its rule, for policies that are not the engine's."""
 OWN_RULES = ("truncate", "prune/", "recover/")
-"""Rules of the engine's deciders; the user's decisions apply under every policy and are not listed."""
+"""Prefixes of the rules of the engine's deciders; the user's decisions apply under every policy and are not listed."""
 
 
 class StateRecordingPolicy:
-    """A policy of the engine that records its states by request, which show whether a request fits."""
+    """An engine policy that records its state at each request, which shows whether the request fits."""
 
     def __init__(self, policy: EnginePolicy, states: dict[int, EngineState]) -> None:
         self.policy = policy
@@ -53,24 +52,24 @@ class StateRecordingPolicy:
 
     def step(self, state: Any, view: PolicyView) -> Decided:
         """Return the policy's decision, and record its state."""
-        is_by_policy = self.policy.step(state, view)
-        self.states[view.request.index] = is_by_policy.state
-        return is_by_policy
+        decided = self.policy.step(state, view)
+        self.states[view.request.index] = decided.state
+        return decided
 
 
 @dataclass(frozen=True)
 class LightSteps:
-    """Makes the steps of one side of a what-if, counted as in the recording, with the engine's decision names."""
+    """Builds the steps of one side of a what-if, counted as in the recording, with the engine's decision names."""
 
     timeline: Timeline
     """The recorded timeline."""
     simulation: Simulation
-    differ: frozenset[int] = frozenset()
-    """The requests that differ from the recorded ones."""
+    differing: frozenset[int] = frozenset()
+    """The requests that differing from the recorded ones."""
     policy: ContextPolicy | None = None
     states: Mapping[int, EngineState] = field(default_factory=dict)
     recorded: bool = False
-    """Whether these are the recorded steps."""
+    """Whether this side is the recorded session."""
 
     def steps(self) -> tuple[Step, ...]:
         """Return a step for each request."""
@@ -78,7 +77,7 @@ class LightSteps:
         return tuple(self._step(request, tokens) for request in self.timeline.requests)
 
     def _tokens(self) -> list[int]:
-        """Return the tokens of each request, as the recording counted it where it was recorded here."""
+        """Return the tokens of each request; by the recording's estimator, if the session was recorded here."""
         tokens = [round(size.total) for size in self.simulation.sizes]
         estimators = {request.estimator for request in self.timeline.requests} - {""}
         weight_estimator = "" if self.recorded else self.simulation.ruler.estimator
@@ -103,7 +102,7 @@ class LightSteps:
             estimate, budget, fits = state.estimate, state.budget, state.fits
         elif window:
             fits = tokens[index] <= window
-        difference_mark = " otherwise" if index in self.differ else ""
+        difference_mark = " otherwise" if index in self.differing else ""
         return Step(
             number=index + 1,
             seq=0,

@@ -36,7 +36,7 @@ class ReplayableSession(Protocol):
         """The ruler that counts its tokens."""
 
     def policy(self, policy: str | ContextPolicy) -> ContextPolicy | None:
-        """Return a policy by its name, or None for ``raw``, which shows all; raises UserError for an unknown name."""
+        """Return a policy by its name, or None for ``raw``, which shows every item whole; raises UserError if unknown."""
 
     def proof(self) -> Proof:
         """Return how well a replay under the recorded policy reproduces the reported usage."""
@@ -49,15 +49,17 @@ def light_whatif(
     summary_tokens: int = SUMMARY_TOKENS,
     window: int = 0,
 ) -> WhatIf:
-    """Compare a session with its replay under a policy; None is the recorded one.
+    """Compare a session with its replay under a policy; None is the recorded policy.
 
     A policy is a value of the engine, the name of one of ``palimpsest.policies``, or a policy itself. Raises
     UserError for an unknown one.
     """
     timeline, ruler = session.timeline, _ruler(session)
     chosen_policy = _replay_policy(session, policy, summary_tokens)
-    past_steps = LightSteps(timeline, simulate(timeline, RecordedPolicy(), ruler), recorded=True)
-    recorded = Replay(timeline.session, None, counterfactual=False, steps=past_steps.steps())
+    recorded_steps = LightSteps(
+        timeline, simulate(timeline, RecordedPolicy(), ruler), recorded=True
+    )
+    recorded = Replay(timeline.session, None, counterfactual=False, steps=recorded_steps.steps())
     if isinstance(chosen_policy, RecordedPolicy):
         other = Replay(timeline.session, None, counterfactual=True, steps=recorded.steps)
         return WhatIf(recorded, other, summary_tokens, proof=session.proof())

@@ -1,7 +1,7 @@
 """Caches for the steps of one replay: a message is converted, counted and hashed once, not at each step.
 
-Border: not observable. The results are those of the uncached functions; a cached message is used
-only while it is the same object, and everything is dropped when model or policy change.
+Border: not observable. The results equal those of the uncached functions; a cached message is used only while it is the
+same object, and everything is dropped when model or policy change.
 """
 
 from collections.abc import Sequence
@@ -19,21 +19,21 @@ class ConvertedMessages:
     """Neutral messages, each converted once for the same model and policy."""
 
     def __init__(self) -> None:
-        self._terms: tuple[ModelRef, ConvertPolicy] | None = None
-        self._known: dict[str, tuple[Message, NeutralMessages]] = {}
+        self._model_and_policy: tuple[ModelRef, ConvertPolicy] | None = None
+        self._converted: dict[str, tuple[Message, NeutralMessages]] = {}
 
     def __call__(
         self, messages: Messages, model: ModelRef, policy: ConvertPolicy
     ) -> NeutralMessages:
         """Return the result of ``neutral_messages``."""
-        if self._terms != (model, policy):
-            self._terms, self._known = (model, policy), {}
+        if self._model_and_policy != (model, policy):
+            self._model_and_policy, self._converted = (model, policy), {}
         flat: list[NeutralMessage] = []
         for message in messages:
-            converted = self._known.get(message.id)
+            converted = self._converted.get(message.id)
             if converted is None or converted[0] is not message:
                 converted = (message, neutral_messages((message,), model, policy))
-                self._known[message.id] = converted
+                self._converted[message.id] = converted
             flat += converted[1]
         return tuple(flat)
 
@@ -43,16 +43,16 @@ class TokenCounts:
 
     def __init__(self, count: Count) -> None:
         self._count = count
-        self._known: dict[int, tuple[NeutralMessage, list[int]]] = {}
-        self._before: dict[int, tuple[NeutralMessage, list[int]]] = {}
+        self._counts: dict[int, tuple[NeutralMessage, list[int]]] = {}
+        self._counts_before: dict[int, tuple[NeutralMessage, list[int]]] = {}
 
     def blocks(self, message: NeutralMessage) -> list[int]:
         """Return the tokens of each block."""
         key = id(message)
-        counted = self._known.get(key) or self._before.get(key)
+        counted = self._counts.get(key) or self._counts_before.get(key)
         if counted is None or counted[0] is not message:
             counted = (message, [block_tokens(block, self._count) for block in message.blocks])
-        self._known[key] = counted
+        self._counts[key] = counted
         return counted[1]
 
     def message(self, message: NeutralMessage) -> int:
@@ -61,20 +61,20 @@ class TokenCounts:
 
     def drop_unused(self) -> None:
         """Drop the counts that were not used since the last call."""
-        self._before, self._known = self._known, {}
+        self._counts_before, self._counts = self._counts, {}
 
 
 class MessageHashes:
     """Hashes of provider messages; most messages are at the same index as in the previous request."""
 
     def __init__(self) -> None:
-        self._before: list[tuple[Body, str]] = []
+        self._previous: list[tuple[Body, str]] = []
 
     def __call__(self, provider_messages: Sequence[ProviderMessage]) -> tuple[str, ...]:
         """Return the hash of each message."""
         hashes: list[tuple[Body, str]] = []
         for index, message in enumerate(provider_messages):
-            hashed_before = self._before[index] if index < len(self._before) else None
+            hashed_before = self._previous[index] if index < len(self._previous) else None
             is_same = hashed_before is not None and _equal_as_json(hashed_before[0], message.body)
             hashes.append(
                 (
@@ -82,7 +82,7 @@ class MessageHashes:
                     hashed_before[1] if hashed_before and is_same else message_hash(message.body),
                 )
             )
-        self._before = hashes
+        self._previous = hashes
         return tuple(sha256 for _, sha256 in hashes)
 
 

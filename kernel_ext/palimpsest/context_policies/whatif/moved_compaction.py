@@ -44,10 +44,10 @@ class RecordedMarker:
 
     @property
     def plan(self) -> CompactionPlan:
-        """The plan of the recorded compaction, made again as the loop made it."""
-        bare = with_tail(self.message, None)
-        view = replace(self.view, messages=(*self.view.messages[:-1], bare))
-        return plan_at(view, bare.id, self.policy, self.model, self.counter)
+        """The plan of the recorded compaction, computed again as in the live loop."""
+        marker = with_tail(self.message, None)
+        view = replace(self.view, messages=(*self.view.messages[:-1], marker))
+        return plan_at(view, marker.id, self.policy, self.model, self.counter)
 
     def compaction(self, covered: int | None = None) -> Compaction:
         """Return the recorded compaction as a value."""
@@ -67,36 +67,36 @@ class RecordedMarker:
 def compact(
     other: SimulatedSession,
     inputs: StepInputs,
-    marked: RecordedMarker | None,
+    recorded_marker: RecordedMarker | None,
     size: int = SUMMARY_TOKENS,
     *,
     overflow: bool = False,
 ) -> Compaction | None:
     """Compact the simulated session; returns None where that would save too little.
 
-    ``marked`` is the recorded marker at this point, if there is one; ``overflow`` means that the
-    provider would have refused a request.
+    ``recorded_marker`` is the recorded marker at this point, if there is one; ``overflow`` is set where the provider would have
+    refused a request.
     """
     before = other.messages(inputs.without)
-    if marked is not None:
-        before = tuple(message for message in before if message.id != marked.message.id)
+    if recorded_marker is not None:
+        before = tuple(message for message in before if message.id != recorded_marker.message.id)
     user = next(
         (message.info for message in reversed(before) if isinstance(message.info, UserMessage)),
         None,
     )
     if user is None:
         return None
-    name = f"msg_{other.new_id()}"
+    marker_id = f"msg_{other.new_id()}"
     marker = (
-        marked.message
-        if marked is not None
-        else bare_marker(name, user, inputs.now, auto=True, overflow=overflow)
+        recorded_marker.message
+        if recorded_marker is not None
+        else bare_marker(marker_id, user, inputs.now, auto=True, overflow=overflow)
     )
     view = other.view((*before, with_tail(marker, None)))
     new_plan = plan_at(view, marker.id, inputs.policy, inputs.model, other.counter)
-    if marked is not None and _is_same(marked, new_plan, inputs.policy):
-        return marked.compaction(len(new_plan.head))
-    return _with_placeholder(other, inputs, marked, view, new_plan, before, size)
+    if recorded_marker is not None and _has_same_plan(recorded_marker, new_plan, inputs.policy):
+        return recorded_marker.compaction(len(new_plan.head))
+    return _with_placeholder(other, inputs, recorded_marker, view, new_plan, before, size)
 
 
 def hide_compaction(other: SimulatedSession, recorded: RecordedCompaction) -> None:
@@ -105,16 +105,18 @@ def hide_compaction(other: SimulatedSession, recorded: RecordedCompaction) -> No
     other.hide((recorded.marker_id, *recorded.summaries, *continuing))
 
 
-def _is_same(marked: RecordedMarker, new_plan: CompactionPlan, policy: Policy) -> bool:
+def _has_same_plan(
+    recorded_marker: RecordedMarker, new_plan: CompactionPlan, policy: Policy
+) -> bool:
     """Return whether the recorded compaction summarised and kept the same messages, with the same prompt and model."""
-    recorded_policy, new_policy = marked.policy.compact, policy.compact
+    recorded_policy, new_policy = recorded_marker.policy.compact, policy.compact
     if (recorded_policy.model, recorded_policy.prompt, recorded_policy.serialize) != (
         new_policy.model,
         new_policy.prompt,
         new_policy.serialize,
     ):
         return False
-    recorded_plan = marked.plan
+    recorded_plan = recorded_marker.plan
     return (
         recorded_plan.tail_start_id,
         recorded_plan.previous,
@@ -131,7 +133,7 @@ def _is_same(marked: RecordedMarker, new_plan: CompactionPlan, policy: Policy) -
 def _with_placeholder(
     other: SimulatedSession,
     inputs: StepInputs,
-    marked: RecordedMarker | None,
+    recorded_marker: RecordedMarker | None,
     view: View,
     plan: CompactionPlan,
     before: Messages,
@@ -151,37 +153,37 @@ def _with_placeholder(
     count = other.counter(policy.estimator)
     weight = message_counter(policy, inputs.model.ref, count)(plan.head)
     text = summary_text(plan, weight, size, count)
-    name = marker.id if marked is None else f"{marker.id}-moved"
-    moved = marker.model_copy(update={"info": marker.info.model_copy(update={"id": name})})
+    moved_id = marker.id if recorded_marker is None else f"{marker.id}-moved"
+    moved = marker.model_copy(update={"info": marker.info.model_copy(update={"id": moved_id})})
     added = placeholder_summary(
         moved, plan, before, policy, inputs.model.ref, other.state.todos, text
     )
     tokens_before = other.size(before, inputs)
     tokens_after = other.size((*before, *added), inputs)
-    if marked is not None:
-        hide_compaction(other, marked.recorded)
+    if recorded_marker is not None:
+        hide_compaction(other, recorded_marker.recorded)
     if policy.compact.judge and tokens_after > policy.compact.max_share_after * tokens_before:
         return None
-    other.add(_insert_after(other, marked, inputs), added)
-    if marked is not None:
-        other.replaced |= dict.fromkeys(marked.recorded.summaries, added[1].id)
+    other.add(_insert_after(other, recorded_marker, inputs), added)
+    if recorded_marker is not None:
+        other.replaced |= dict.fromkeys(recorded_marker.recorded.summaries, added[1].id)
     other.cache_used_at = inputs.now
     return Compaction(
-        marker_id=name,
+        marker_id=moved_id,
         covered=len(plan.head),
         tokens_before=tokens_before,
         tokens_after=tokens_after,
         requested=requested,
         stand_in=True,
-        by_hand=marked is not None and not marked.recorded.auto,
+        by_hand=recorded_marker is not None and not recorded_marker.recorded.auto,
     )
 
 
 def _insert_after(
-    other: SimulatedSession, marked: RecordedMarker | None, inputs: StepInputs
+    other: SimulatedSession, recorded_marker: RecordedMarker | None, inputs: StepInputs
 ) -> str:
     """Return the id of the recorded message after which the compaction is inserted."""
-    if marked is not None:
-        return marked.message.id
-    names = [message.id for message in other.state.messages() if message.id != inputs.without]
-    return names[-1]
+    if recorded_marker is not None:
+        return recorded_marker.message.id
+    message_ids = [message.id for message in other.state.messages() if message.id != inputs.without]
+    return message_ids[-1]

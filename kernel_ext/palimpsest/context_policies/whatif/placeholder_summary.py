@@ -1,7 +1,7 @@
 """Build the messages that a moved compaction would have added: marker, placeholder summary, continuation.
 
 Border: pure. No model is called: the summary is a text of a stated size, marked as such, which is
-enough to count later requests and their common prefixes, and shows nothing about what a summary would retain.
+enough to count later requests and their common prefixes, but does not show what a summary would retain.
 """
 
 from palimpsest.context.budget.request_tokens import Count
@@ -29,10 +29,10 @@ from palimpsest.transcript.values import ModelRef, Todo
 SUMMARY_TOKENS = 1_500
 """Size of a placeholder, about that of summaries in real sessions (spec/review.md 2.4)."""
 LEAST_SHARE = 0.5
-"""Largest size of a placeholder as a share of the covered messages: a summary is shorter than they are."""
-WORDS = "[A stand-in for a summary of {messages} messages: no model wrote it, and only its size counts.]"
+"""Largest size of a placeholder as a share of the covered messages: a summary is shorter than those."""
+PLACEHOLDER_TEXT = "[A stand-in for a summary of {messages} messages: no model wrote it, and only its size counts.]"
 FILLER = " and"
-"""A word of four characters that is one token, so that it weighs the same by either estimator."""
+"""A word of four characters that is one token, so that both estimators count it the same."""
 
 
 def bare_marker(
@@ -54,7 +54,7 @@ def bare_marker(
 
 
 def with_tail(marker: Message, tail_start_id: str | None) -> Message:
-    """Return a marker that names where the tail begins."""
+    """Return a marker with the message at which the tail begins."""
     parts = tuple(
         part.model_copy(update={"tail_start_id": tail_start_id})
         if isinstance(part, CompactionPart)
@@ -97,8 +97,8 @@ def placeholder_summary(
 
 
 def summary_text(plan: CompactionPlan, weight: int, size: int, count: Count) -> str:
-    """Return a text of ``size`` tokens, or fewer where the messages that it covers are small."""
-    head = WORDS.format(messages=len(plan.head))
+    """Return a placeholder text of ``size`` tokens, or fewer where the covered messages are small."""
+    head = PLACEHOLDER_TEXT.format(messages=len(plan.head))
     target = min(size, int(weight * LEAST_SHARE))
     missing_tokens = max(target - count(head), 0)
     tokens_per_filler = max(count(FILLER * 64) / 64, 0.01)

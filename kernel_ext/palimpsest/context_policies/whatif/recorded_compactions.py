@@ -26,7 +26,7 @@ class RecordedCompaction:
     auto: bool
     overflow: bool
     summaries: frozenset[str]
-    """Messages of its summary; several when it was tried again."""
+    """Ids of the summary's messages; several where the summary was requested again."""
     continued_by: str | None
     """Id of the synthetic message after it that continued the turn."""
     succeeded: bool
@@ -37,8 +37,9 @@ class RecordedCompaction:
     requested: int = 0
     """Input tokens of all requests for the summary."""
     tokens_before: int = 0
+    """Tokens of the context, as the check of the summary recorded them; 0 where the summary was rejected."""
     tokens_after: int = 0
-    """As recorded by the check of the summary; 0 where the summary was rejected."""
+    """Tokens of the context with the summary, recorded likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +47,17 @@ class RecordedCompactions:
     """Facts about later records that a replay needs in advance."""
 
     compactions: dict[str, RecordedCompaction] = field(default_factory=dict)
-    """The compactions by the ids of their markers."""
+    """The compactions, by the ids of their markers."""
     requests_following: dict[str, StepRequest] = field(default_factory=dict)
     """The first step request after each message appeared; for an answer, its own request."""
     unsent: frozenset[str] = frozenset()
-    """Answers whose request could not be made to fit, so that none was sent."""
+    """Answers whose request was not sent, since it could not be reduced enough to fit."""
     seq: int = 0
     """Sequence number of the newest record that was read."""
 
 
 def read_compactions(records: Iterable[Record]) -> RecordedCompactions:
-    """Read a whole journal; returns its compactions with their outcomes."""
+    """Read a whole journal, and return its compactions with their outcomes."""
     state, state_with_removed = State(), State()
     summary_requests: dict[str, list[StepRequest]] = {}
     requests_following: dict[str, StepRequest] = {}
@@ -112,13 +113,13 @@ def _has_overflowed(message: Message) -> bool:
 
 def _compaction_at(
     messages: Messages,
-    at: int,
+    index: int,
     requests: Sequence[StepRequest],
     graded_decisions: Mapping[str | None, Decision],
 ) -> RecordedCompaction:
-    part = marker(messages[at])
+    part = marker(messages[index])
     assert part is not None
-    marker_id = messages[at].id
+    marker_id = messages[index].id
     summaries = [
         message
         for message in messages
@@ -141,7 +142,7 @@ def _compaction_at(
         auto=part.auto,
         overflow=part.overflow,
         summaries=frozenset(written_message.id for written_message in summaries),
-        continued_by=_continuing_message(messages, at),
+        continued_by=_continuing_message(messages, index),
         succeeded=isinstance(newest, AssistantMessage) and bool(newest.finish) and error is None,
         stopped=isinstance(error, AbortedError) or newest is None,
         request=requests[0] if requests else None,
@@ -151,9 +152,9 @@ def _compaction_at(
     )
 
 
-def _continuing_message(messages: Messages, at: int) -> str | None:
+def _continuing_message(messages: Messages, index: int) -> str | None:
     """Return the first user message after the summary, if it is the engine's and no marker."""
-    for message in messages[at + 1 :]:
+    for message in messages[index + 1 :]:
         if isinstance(message.info, UserMessage):
             return message.id if message.info.by_engine and marker(message) is None else None
         if not message.info.summary:

@@ -19,8 +19,8 @@ from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.values import ToolSpec
 
 
-class Recordings(RecordedBlobs):
-    """Loads each recorded request's policy, model, system prompt and tools, and projects it again."""
+class RequestRecordings(RecordedBlobs):
+    """Loads the policy, model, system prompt and tools of each recorded request, and projects the request again."""
 
     def __init__(
         self, store: Store, session_id: str, policy: Policy | None, counter: Callable[[str], Count]
@@ -34,14 +34,14 @@ class Recordings(RecordedBlobs):
             tuple[str, str], tuple[tuple[str, ...], tuple[ToolSpec, ...]]
         ] = {}
         """System prompts and tools by their hashes."""
-        self._flattened = ConvertedMessages()
+        self._converted_messages = ConvertedMessages()
 
     def policy_for(self, request: StepRequest) -> Policy:
-        """Return the policy that a request is replayed under."""
+        """Return the policy under which a request is replayed."""
         return self._policy or self.policy(request)
 
     def inputs_of(self, request: StepRequest) -> StepInputs:
-        """Return the inputs of a request, under the policy that it is replayed under."""
+        """Return the inputs of a request, with the policy under which it is replayed."""
         key = (request.system.sha256, request.tools.sha256)
         if key not in self._prompts_and_tools:
             system: list[str] = json.loads(self.read(key[0]))
@@ -50,10 +50,10 @@ class Recordings(RecordedBlobs):
                 tuple(system),
                 tuple(ToolSpec.model_validate(spec) for spec in tools),
             )
-        system_words, tool_specs = self._prompts_and_tools[key]
+        system_texts, tool_specs = self._prompts_and_tools[key]
         return StepInputs(
             model=request.model,
-            system=system_words,
+            system=system_texts,
             tools=tool_specs,
             policy=self.policy_for(request),
             now=request.facts.now,
@@ -65,13 +65,15 @@ class Recordings(RecordedBlobs):
     def projection(
         self, request: StepRequest, state: State, estimator: str, token_counts: TokenCounts
     ) -> Projection:
-        """Return a request's projection, counted by any estimator; ``state`` is that at its record."""
+        """Return a request's projection, counted by an estimator; ``state`` is the session's state at the request's record."""
         view = View.of(state.messages(), state.decisions, self.read)
         request_inputs = recorded_inputs(
             request, view, self.read, self._counter, self._session_id, state.session
         )
         effective = replace(request_inputs, count=self._counter(estimator))
-        return project_inputs(effective, flatten=self._flattened, weigh=token_counts.message)
+        return project_inputs(
+            effective, flatten=self._converted_messages, weigh=token_counts.message
+        )
 
     def hook_messages(self, request: StepRequest) -> list[dict[str, Any]]:
         """Return the messages of a request that a hook wrote."""

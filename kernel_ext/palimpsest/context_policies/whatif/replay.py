@@ -15,8 +15,8 @@ from palimpsest.context.request_assembly.fit import (
     FittedRequest,
     ResultsShortened,
     SummaryNeeded,
-    reported_full,
-    stored_full,
+    newest_answer_needs_summary,
+    usage_needs_summary,
 )
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.visible_messages import View
@@ -31,7 +31,7 @@ from palimpsest.context_policies.whatif.recorded_compactions import (
     RecordedCompactions,
     read_compactions,
 )
-from palimpsest.context_policies.whatif.recorded_requests import Recordings
+from palimpsest.context_policies.whatif.recorded_requests import RequestRecordings
 from palimpsest.context_policies.whatif.request_fit import Fitted, ReplayedFit
 from palimpsest.context_policies.whatif.request_writer import ReplayedRequest
 from palimpsest.context_policies.whatif.simulated_session import SimulatedSession, StepInputs
@@ -80,7 +80,7 @@ class _SentStep:
 
 
 class CounterfactualReplay:
-    """Makes the loop's decisions under a policy at each record, with two steps of each request: simulated, recorded."""
+    """Makes the loop's decisions under a policy at each record; builds a simulated and a recorded step of each request."""
 
     def __init__(
         self,
@@ -100,24 +100,24 @@ class CounterfactualReplay:
         self._summary_tokens = summary_tokens
         self._state = State()
         self._recorded_compactions = RecordedCompactions()
-        self._recordings = Recordings(store, session_id, policy, counter)
+        self._recordings = RequestRecordings(store, session_id, policy, counter)
         self._other = SimulatedSession(self._state, self._recordings.read, counter)
         self._step_builder = StepBuilder(session_id)
         self._sent: _SentStep | None = None
         self._markers: set[str] = set()
         self._fit = ReplayedFit(self._other)
         self._cause: Cause = "size"
-        """Why the context must shrink: its size, or the newest answer, which reported it full, or failed."""
+        """Why the context must shrink: its size, or the newest answer, which reported a full window or failed."""
         self._is_in_log = False
-        """Whether that answer was the recorded one under the recorded rule, so that its consequences are in the journal."""
+        """Whether the journal contains the newest answer's consequences: request and rule are the recorded ones."""
         self._answer = ""
         """The newest answer that has ended."""
         self._usage: dict[str, Usage] = {}
         """The usage that would have been reported for answers to requests of another size."""
         self._is_adopted = False
-        """Whether the decisions that drop a failed compaction's messages apply in this simulation, too."""
+        """Whether decisions that drop the messages of a failed compaction also apply in this simulation."""
         self._turn: StepInputs | None = None
-        """The inputs of the turn's newest request; None where none was sent in it."""
+        """The inputs of the turn's newest request; None where the turn sent no request."""
         self._marker_inputs: StepInputs | None = None
 
     def steps(self) -> Iterator[Step]:
@@ -147,13 +147,13 @@ class CounterfactualReplay:
                 if self._state.message(info.id) is None:
                     self._handle_unsent_request(info)
             case MessageUpdated(info=UserMessage() as info):
-                new = self._state.message(info.id) is None
-                if new and not info.by_engine and not info.joins:
-                    self._turn_ended()
+                is_new = self._state.message(info.id) is None
+                if is_new and not info.by_engine and not info.joins:
+                    self._end_turn()
             case SessionStatus(status=status) if status.type == "idle":
-                self._turn_ended()
+                self._end_turn()
             case PartUpdated(part=ToolPart(state=ToolCompleted()) as part):
-                self._tool_ended(part)
+                self._truncate_output(part)
             case _:
                 pass
 
@@ -181,7 +181,7 @@ class CounterfactualReplay:
             name = self._other.replaced.get(decision.message_id or "", decision.message_id)
             self._other.decisions.append(decision.model_copy(update={"message_id": name}))
 
-    def _tool_ended(self, part: ToolPart) -> None:
+    def _truncate_output(self, part: ToolPart) -> None:
         part_before = self._state.part(part.message_id, part.id)
         had_ended = isinstance(part_before, ToolPart) and isinstance(
             part_before.state, ToolCompleted
@@ -192,15 +192,15 @@ class CounterfactualReplay:
         if is_completed and not had_ended and request is not None:
             self._other.truncate(part, self._recordings.inputs_of(request))
 
-    def _turn_ended(self) -> None:
+    def _end_turn(self) -> None:
         """Make the loop's decisions at the end of a turn."""
         if self._turn is not None:
             self._finish_turn(replace(self._turn, without=None))
         turn, self._turn, self._cause = self._turn, None, "size"
-        self._fit.turn_ended(turn and replace(turn, without=None))
+        self._fit.end_turn(turn and replace(turn, without=None))
 
     def _finish_turn(self, inputs: StepInputs) -> None:
-        """Reduce the context at the end of a turn, or cut results after a failed summary, where the loop would have."""
+        """Reduce the context at the end of a turn, or cut results after a failed summary, where the loop would do so."""
         if self._fit.is_suspended and not self._fit.failed:
             return
         if not self._fit.is_suspended:
@@ -219,7 +219,7 @@ class CounterfactualReplay:
     # Compactions
 
     def _handle_marker(self, marker_id: str) -> None:
-        """Handle a recorded marker: compact here too, if the policy would have, else hide the compaction."""
+        """Handle a recorded marker: compact here if the policy would do so, else hide the compaction."""
         recorded = self._recorded_compactions.compactions.get(marker_id)
         if recorded is None or marker_id in self._markers:
             return
@@ -228,22 +228,22 @@ class CounterfactualReplay:
         if inputs is None:
             return
         self._marker_inputs = inputs
-        marked = self._recorded_compaction(recorded, inputs)
-        self.recorded_since.compactions.append(marked.compaction())
-        is_wanted = not recorded.auto or self._decide_compaction(recorded, inputs)
-        if is_wanted:
-            self._compact(inputs, marked)
+        recorded_marker = self._recorded_marker(recorded, inputs)
+        self.recorded_since.compactions.append(recorded_marker.compaction())
+        is_requested = not recorded.auto or self._decide_compaction(recorded, inputs)
+        if is_requested:
+            self._compact(inputs, recorded_marker)
         else:
             hide_compaction(self._other, recorded)
             self._is_adopted = False
 
     def _decide_compaction(self, recorded: RecordedCompaction, inputs: StepInputs) -> bool:
         """Apply the policy at a recorded marker; returns whether it requests a compaction there."""
-        first = self._sent is None
-        if first and recorded.request is None:
-            # It was imported with a conversation, so no loop of ours requested it.
+        is_before_first_request = self._sent is None
+        if is_before_first_request and recorded.request is None:
+            # The compaction was imported with a conversation, so it was not requested by this engine's loop.
             return True
-        if recorded.overflow and not first and not self._would_be_refused():
+        if recorded.overflow and not is_before_first_request and not self._would_be_refused():
             return False
         before = replace(inputs, without=recorded.marker_id)
         cause, self._cause = self._cause_to_shrink(before, refused=recorded.overflow), "size"
@@ -255,8 +255,8 @@ class CounterfactualReplay:
     def _is_known_from_journal_only(self, recorded: RecordedCompaction, inputs: StepInputs) -> bool:
         """Return whether the policy is the recorded one and only the journal shows why a compaction was requested.
 
-        The window under which it was requested may differ from that of the step before. It is recorded with the request
-        for the summary; if the kernel ended before sending that, it is not recorded at all.
+        The window at the compaction may differ from that of the previous step. It is recorded with the request for the
+        summary; if the kernel ended before sending that request, it is not recorded.
         """
         if self._sent is None:
             return self._policy is None
@@ -269,7 +269,7 @@ class CounterfactualReplay:
             return "refused" if refused else self._cause
         effective = self._other.with_undo(inputs)
         usage = self._usage
-        full = stored_full(
+        full = newest_answer_needs_summary(
             self._other.messages(inputs.without),
             inputs.model,
             effective.policy,
@@ -285,35 +285,33 @@ class CounterfactualReplay:
         return step.sha256 == recorded.sha256 or step.tokens >= recorded.tokens
 
     def _compact(
-        self, inputs: StepInputs, marked: RecordedMarker | None, *, overflow: bool = False
+        self, inputs: StepInputs, recorded_marker: RecordedMarker | None, *, overflow: bool = False
     ) -> None:
-        """Compact now, and pass the outcome on to ``ReplayedFit``."""
-        without = marked.message.id if marked is not None else inputs.without
+        """Compact now, and pass the outcome to ``ReplayedFit``."""
+        without = recorded_marker.message.id if recorded_marker is not None else inputs.without
         effective = self._other.with_undo(replace(inputs, without=without))
         compaction = compact(
-            self._other, effective, marked, self._summary_tokens, overflow=overflow
+            self._other, effective, recorded_marker, self._summary_tokens, overflow=overflow
         )
-        adopted = compaction is not None and not compaction.stand_in
-        self._is_adopted = adopted
+        is_adopted = compaction is not None and not compaction.stand_in
+        self._is_adopted = is_adopted
         if compaction is not None:
             self.since.compactions.append(compaction)
-        stopped = marked is not None and adopted and marked.recorded.stopped
-        # After a summary that the user requested, the loop cuts nothing: the turn continues or ends.
-        is_ours = marked is None or marked.recorded.auto
+        stopped = recorded_marker is not None and is_adopted and recorded_marker.recorded.stopped
+        # After a failed summary that the user requested, the loop cuts no results: the turn continues or ends.
+        is_ours = recorded_marker is None or recorded_marker.recorded.auto
         failed = is_ours and (compaction is None or not compaction.succeeded)
-        self._fit.note_summary(failed=failed, stopped=stopped)
+        self._fit.set_summary_outcome(failed=failed, stopped=stopped)
 
-    def _recorded_compaction(
-        self, recorded: RecordedCompaction, inputs: StepInputs
-    ) -> RecordedMarker:
+    def _recorded_marker(self, recorded: RecordedCompaction, inputs: StepInputs) -> RecordedMarker:
         messages = self._state.messages()
-        place = next(i for i, message in enumerate(messages) if message.id == recorded.marker_id)
-        messages_so_far = messages[: place + 1]
+        index = next(i for i, message in enumerate(messages) if message.id == recorded.marker_id)
+        messages_so_far = messages[: index + 1]
         decisions = self._state.decisions
         view = View.of(messages_so_far, decisions, self._recordings.read)
         request = recorded.request or (self._sent.record if self._sent else None)
         policy = self._recordings.policy(request) if request is not None else Policy()
-        return RecordedMarker(recorded, messages[place], view, policy, inputs.model, self._counter)
+        return RecordedMarker(recorded, messages[index], view, policy, inputs.model, self._counter)
 
     def _inputs_at(self, recorded: RecordedCompaction) -> StepInputs | None:
         """Return the inputs of a request at a marker: those of the neighbouring step."""
@@ -344,7 +342,7 @@ class CounterfactualReplay:
     # Requests
 
     def _handle_side_request(self, request: StepRequest) -> None:
-        """Handle a request that is not a step; ignore one that would not have been made."""
+        """Handle a request that is not a step; ignore it if it would not have been sent."""
         if request.purpose in BESIDE:
             return
         message = self._state.message(request.message_id or "")
@@ -380,7 +378,7 @@ class CounterfactualReplay:
             outcome = self._fit.make(inputs)
 
     def _store_request(self, request: StepRequest) -> None:
-        """Store a request that would have been made: its reported usage calibrates the next."""
+        """Store a request that would have been sent: its reported usage calibrates the next request."""
         other = self._other
         other.newest, other.cache_used_at, other.used = request, request.facts.now, request.tokens
         estimator = self._recordings.policy_for(request).estimator
@@ -390,7 +388,7 @@ class CounterfactualReplay:
             ).total
 
     def _step(self, seq: int, request: StepRequest) -> Step:
-        """Make the step of a recorded request."""
+        """Build the step of a recorded request."""
         inputs = self._recordings.inputs_of(request)
         fitted, written, fits = self._make_fitting_request(request, inputs)
         since = self.recorded_since
@@ -433,35 +431,35 @@ class CounterfactualReplay:
                 case None if fitted_request is not None:
                     return *fitted_request, False
                 case None:
-                    # The turn would have ended here; the recorded one, or a later one, continues.
+                    # The simulated turn would have ended here; the recorded turn, or a later one, continues.
                     cause = "size"
 
     def _write(self, request: StepRequest, inputs: StepInputs, fitted: Fitted) -> ReplayedRequest:
         """Write a request in its provider's format, or as the recorded hook wrote the same request."""
         estimator = request.facts.estimator
-        weighed = self._other.token_counts(estimator)
+        token_counts = self._other.token_counts(estimator)
         effective = self._other.with_undo(inputs)
         count, messages_so_far = self._counter(estimator), fitted.request.view.messages
         written = self._step_builder.writer.write(
-            fitted.request.projection, effective, count, messages_so_far, weighed
+            fitted.request.projection, effective, count, messages_so_far, token_counts
         )
         if request.opaque is None:
             return written
-        hook_projection = self._recordings.projection(request, self._state, estimator, weighed)
+        hook_projection = self._recordings.projection(request, self._state, estimator, token_counts)
         target = profile_at(request.model.ref, request.projection)
-        request_with_policy = convert(hook_projection.messages, request.model, target)
+        hook_messages = convert(hook_projection.messages, request.model, target)
         if (
-            request_hash(tuple(message_hash(message.body) for message in request_with_policy))
+            request_hash(tuple(message_hash(message.body) for message in hook_messages))
             != written.sha256
         ):
             return written
         sent = self._recordings.hook_messages(request)
-        return self._step_builder.hooked(written, request, self._state.items, sent)
+        return self._step_builder.written_by_hook(written, request, self._state.items, sent)
 
     def _is_refused(self, request: StepRequest, written: ReplayedRequest) -> bool:
         """Return whether the provider would refuse a request, by the usage it reported for others.
 
-        The recorded request was accepted, whatever our estimate is.
+        The recorded request was accepted, even if the estimate exceeds the limit.
         """
         if written.sha256 == request.sha256:
             return False
@@ -478,16 +476,18 @@ class CounterfactualReplay:
         self._answer = info.id
         policy = sent.inputs.policy
         recorded = self.recorded[-1]
-        same = sent.step.sha256 == recorded.sha256
-        self._is_in_log = same and self._recordings.policy(sent.record).overflow == policy.overflow
+        is_same = sent.step.sha256 == recorded.sha256
+        self._is_in_log = (
+            is_same and self._recordings.policy(sent.record).overflow == policy.overflow
+        )
         usage = info.tokens
-        if not same:
+        if not is_same:
             usage = self._usage[info.id] = _scaled_usage(
                 info.tokens, sent.step.tokens, recorded.tokens
             )
         if isinstance(info.error, ContextOverflowError) and self._would_be_refused():
             self._cause = "failed" if info.error.compaction_failed else "refused"
-        elif info.error is None and reported_full(usage, sent.record.model, policy):
+        elif info.error is None and usage_needs_summary(usage, sent.record.model, policy):
             self._cause = "full"
 
 

@@ -1,4 +1,4 @@
-"""Make a simulated session's requests fit: run ``context/request_assembly/fit.py`` and apply the yielded decisions.
+"""Run ``context/request_assembly/fit.py`` for a simulated session's requests, and apply the yielded decisions.
 
 The live loop drives the same generator (``loop/context_management/fit_driver.py``). Here nothing is journaled
 and no model is called: decisions are added to ``SimulatedSession``, and the caller reports how a summary
@@ -22,11 +22,11 @@ from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context_policies.whatif.simulated_session import SimulatedSession, StepInputs
 
 Fitted = FittedRequest[MessageRequest]
-"""The final request, made of messages, with whether it fits."""
+"""The final request of a simulated session, and whether it fits."""
 
 
 class ReplayedFit:
-    """Makes the requests of one replay fit, holding the generator that waits for a summary's outcome."""
+    """Reduces the requests of one replay until they fit; stores the generator that waits for a summary's outcome."""
 
     def __init__(self, other: SimulatedSession) -> None:
         self._other = other
@@ -70,13 +70,13 @@ class ReplayedFit:
             self._suspended = generator
         return step_outcome
 
-    def note_summary(self, *, failed: bool, stopped: bool) -> None:
-        """Record the outcome of a summary; after one that was stopped nothing is resumed."""
+    def set_summary_outcome(self, *, failed: bool, stopped: bool) -> None:
+        """Store the outcome of a summary; after a stopped summary nothing is resumed."""
         self._failed = failed
         if stopped:
             self._suspended = None
 
-    def turn_ended(self, inputs: StepInputs | None) -> None:
+    def end_turn(self, inputs: StepInputs | None) -> None:
         """Prune if the policy does so after turns, and begin a new turn; ``inputs`` is None if the turn sent no request."""
         self._attempts, self._suspended, self._failed = FitAttempts(), None, False
         if inputs is None:

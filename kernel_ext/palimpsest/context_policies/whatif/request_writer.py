@@ -41,13 +41,15 @@ class Prefix:
     """Hash and tokens of each entry."""
     tools_tokens: int = 0
 
-    def shared(self, before: "Prefix") -> int:
-        """Return the tokens in common with the request before, from the beginning on."""
+    def shared_tokens(self, before: "Prefix") -> int:
+        """Return the tokens of the beginning that two requests share."""
         if self.fixed != before.fixed:
             return 0
         tokens = 0
-        for (own_hash, weight), (earlier, _) in zip(self.messages, before.messages, strict=False):
-            if own_hash != earlier:
+        for (own_hash, weight), (earlier_hash, _) in zip(
+            self.messages, before.messages, strict=False
+        ):
+            if own_hash != earlier_hash:
                 break
             tokens += weight
         return tokens + self.tools_tokens if tokens else 0
@@ -65,27 +67,27 @@ class ReplayedRequest:
     """One request in a provider's format."""
 
     inputs: StepInputs
-    sent: tuple[dict[str, Any], ...]
+    messages: tuple[dict[str, Any], ...]
     sha256: str
     prefix: tuple[tuple[str, int], ...]
     tools_tokens: int
     tokens: int
     kinds: dict[str, int]
     marked: bool = True
-    """Whether it gets cache marks; a hook that writes a request sets its own."""
+    """Whether cache marks are added; a hook that writes a request sets its own."""
 
     def request(self, recorded: StepRequest, fitted: Fitted, session_id: str) -> ModelRequest:
         """Return the request, with the recorded parameters and the answer tokens that fit the window."""
         model, overflow = self.inputs.model, self.inputs.policy.overflow
         max_tokens = answer_tokens(fitted.request.projection.total, fitted.facts, model, overflow)
-        places = (
-            cache_mark_positions([message["role"] for message in self.sent], model)
+        mark_positions = (
+            cache_mark_positions([message["role"] for message in self.messages], model)
             if self.marked
             else ()
         )
         return ModelRequest(
             model=model,
-            messages=with_marks(self.sent, places),
+            messages=with_marks(self.messages, mark_positions),
             tools=self.inputs.tools,
             parameters=dict(recorded.parameters) | {"max_tokens": max_tokens},
             session_id=session_id,
@@ -98,13 +100,13 @@ class RequestWriter:
     """Writes requests, and stores each message once."""
 
     def __init__(self) -> None:
-        self._known: dict[str, dict[str, Any]] = {}
+        self._bodies: dict[str, dict[str, Any]] = {}
         self._weights: dict[str, int] = {}
-        self._hashed = MessageHashes()
+        self._message_hashes = MessageHashes()
 
-    def weight(self, sha256: str, otherwise: int) -> int:
-        """Return the tokens of a message of the newest request."""
-        return self._weights.get(sha256, otherwise)
+    def weight(self, sha256: str, default: int) -> int:
+        """Return the tokens of a message of the newest request; ``default`` for other messages."""
+        return self._weights.get(sha256, default)
 
     def write(
         self,
@@ -114,12 +116,12 @@ class RequestWriter:
         messages: Messages,
         token_counts: TokenCounts,
     ) -> ReplayedRequest:
-        """Write a projection; ``count`` is the counter that both sides are compared with."""
+        """Write a projection; ``count`` counts the tokens of both compared sides."""
         target = profile_at(inputs.model.ref, inputs.version)
         written = convert(projection.messages, inputs.model, target)
-        hashes = self._hashed(written)
-        sent = tuple(
-            self._known.setdefault(sha256, message_sent.body)
+        hashes = self._message_hashes(written)
+        bodies = tuple(
+            self._bodies.setdefault(sha256, message_sent.body)
             for sha256, message_sent in zip(hashes, written, strict=True)
         )
         tools = tools_tokens(inputs.tools, count)
@@ -132,7 +134,7 @@ class RequestWriter:
         }
         return ReplayedRequest(
             inputs=inputs,
-            sent=sent,
+            messages=bodies,
             sha256=request_hash(hashes),
             prefix=tuple((sha256, self._weights[sha256]) for sha256 in hashes),
             tools_tokens=tools,

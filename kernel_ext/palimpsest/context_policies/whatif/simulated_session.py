@@ -34,7 +34,7 @@ class StepInputs:
     policy: Policy
     now: int
     without: str | None = None
-    """The message of the request's answer: recorded already, but not part of the request."""
+    """Id of the request's answer, which is recorded already but not part of the request."""
     version: int = PROJECTION_VERSION
 
 
@@ -45,7 +45,7 @@ class SimulatedSession:
     state: State
     """The recorded session's state at the current record."""
     read: Callable[[str], bytes]
-    """Blobs by their hash."""
+    """Returns a blob by its hash."""
     counter: Callable[[str], Count]
     decisions: list[Decision] = field(default_factory=list)
     new: list[Decision] = field(default_factory=list)
@@ -60,9 +60,9 @@ class SimulatedSession:
     """Tokens of the newest simulated request."""
     cache_used_at: int | None = None
     """Time in milliseconds at which the provider's cache was last used."""
-    _flattened: ConvertedMessages = field(default_factory=ConvertedMessages)
+    _converted_messages: ConvertedMessages = field(default_factory=ConvertedMessages)
     _token_counts: dict[str, TokenCounts] = field(default_factory=dict)
-    """By estimator."""
+    """The token counts, by estimator."""
     _hidden: set[str] = field(default_factory=set)
     _added: dict[str, Messages] = field(default_factory=dict)
     _id_count: int = 0
@@ -76,9 +76,9 @@ class SimulatedSession:
             shown_messages += self._added.get(message.id, ())
         return tuple(shown_messages)
 
-    def hide(self, names: Sequence[str]) -> None:
+    def hide(self, message_ids: Sequence[str]) -> None:
         """Hide recorded messages that would not exist."""
-        self._hidden.update(names)
+        self._hidden.update(message_ids)
 
     def add(self, after: str, messages: Messages) -> None:
         """Insert messages after a recorded one, hidden or not."""
@@ -122,7 +122,7 @@ class SimulatedSession:
         return replace(inputs, policy=policy)
 
     def request(self, inputs: StepInputs) -> MessageRequest:
-        """Return the request for ``fit``, as the live loop would have it now."""
+        """Return the request for ``fit``, as the live loop would build it now."""
         effective = self.with_undo(inputs)
         return MessageRequest(
             view=self.view(self.messages(inputs.without)),
@@ -177,7 +177,7 @@ class SimulatedSession:
             policy=inputs.policy,
             count=self._count(inputs.policy),
             version=inputs.version,
-            flatten=self._flattened,
+            flatten=self._converted_messages,
             weigh=self.token_counts(inputs.policy.estimator).message,
         )
 

@@ -31,7 +31,7 @@ class StepBuilder:
         self._simulated_prefix = Prefix()
         self._number = 0
 
-    def hooked(
+    def written_by_hook(
         self,
         written: ReplayedRequest,
         request: StepRequest,
@@ -41,7 +41,7 @@ class StepBuilder:
         """Return the request that the recorded hook wrote when it was called with the same messages."""
         return replace(
             written,
-            sent=tuple(sent),
+            messages=tuple(sent),
             sha256=request.sha256,
             prefix=tuple(
                 (context_item.sha256, self.writer.weight(context_item.sha256, context_item.tokens))
@@ -65,7 +65,7 @@ class StepBuilder:
         # The tokens of an item from an earlier request may have been counted by another policy's estimator.
         weights = [(item.sha256, self.writer.weight(item.sha256, item.tokens)) for item in items]
         prefix = prefix_of(request, weights, request.kinds.get("tools", 0))
-        cached, self._recorded_prefix = prefix.shared(self._recorded_prefix), prefix
+        cached, self._recorded_prefix = prefix.shared_tokens(self._recorded_prefix), prefix
         self._number += 1
         return Step(
             number=self._number,
@@ -88,7 +88,7 @@ class StepBuilder:
     ) -> Step:
         """Return the simulated step of a recorded request."""
         prefix = prefix_of(request, written.prefix, written.tools_tokens)
-        cached, self._simulated_prefix = prefix.shared(self._simulated_prefix), prefix
+        cached, self._simulated_prefix = prefix.shared_tokens(self._simulated_prefix), prefix
         return replace(
             recorded,
             tokens=written.tokens,

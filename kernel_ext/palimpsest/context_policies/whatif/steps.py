@@ -20,11 +20,11 @@ class Compaction:
     """Tokens of the messages, without system prompt and tools."""
     tokens_after: int
     requested: int
-    """Input tokens of the requests for it; for a placeholder, those of one request with the whole history."""
+    """Input tokens of the requests for the summary; for a placeholder, those of one request with the whole history."""
     stand_in: bool
     """Whether no model wrote this summary: it is a placeholder of the stated size."""
     succeeded: bool = True
-    """Whether it succeeded; a failed one cuts nothing."""
+    """Whether the compaction succeeded; a failed compaction replaces nothing."""
     by_hand: bool = False
 
 
@@ -40,7 +40,7 @@ class Step:
     """Id of the recorded request, or of its answer where it is estimated."""
     model: str
     tokens: int
-    """Estimated with the counter that the session recorded, so that both sides compare."""
+    """Tokens by the recording's estimator, so that both sides are comparable."""
     estimate: int
     """Tokens by the policy's own estimator, corrected by reported usage; ``fits`` compares these."""
     budget: int
@@ -56,7 +56,7 @@ class Step:
     compactions: tuple[Compaction, ...] = ()
     """Compactions since the step before."""
     refused: str = ""
-    """Why nothing would have been sent: the window is too small for the policy."""
+    """Why the request would not have been sent: the window is too small for the policy; empty where it would."""
     request: ModelRequest | None = None
     """The request that would have been sent; ``recordings/reconstruction/requests.py`` rebuilds recorded ones."""
 
@@ -67,7 +67,7 @@ class Replay:
 
     session_id: str
     policy: Policy | ContextPolicy | str | None
-    """None where each step has the policy that it was recorded under; ``raw`` where every item is whole."""
+    """None where each step has its recorded policy; ``raw`` where every item is whole."""
     counterfactual: bool
     """Whether no model answered these requests, so that the answers are unknown."""
     steps: tuple[Step, ...]
@@ -85,8 +85,8 @@ class Replay:
     @property
     def compactions(self) -> tuple[Compaction, ...]:
         """Every compaction, in order."""
-        done = [compaction for step in self.steps for compaction in step.compactions]
-        return (*done, *self.compactions_after)
+        step_compactions = [compaction for step in self.steps for compaction in step.compactions]
+        return (*step_compactions, *self.compactions_after)
 
     @property
     def tokens(self) -> int:

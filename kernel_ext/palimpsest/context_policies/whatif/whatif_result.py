@@ -49,7 +49,7 @@ TOO_SMALL = "No request would have been sent: {problem}"
 class WhatIf(ShownInCell):
     """A session as recorded, and as simulated under another policy."""
 
-    # IPython prefers a class's own __repr__ to what it inherits.
+    # IPython prefers a class's own __repr__ to inherited display methods.
     _repr_pretty_ = ShownInCell._repr_pretty_
 
     recorded: Replay
@@ -77,7 +77,7 @@ class WhatIf(ShownInCell):
 
     @property
     def comparison(self) -> Comparison:
-        """Both sides as titles, rows and notes, for any renderer."""
+        """Both sides as title, rows and notes, for every renderer."""
         recorded, other, exact, proof = self.recorded, self.other, self.exact, self.proof
         step_indexes, remaining = _steps_to_show(recorded, other)
         lines = _lines(recorded, other)
@@ -113,22 +113,21 @@ def _steps_to_show(recorded: Replay, other: Replay) -> tuple[list[int], str]:
     """Return the indexes of the shown steps, first those that differ, and a sentence about the others."""
     pairs = list(zip(recorded.steps, other.steps, strict=True))
     differing = [
-        place
-        for place, (step, simulated_step) in enumerate(pairs)
+        index
+        for index, (step, simulated_step) in enumerate(pairs)
         if step.sha256 != simulated_step.sha256
     ]
     shown_steps = set(differing[:MOST_LINES])
-    steps_before = [place - 1 for place in differing if place > 0] if differing else []
-    for place in [*steps_before, *range(len(pairs))]:
+    steps_before = [index - 1 for index in differing if index > 0] if differing else []
+    for index in [*steps_before, *range(len(pairs))]:
         if len(shown_steps) < MOST_LINES:
-            shown_steps.add(place)
+            shown_steps.add(index)
     remaining = len(differing) - len(shown_steps.intersection(differing))
-    same = len(pairs) - len(shown_steps) - remaining
-    skipped = [f"{same:,} that are the same on both sides"] if same else []
+    same_count = len(pairs) - len(shown_steps) - remaining
+    skipped = [f"{same_count:,} that are the same on both sides"] if same_count else []
     skipped += [f"{remaining:,} more that differ"] if remaining else []
-    return sorted(
-        shown_steps
-    ), f"Steps that are not shown: {', '.join(skipped)}." if skipped else ""
+    sentence = f"Steps that are not shown: {', '.join(skipped)}." if skipped else ""
+    return sorted(shown_steps), sentence
 
 
 def policy_name(policy: Policy | ContextPolicy | str | None) -> str:

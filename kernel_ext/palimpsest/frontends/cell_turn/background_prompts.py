@@ -30,13 +30,15 @@ from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import PromptAdmitted, Record
 from palimpsest.transcript.visible_text import visible
 
-SENT = (
+SENT_TO_BACKGROUND = (
     "The agent works on this in the background. It goes on in the panel; %agent status says how far it is, "
     "%agent wait shows the answer here, %agent stop ends it."
 )
-STILL = "Not waiting any more. The agent goes on; %agent wait waits again, %agent stop ends it."
+STILL_RUNNING = (
+    "Not waiting any more. The agent goes on; %agent wait waits again, %agent stop ends it."
+)
 
-CLOSED = "The agent was closed before it answered; the session keeps what it had said."
+AGENT_CLOSED = "The agent was closed before it answered; the session keeps what it had said."
 
 
 class Background:
@@ -48,7 +50,7 @@ class Background:
     def __init__(
         self, parts: KernelParts, session: KernelSession, future: "Future[Answer]"
     ) -> None:
-        self._parts = parts
+        self._kernel_parts = parts
         self._session = session
         self._future = future
 
@@ -67,12 +69,12 @@ class Background:
         """The answer; None while the turn runs, and where it failed."""
         if not self.done or self._future.cancelled() or self._future.exception() is not None:
             return None
-        return self._parts.cell_answer(self._future.result())
+        return self._kernel_parts.cell_answer(self._future.result())
 
     def wait(self) -> AgentAnswer:
         """Wait for the answer while the agent's Python runs in this cell. The stop button ends the waiting."""
         answer = self.result()
-        cell_failure.raise_if_failed(answer, self._parts)
+        cell_failure.raise_if_failed(answer, self._kernel_parts)
         return answer
 
     def stop(self) -> bool:
@@ -90,25 +92,28 @@ class Background:
         if not self.done:  # unloading the extension cancels the future, too
             self._wait_in_cell()
         if self._future.cancelled():
-            raise usage_error(CLOSED)
+            raise usage_error(AGENT_CLOSED)
         try:
             answer = self._future.result()
         except UserError as error:
             raise usage_error(scrubber(os.environ)(str(error))) from None
         if answer.error is not None and answer.error.type == "aborted":
             raise TurnStopped
-        return self._parts.cell_answer(answer)
+        return self._kernel_parts.cell_answer(answer)
 
     def _wait_in_cell(self) -> None:
         """Block until the answer is there."""
         is_stopped = False
-        session, questions = self._session, Questions(self._parts, partial(_show, self._parts))
+        session, questions = (
+            self._session,
+            Questions(self._kernel_parts, partial(_show_sentence, self._kernel_parts)),
+        )
 
         def stop() -> None:
             nonlocal is_stopped
             is_stopped = True
 
-        def tick() -> None:
+        def check_questions() -> None:
             if is_stopped:
                 raise NoLongerWaiting
             snapshot = session.snapshot()
@@ -118,7 +123,7 @@ class Background:
         # No session id: all output of the agent's Python is captured, as while the kernel is idle.
         with (
             questions.closing_answered_prompts(session),
-            CellWait(self._parts.main_thread, "", None, stop, tick) as cell_wait,
+            CellWait(self._kernel_parts.main_thread, "", None, stop, check_questions) as cell_wait,
         ):
             blocking(cell_wait.run(self._future, awaits=False))
 
@@ -127,21 +132,21 @@ class NoLongerWaiting(TurnStopped):
     """Raised when the user stopped the waiting, but not the turn."""
 
     def _render_traceback_(self) -> list[str]:
-        return [STILL]
+        return [STILL_RUNNING]
 
 
 def send_background_prompt(parts: KernelParts, request: MagicLine, place: Origin) -> Background:
     """Send a prompt and return at once; raises UsageError for one that is refused."""
     is_interactive = cell_failure.can_type(parts.shell)
     try:
-        handle = parts.run(_send(parts, request, place, is_interactive=is_interactive))
+        handle = parts.run(_send_prompt(parts, request, place, is_interactive=is_interactive))
     except UserError as error:
         raise usage_error(scrubber(os.environ)(str(error))) from None
-    _show(parts, SENT)
+    _show_sentence(parts, SENT_TO_BACKGROUND)
     return handle
 
 
-def answered_before(parts: KernelParts, answer: AgentAnswer, place: Origin) -> Background:
+def answered_prompt(parts: KernelParts, answer: AgentAnswer, place: Origin) -> Background:
     """Return the handle of a prompt whose recorded answer was already shown."""
     session = parts.run(parts.services.workspace.open(answer.session, place.notebook))
     future: Future[Answer] = Future()
@@ -158,14 +163,14 @@ def await_background_prompt(parts: KernelParts, place: Origin) -> AgentAnswer:
         raise
     except KeyboardInterrupt:  # before the waiting had begun
         raise NoLongerWaiting from None
-    parts.show(
+    parts.show_text(
         answer.error.message if answer.error is not None and not answer.text else answer.text
     )
     cell_failure.raise_if_failed(answer, parts)
     return answer
 
 
-async def _send(
+async def _send_prompt(
     parts: KernelParts, request: MagicLine, place: Origin, *, is_interactive: bool
 ) -> Background:
     """Open the session and send the prompt; returns when it is admitted. On the engine."""
@@ -216,7 +221,7 @@ def _copy_result(task: "asyncio.Task[Answer]", future: "Future[Answer]") -> None
         future.set_result(task.result())
 
 
-def _show(parts: KernelParts, sentence: str) -> None:
+def _show_sentence(parts: KernelParts, sentence: str) -> None:
     parts.shell.display_pub.publish(
         {"text/markdown": inline(sentence), "text/plain": visible(sentence)}
     )

@@ -1,7 +1,7 @@
 """Detect whether a cell runs alone or as part of a batch, as with Run All.
 
-A cell's request does not hold it. In a batch, a cell begins as soon as the cell before it has ended, or was
-sent before that; a user who runs single cells is slower. Border: imports nothing heavy, since it is loaded
+The request to run a cell does not contain this. In a batch, a cell begins as soon as the cell before it has ended,
+or was sent before that; a user who runs single cells is slower. Border: imports nothing heavy, since it is loaded
 by ``%load_ext``.
 """
 
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-NEXT_SECONDS = 0.1
+MAX_GAP_SECONDS = 0.1
 """A cell that begins or was sent within this time after the cell before belongs to the same batch."""
 ALLOWANCE_SECONDS = 0.05
 """Least time between the sending of a cell and the end of the cell before it, for the same batch."""
@@ -39,29 +39,38 @@ class CellBatches:
         self._steady = steady
         self._wall = wall
         self._announced_at = float("-inf")
-        self._ended: tuple[float, float] | None = None
-        self._sent = float("-inf")
+        self._ended_times: tuple[float, float] | None = None
+        self._previous_request_time = float("-inf")
         """Time at which the cell before was sent, by the sender's clock."""
-        self._delay = float("inf")
-        """Least difference between a cell's begin by our clock and its sending by the sender's clock."""
+        self._least_delay = float("inf")
+        """Least time between the sending of a cell, by the sender's clock, and its begin, by this kernel's clock."""
 
     @property
     def is_batch(self) -> bool:
         """Whether the running cell is part of a batch of several cells."""
         return self.position > 0 or self.announced > 1
 
-    def begin(self, sent: float | None = None) -> None:
-        """Record the begin of a cell; ``sent`` is the time of its request by the sender's clock, in seconds since 1970."""
+    def begin(self, request_time_of_cell: float | None = None) -> None:
+        """Record the begin of a cell, whose request has this time by the sender's clock, in seconds since 1970."""
         now = self._wall()
-        delay = now - sent if sent is not None else float("inf")
-        self._delay = min(self._delay, delay)
-        is_same_batch = self._ended is not None and (
-            self._steady() - self._ended[0] < NEXT_SECONDS
-            or (sent is not None and sent + self._delay < self._ended[1] - ALLOWANCE_SECONDS)
+        delay = now - request_time_of_cell if request_time_of_cell is not None else float("inf")
+        self._least_delay = min(self._least_delay, delay)
+        is_same_batch = self._ended_times is not None and (
+            self._steady() - self._ended_times[0] < MAX_GAP_SECONDS
+            or (
+                request_time_of_cell is not None
+                and request_time_of_cell + self._least_delay
+                < self._ended_times[1] - ALLOWANCE_SECONDS
+            )
             # Cells that were sent together form a batch, also where a loaded machine runs them slowly.
-            or (sent is not None and 0 <= sent - self._sent < NEXT_SECONDS)
+            or (
+                request_time_of_cell is not None
+                and 0 <= request_time_of_cell - self._previous_request_time < MAX_GAP_SECONDS
+            )
         )
-        self._sent = float("-inf") if sent is None else sent
+        self._previous_request_time = (
+            float("-inf") if request_time_of_cell is None else request_time_of_cell
+        )
         if is_same_batch:
             self.position += 1
             return
@@ -73,7 +82,7 @@ class CellBatches:
 
     def end(self) -> None:
         """Record the end of a cell."""
-        self._ended = self._steady(), self._wall()
+        self._ended_times = self._steady(), self._wall()
         self.announced = max(0, self.announced - 1)
 
     def announce(self, cells: int) -> None:
@@ -82,7 +91,7 @@ class CellBatches:
         self._announced_at = self._steady()
 
 
-def sent_at(shell: Any) -> float | None:
+def request_time(shell: Any) -> float | None:
     """Return the time of the running cell's request, in seconds since 1970; None where it is unknown."""
     kernel = getattr(shell, "kernel", None)
     if kernel is None:

@@ -16,10 +16,10 @@ from palimpsest.session.open_sessions.unattended_refusal import has_terminal
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_removal import scrubber
 
-SUCCESSFUL = frozenset({"finished", "cancelled"})
+SUCCESSFUL_STOPS = frozenset({"finished", "cancelled"})
 """Values of ``stopped_by`` for which a cell does not fail; a turn that the user stopped raises TurnStopped."""
 
-REASONS = {
+FAILURE_REASONS = {
     "rejected": "a call was refused",
     "steps": "it reached its step limit",
     "length": "the answer was cut at its length limit",
@@ -38,7 +38,7 @@ class AgentTurnFailed(UserError):
         reason = (
             scrub(answer.error.message)
             if answer.error is not None
-            else f"{REASONS.get(stopped_by, stopped_by)}."
+            else f"{FAILURE_REASONS.get(stopped_by, stopped_by)}."
         )
         super().__init__(f"The agent's turn did not finish ({stopped_by}): {reason}")
         self.answer = answer
@@ -46,7 +46,7 @@ class AgentTurnFailed(UserError):
 
 def raise_if_failed(answer: AgentAnswer, parts: KernelParts) -> None:
     """Raise AgentTurnFailed if the turn failed and the setting ``on_failure`` demands it."""
-    if answer.stopped_by in SUCCESSFUL:
+    if answer.stopped_by in SUCCESSFUL_STOPS:
         return
     on_failure = parts.services.config.value.on_failure
     if on_failure == "raise" or (on_failure == "auto" and not can_type(parts.shell)):

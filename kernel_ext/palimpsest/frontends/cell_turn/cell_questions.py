@@ -28,7 +28,7 @@ class Questions(TypedQuestions, Interruptible):
     an interrupt while it reads stops the turn through the interrupt's listener.
     """
 
-    everywhere = True
+    is_interruptible_anywhere = True
     headless = (
         "Nobody can be asked here: this kernel has no place to type an answer. Do without this call, or tell the "
         "user to run the cell again with --yes."
@@ -38,22 +38,22 @@ class Questions(TypedQuestions, Interruptible):
         self,
         parts: KernelParts,
         show_sentence: Callable[[str], None],
-        before: Callable[[str], None] = lambda _call_id: None,
+        previous: Callable[[str], None] = lambda _call_id: None,
     ) -> None:
-        """``show_sentence`` shows a sentence beside the cell's output; ``before`` is called before a call's question."""
+        """``show_sentence`` shows a sentence beside the cell's output; ``previous`` is called before a call's question."""
         super().__init__(scrubber(os.environ), parts.run)
         self._interrupts = parts.main_thread.interrupts
         self._pages = parts.pages
         self._show_sentence = show_sentence
-        self._before = before
-        self._open: str | None = None
-        self._is_hold = False
-        """Whether the open question is a held request, whose release no record reports."""
+        self._before_question = previous
+        self._open_question: str | None = None
+        self._is_held_request = False
+        """Whether the open question is about a held request; no record reports its release."""
         self._closed_elsewhere = False
 
     def check(self, session: KernelSession) -> None:
         """Ask the open questions, unless a page shows the session."""
-        if not self.over and not self._pages.present(session.id):
+        if not self.has_ended and not self._pages.present(session.id):
             self.ask(session)
 
     @contextmanager
@@ -68,7 +68,7 @@ class Questions(TypedQuestions, Interruptible):
                     self._close_prompt(record.event.question_id)
 
         unsubscribe = session.subscribe(on_records)
-        stop_listening = session.on_problem(lambda: self._held_changed(session))
+        stop_listening = session.on_problem(lambda: self._close_if_released(session))
         try:
             yield
         finally:
@@ -77,36 +77,36 @@ class Questions(TypedQuestions, Interruptible):
 
     def begin(self, call_id: str | None) -> None:
         """Prepare for a question, which is shown below the output of its call."""
-        self._closed_elsewhere = self.interrupted = self.reached = False
+        self._closed_elsewhere = self.interrupted = self.has_reached_job = False
         if call_id is not None:
-            self._before(call_id)
+            self._before_question(call_id)
 
     def show_sentence(self, sentence: str) -> None:
         """Show a sentence beside the cell's output."""
         self._show_sentence(sentence)
 
-    def line(self, identifier: str, text: str, session: KernelSession) -> str | None:
+    def read_line(self, identifier: str, text: str, session: KernelSession) -> str | None:
         """Read a line; None where the answer is no longer needed, or the user stopped the turn."""
-        before, self._interrupts.running = self._interrupts.running, self
-        self._open, self._is_hold = identifier, _is_held(identifier, session)
+        previous, self._interrupts.running = self._interrupts.running, self
+        self._open_question, self._is_held_request = identifier, _is_held(identifier, session)
         try:
             return typed_line(text) if _is_open(identifier, session) else None
         except KeyboardInterrupt:
-            self.over = not self._closed_elsewhere
+            self.has_ended = not self._closed_elsewhere
             return None
         finally:
-            self._open = None
-            self._interrupts.running = before
+            self._open_question = None
+            self._interrupts.running = previous
 
-    def _held_changed(self, session: KernelSession) -> None:
+    def _close_if_released(self, session: KernelSession) -> None:
         """Close the prompt of a held request that was released elsewhere; from any thread."""
-        opened = self._open
-        if opened is not None and self._is_hold and not _is_held(opened, session):
+        opened = self._open_question
+        if opened is not None and self._is_held_request and not _is_held(opened, session):
             self._close_prompt(opened)
 
     def _close_prompt(self, identifier: str) -> None:
         """Close the prompt because the question was answered elsewhere; from any thread."""
-        if self._open == identifier:
+        if self._open_question == identifier:
             self._closed_elsewhere = True
             self._interrupts.interrupt_main()
 

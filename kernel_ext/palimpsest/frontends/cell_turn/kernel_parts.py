@@ -54,13 +54,13 @@ class KernelParts:
         """Return an answer as the object that cells receive."""
         return AgentAnswer(answer, self.shell, self.pages, recorded=recorded)
 
-    def say(self, sentence: str) -> None:
+    def show_sentence(self, sentence: str) -> None:
         """Show a sentence about the turn in the cell, without secrets."""
         sentence = scrubber(os.environ)(sentence)
         data = {"text/markdown": status_line(sentence), "text/plain": visible(sentence)}
         self.shell.display_pub.publish(data, {})
 
-    def show(self, text: str) -> None:
+    def show_text(self, text: str) -> None:
         """Show an answer's text in the cell, without secrets."""
         text = scrubber(os.environ)(text)
         data = {"text/markdown": safe_markdown(text), "text/plain": visible(text)}

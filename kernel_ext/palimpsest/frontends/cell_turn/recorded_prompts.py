@@ -1,4 +1,4 @@
-"""Decide whether a cell's prompt shows its recorded answer, is sent, or needs the user's consent first.
+"""Decide whether to show the recorded answer to a cell's prompt, to send the prompt, or to ask the user first.
 
 Border: runs on the main thread, before anything is sent; ``session/replay`` finds the records.
 """
@@ -39,46 +39,50 @@ from palimpsest.transcript.strings.deceptive_text import deceptions
 if TYPE_CHECKING:
     from palimpsest.session.open_sessions.workspace import Workspace
 
-WHY: dict[Unanswered, str] = {
+UNANSWERED_REASONS: dict[Unanswered, str] = {
     "new": "This prompt has no recorded answer",
     "changed": "This cell's prompt is not the one that it asked when its answer was recorded",
     "moved": "A cell above asked anew after this cell's answer was recorded",
     "unfinished": "The recorded turn of this prompt did not finish",
 }
-ONLY = "{why}, and only recorded answers are shown here (replay = only), so nothing was sent. {do}"
-ONLY_DO = "Run the notebook where the model may be asked, and keep its sessions."
-ONLY_AGAIN = "This asks the model, and only recorded answers are shown here (replay = only), so nothing was sent."
-DECLINED = "{why}; nothing was sent. Run the cell by itself, or with --again, to ask the model."
+ONLY_RECORDED = (
+    "{why}, and only recorded answers are shown here (replay = only), so nothing was sent. {do}"
+)
+ONLY_RECORDED_ADVICE = "Run the notebook where the model may be asked, and keep its sessions."
+ONLY_RECORDED_NO_REQUEST = "This asks the model, and only recorded answers are shown here (replay = only), so nothing was sent."
+SENDING_DECLINED = (
+    "{why}; nothing was sent. Run the cell by itself, or with --again, to ask the model."
+)
 NOBODY_CAN_ANSWER = (
     "{why}, and nobody is here to be asked whether the model may be; nothing was sent. Set PALIMPSEST_REPLAY=prefer "
     "to have it asked, or run the cell by itself."
 )
-MAY_SPEND = "{why}, and it is part of a run of several cells. Ask the model?"
-SPENDS = "1 yes, for this and the other prompts of this run   3 no, stop here\n> "
-MAY_RUN = (
+SEND_QUESTION = "{why}, and it is part of a run of several cells. Ask the model?"
+SEND_CHOICES = "1 yes, for this and the other prompts of this run   3 no, stop here\n> "
+RUN_QUESTION = (
     "The recorded answer ran Python that you have not approved on this machine:\n{code}\n"
     "Run it again, so that later cells find its variables?"
 )
-RUNS = "1 yes   2 yes, and unseen whatever else was recorded, in this kernel   3 no\n> "
-AGAIN = "Please answer 1, 2 or 3: "
-EARLIER = (
+RUN_CHOICES = "1 yes   2 yes, and unseen whatever else was recorded, in this kernel   3 no\n> "
+ANSWER_AGAIN = "Please answer 1, 2 or 3: "
+REVERT_HINT = (
     "Asked at the end of the session, where the cell's earlier turn is kept. To ask it from where it stood then: "
     "%agent revert {turn}, and run the cell again."
 )
 NOT_RUN = "{calls} of the recorded answer {were} not run again: {why}. What {they} made is missing in this kernel."
-UNAPPROVED = "you have not approved {them} on this machine"
-DENIED = "a rule denies {them}"
-KEY_IN_IT = "the record does not keep the key that stood in {them}"
+UNAPPROVED_REASON = "you have not approved {them} on this machine"
+DENIED_REASON = "a rule denies {them}"
+REMOVED_KEY_REASON = "the record does not keep the key that stood in {them}"
 ANNOUNCEMENT_POLLS = 10
 POLL_SECONDS = 0.015
 """Number and interval of the checks whether a page announces Run All, before a recorded answer is shown."""
 
-NO = 3
-_ANSWERS = {"1": 1, "y": 1, "yes": 1, "2": 2, "a": 2, "all": 2, "3": 3, "n": 3, "no": 3}
+NO_ANSWER = 3
+_ANSWER_NUMBERS = {"1": 1, "y": 1, "yes": 1, "2": 2, "a": 2, "all": 2, "3": 3, "n": 3, "no": 3}
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class PromptToSend:
     """A prompt that is sent to the model."""
 
     earlier: str = ""
@@ -89,9 +93,9 @@ class RecordedPrompts:
     """Looks up recorded answers for the cells of this kernel, and remembers how far the notebook was run."""
 
     def __init__(self, parts: KernelParts, batches: CellBatches) -> None:
-        self._parts = parts
+        self._kernel_parts = parts
         self._batches = batches
-        self._reached: dict[str, int] = {}
+        self._reached_times: dict[str, int] = {}
         """By session, the time of the newest turn that the notebook has reached in this kernel."""
         self._batch = 0
         self._cells: dict[str | None, int | None] = {}
@@ -102,47 +106,49 @@ class RecordedPrompts:
 
     @property
     def _workspace(self) -> "Workspace":
-        return self._parts.services.workspace
+        return self._kernel_parts.services.workspace
 
-    def find_or_send(self, request: MagicLine, place: Origin) -> ReplayedTurn | Sending:
+    def find_or_send(self, request: MagicLine, place: Origin) -> ReplayedTurn | PromptToSend:
         """Return the recorded answer, or a ``Sending`` where the prompt is sent; raises UsageError if it must not be."""
         mode = self._workspace.replay.mode(place.notebook)
         again = request.options.again
         if again:
             self.refuse_sending(place)
         self._begin_batch(place)
-        self._parts.run(self._workspace.recognise(place.notebook))
+        self._kernel_parts.run(self._workspace.recognise(place.notebook))
         # A console, or a program without a notebook's name, has no cells that are run again.
         if again or mode == "never" or (mode == "ask" and place.notebook is None):
-            return Sending()
+            return PromptToSend()
         try:
             recorded = self._find(request, place)
             if recorded.why == "moved" and self._is_announced(place.notebook):
-                self._reached.clear()
+                self._reached_times.clear()
                 recorded = self._find(request, place)
             if recorded.turn is not None:
                 return self._replay(recorded.turn, request, place)
         except UserError as problem:
             raise usage_error(scrubber(os.environ)(str(problem))) from None
         if mode == "only":
-            raise usage_error(ONLY.format(why=WHY[recorded.why], do=ONLY_DO))
+            raise usage_error(
+                ONLY_RECORDED.format(why=UNANSWERED_REASONS[recorded.why], do=ONLY_RECORDED_ADVICE)
+            )
         if mode == "ask" and self._must_ask(recorded, request, place):
             self._ask_to_spend(recorded.why)
-        return Sending(recorded.earlier if recorded.why == "changed" else "")
+        return PromptToSend(recorded.earlier if recorded.why == "changed" else "")
 
     def refuse_sending(self, place: Origin) -> None:
         """Raise UsageError where only recorded answers are shown."""
         if self._workspace.replay.mode(place.notebook) == "only":
-            raise usage_error(ONLY_AGAIN)
+            raise usage_error(ONLY_RECORDED_NO_REQUEST)
 
-    def sent(self, session_id: str) -> None:
-        """Record that a turn was sent now: answers recorded before it do not continue it."""
-        self._reached[session_id] = time.time_ns() // 1_000_000
+    def record_sent_turn(self, session_id: str) -> None:
+        """Record that a turn is sent now, so that answers recorded earlier are not shown after it."""
+        self._reached_times[session_id] = time.time_ns() // 1_000_000
 
-    def offer_revert(self, sending: Sending) -> None:
+    def offer_revert(self, sending: PromptToSend) -> None:
         """Show how to send a cell's prompt again at the place of its earlier turn."""
         if sending.earlier:
-            self._parts.say(EARLIER.format(turn=sending.earlier))
+            self._kernel_parts.show_sentence(REVERT_HINT.format(turn=sending.earlier))
 
     def _begin_batch(self, place: Origin) -> None:
         """Reset the state of a batch at its first prompt; a batch of several cells starts at the notebook's top."""
@@ -157,14 +163,14 @@ class RecordedPrompts:
         self._cells = {cell_id: count} if cell_id is not None else {}
         self._may_spend = None
         if batches.is_batch:
-            self._reached.clear()
+            self._reached_times.clear()
 
     def _is_announced(self, notebook: str | None) -> bool:
         """Return whether a page announces a batch of several cells; waits for the announcement where a page watches.
 
         The announcement and the cell's request travel by different sockets.
         """
-        if not self._parts.pages.is_watched(self._workspace.current_id(notebook)):
+        if not self._kernel_parts.pages.is_watched(self._workspace.current_id(notebook)):
             return False
         is_announced = self._batches.announced > 1
         for _ in range(ANNOUNCEMENT_POLLS):
@@ -178,31 +184,31 @@ class RecordedPrompts:
         workspace, options = self._workspace, request.options
         session_id = options.session
         if session_id is not None:
-            current = self._parts.run(workspace.open(session_id, place.notebook)).id
+            current = self._kernel_parts.run(workspace.open(session_id, place.notebook)).id
         else:
             current = workspace.current_id(place.notebook)
         prompt = CellPrompt(request.prompt, PromptOptions.of(options), place.cell_id)
-        return self._parts.run(
+        return self._kernel_parts.run(
             workspace.replay.find(
                 prompt,
                 place.notebook,
                 current=current,
                 anew=options.new,
                 only_this=session_id is not None,
-                reached=dict(self._reached),
+                reached=dict(self._reached_times),
                 began=int(self._batches.began * 1000),
             )
         )
 
     def _replay(self, turn: RecordedTurn, request: MagicLine, place: Origin) -> ReplayedTurn:
-        replay, run = self._workspace.replay, self._parts.run
+        replay, run = self._workspace.replay, self._kernel_parts.run
         session = run(self._workspace.open(turn.session_id, place.notebook))
-        self._parts.pages.adopt(session)
-        self._reached[turn.session_id] = turn.asked
+        self._kernel_parts.pages.adopt(session)
+        self._reached_times[turn.session_id] = turn.asked
         calls = run(replay.calls(turn))
         calls_to_run, notes = self._choose_calls(turn, calls, yes=request.options.yes)
         return ReplayedTurn(
-            self._parts,
+            self._kernel_parts,
             turn,
             session,
             calls_to_run,
@@ -219,7 +225,7 @@ class RecordedPrompts:
         verdicts: list[str] = [
             "key"
             if REDACTED in call.code
-            else self._parts.run(may_run(call, turn.info.agent, yes=yes))
+            else self._kernel_parts.run(may_run(call, turn.info.agent, yes=yes))
             for call in calls
         ]
         unapproved_calls = [
@@ -237,8 +243,10 @@ class RecordedPrompts:
             for call, verdict in zip(calls, verdicts, strict=True)
             if verdict == "yes" or (call in unapproved_calls and may_run_unapproved)
         ]
-        refused = {} if may_run_unapproved else {"ask": UNAPPROVED, "locked": UNAPPROVED}
-        reasons = {"denied": DENIED, "key": KEY_IN_IT} | refused
+        refused = (
+            {} if may_run_unapproved else {"ask": UNAPPROVED_REASON, "locked": UNAPPROVED_REASON}
+        )
+        reasons = {"denied": DENIED_REASON, "key": REMOVED_KEY_REASON} | refused
         notes = [
             _not_run_sentence(verdicts.count(verdict), words)
             for verdict, words in reasons.items()
@@ -253,17 +261,17 @@ class RecordedPrompts:
             return False
         current = request.options.session or self._workspace.current_id(place.notebook)
         costs_nothing = self._workspace.replay.costs_nothing(request.options.model, current)
-        return not self._parts.run(costs_nothing)
+        return not self._kernel_parts.run(costs_nothing)
 
     def _ask_to_spend(self, why: Unanswered) -> None:
         """Ask whether the prompts of this batch may be sent; raises UsageError for no, or without input."""
         if self._may_spend is None:
-            answer = self._question(MAY_SPEND.format(why=WHY[why]), SPENDS)
+            answer = self._question(SEND_QUESTION.format(why=UNANSWERED_REASONS[why]), SEND_CHOICES)
             if answer is None:
-                raise usage_error(NOBODY_CAN_ANSWER.format(why=WHY[why]))
-            self._may_spend = answer != NO
+                raise usage_error(NOBODY_CAN_ANSWER.format(why=UNANSWERED_REASONS[why]))
+            self._may_spend = answer != NO_ANSWER
         if not self._may_spend:
-            raise usage_error(DECLINED.format(why=WHY[why]))
+            raise usage_error(SENDING_DECLINED.format(why=UNANSWERED_REASONS[why]))
 
     def _ask_to_run(self, calls: Sequence[RecordedCall]) -> bool:
         """Ask whether recorded code may run; approved code is remembered on this machine."""
@@ -277,8 +285,8 @@ class RecordedPrompts:
         warnings += deceptions(
             {f"call {number}": call.code for number, call in enumerate(calls, 1)}
         )
-        closing = "\n".join([*warning_lines(warnings, scrub), RUNS])
-        answer = self._question(MAY_RUN.format(code=code), closing)
+        closing = "\n".join([*warning_lines(warnings, scrub), RUN_CHOICES])
+        answer = self._question(RUN_QUESTION.format(code=code), closing)
         if answer not in (1, 2):
             return False
         self._may_run_all = self._may_run_all or answer == 2
@@ -288,9 +296,9 @@ class RecordedPrompts:
 
     def _question(self, text: str, closing: str) -> int | None:
         """Read a number from the user; None where input is impossible."""
-        if not cell_failure.can_type(self._parts.shell):
+        if not cell_failure.can_type(self._kernel_parts.shell):
             return None
-        answers = AnswerRules(_parse_answer, lambda number: number == NO, AGAIN, "no")
+        answers = AnswerRules(_parse_answer, lambda number: number == NO_ANSWER, ANSWER_AGAIN, "no")
         size = terminal.terminal_size()
         question = PagedQuestion(f"{text}\n{closing}", closing, answers, size)
         while True:
@@ -300,13 +308,13 @@ class RecordedPrompts:
                 raise TurnStopped from None
             except NobodyTypes:
                 return None
-            answer = question.take(line)
+            answer = question.answer_in(line)
             if answer is not None:
                 return answer
 
 
 def _parse_answer(line: str) -> int | None:
-    return _ANSWERS.get(line.strip().lower().rstrip(".,:"))
+    return _ANSWER_NUMBERS.get(line.strip().lower().rstrip(".,:"))
 
 
 def _not_run_sentence(number: int, why: str) -> str:

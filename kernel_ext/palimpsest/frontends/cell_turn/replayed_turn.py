@@ -33,12 +33,12 @@ from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.visible_text import visible
 
 REPLAY_HEADER = "Recorded answer of {when}; nothing was sent."
-AGAIN = "asks the model anew."
+REPLAY_HINT = "asks the model anew."
 OTHER_OUTPUT = (
     "Run again, the Python that begins with {line!r} printed something else than recorded."
 )
 OTHER_INPUTS = "The Python that begins with {line!r} ran with other inputs than recorded: {names}."
-FAILED_NOW = (
+FAILS_NOW = (
     "The Python of the recorded answer that begins with {line!r} ran when it was recorded, and fails now: {why} "
     "--again asks the model anew."
 )
@@ -48,7 +48,7 @@ FAILED_NOW = (
 class ReplayedTurn:
     """Shows one recorded answer in its cell."""
 
-    _parts: KernelParts
+    _kernel_parts: KernelParts
     _turn: RecordedTurn
     _session: KernelSession
     _calls: Sequence[RecordedCall]
@@ -61,31 +61,31 @@ class ReplayedTurn:
 
     def __post_init__(self) -> None:
         self._scrub = scrubber(os.environ)
-        self._publish = self._parts.shell.display_pub.publish
+        self._publish = self._kernel_parts.shell.display_pub.publish
         self._abort = Abort()
-        self._host = _CellHost(self._parts.say, shows=not self._quiet)
-        self._failed = ""
+        self._host = _CellHost(self._kernel_parts.show_sentence, shows_outputs=not self._quiet)
+        self._failure = ""
 
     async def run(self, *, awaits: bool) -> AgentAnswer:
         """Show the answer and run its Python again, blocking or awaiting."""
-        flush_figures(self._parts.shell)
+        flush_figures(self._kernel_parts.shell)
         with CellWait(
-            self._parts.main_thread,
+            self._kernel_parts.main_thread,
             self._turn.session_id,
             self._host,
             lambda: self._abort.set("Stopped."),
             lambda: None,
         ) as wait:
-            for call in self._steps():
-                future = self._parts.services.engine.submit(self._perform(call))
+            for call in self._show_to_next_call():
+                future = self._kernel_parts.services.engine.submit(self._run_call(call))
                 await wait.run(future, awaits=awaits)
-                self._compare(call, future.result())
-        return self._answer()
+                self._compare_outcome(call, future.result())
+        return self._finished_answer()
 
-    def _steps(self) -> Iterator[RecordedCall]:
+    def _show_to_next_call(self) -> Iterator[RecordedCall]:
         """Show the answer piece by piece, and yield each call where it must be run."""
         when = time.strftime("%d %B %Y, %H:%M", time.localtime(self._turn.asked / 1000))
-        header, hint = REPLAY_HEADER.format(when=when.lstrip("0")), AGAIN
+        header, hint = REPLAY_HEADER.format(when=when.lstrip("0")), REPLAY_HINT
         data = {
             "text/markdown": f"*{header}* `--again` {hint}",
             "text/plain": visible(f"{header} --again {hint}"),
@@ -94,7 +94,7 @@ class ReplayedTurn:
         remaining = list(self._calls)
         if self._quiet:
             yield from remaining
-            self._parts.show(answer_of(self._turn).text)
+            self._kernel_parts.show_text(answer_of(self._turn).text)
             return
         for piece in self._pieces():
             if not isinstance(piece, ShownCall):
@@ -102,12 +102,12 @@ class ReplayedTurn:
                 continue
             calls_of_piece = [call for call in remaining if call.shown_in == piece.call_id]
             remaining = [call for call in remaining if call.shown_in != piece.call_id]
-            self._host.shown = 0
+            self._host.shown_count = 0
             yield from calls_of_piece
-            if not self._host.shown:
+            if not self._host.shown_count:
                 for figure in piece.figures:
                     self._publish(figure, {})
-        self._host.shows = False  # the remaining calls belong to no shown piece: a cell shows a limited number of outputs
+        self._host.shows_outputs = False  # the remaining calls belong to no shown piece: a cell shows a limited number of outputs
         yield from remaining
 
     def _pieces(self) -> Iterator[dict[str, Any] | ShownCall]:
@@ -124,11 +124,11 @@ class ReplayedTurn:
             with_place={call.shown_in for call in self._calls},
         )
 
-    async def _perform(self, call: RecordedCall) -> PythonOutcome | None:
+    async def _run_call(self, call: RecordedCall) -> PythonOutcome | None:
         """Run one call; None where the code was stopped, or an earlier call failed this time."""
-        if self._abort.is_set() or self._failed:
+        if self._abort.is_set() or self._failure:
             return None
-        runner = KernelPythonRunner(self._parts.main_thread, self._turn.session_id)
+        runner = KernelPythonRunner(self._kernel_parts.main_thread, self._turn.session_id)
         outcome = await runner.run(
             call.code,
             call_id=call.part.call_id,
@@ -137,7 +137,7 @@ class ReplayedTurn:
         )
         return None if outcome.interrupted else outcome
 
-    def _compare(self, call: RecordedCall, outcome: PythonOutcome | None) -> None:
+    def _compare_outcome(self, call: RecordedCall, outcome: PythonOutcome | None) -> None:
         """Note differences from the recorded outcome of the call."""
         if self._abort.is_set():
             raise TurnStopped
@@ -147,7 +147,7 @@ class ReplayedTurn:
         line, metadata = first_line(call.code), state.metadata or {}
         if outcome.error is not None and not metadata.get("failed"):
             why = outcome.error.strip().rpartition("\n")[2]
-            self._failed = FAILED_NOW.format(line=line, why=why)
+            self._failure = FAILS_NOW.format(line=line, why=why)
             return
         recorded = metadata.get("inputs")
         if isinstance(recorded, dict):
@@ -164,35 +164,35 @@ class ReplayedTurn:
         if is_whole and _without_addresses(now_text) != _without_addresses(state.output):
             self._notes.append(OTHER_OUTPUT.format(line=line))
 
-    def _answer(self) -> AgentAnswer:
+    def _finished_answer(self) -> AgentAnswer:
         for note in self._notes:
-            self._parts.say(note)
-        if self._failed:
-            raise usage_error(self._scrub(self._failed))
-        return self._parts.cell_answer(answer_of(self._turn), recorded=True)
+            self._kernel_parts.show_sentence(note)
+        if self._failure:
+            raise usage_error(self._scrub(self._failure))
+        return self._kernel_parts.cell_answer(answer_of(self._turn), recorded=True)
 
 
 class _CellHost:
     """Shows the outputs of running code in the cell, below the call's card."""
 
-    def __init__(self, say: Callable[[str], None], *, shows: bool) -> None:
-        self.shows = shows
-        self.shown = 0
-        self._say = say
+    def __init__(self, show_sentence: Callable[[str], None], *, shows_outputs: bool) -> None:
+        self.shows_outputs = shows_outputs
+        self.shown_count = 0
+        self._show_sentence = show_sentence
         # Outputs belong to the context of the cell, and a warning about code that does not stop comes from another thread.
         self._context = contextvars.copy_context()
 
-    def before(self, call_id: str) -> None:
+    def show_call(self, call_id: str) -> None:
         """Do nothing: the call's card is shown already."""
 
-    def native(self, call_id: str) -> bool:  # noqa: ARG002  # part of the interface
+    def prepare_native_output(self, call_id: str) -> bool:  # noqa: ARG002  # part of the interface
         """Return whether outputs are shown in the cell, and count them."""
-        self.shown += self.shows
-        return self.shows
+        self.shown_count += self.shows_outputs
+        return self.shows_outputs
 
-    def stuck(self, sentence: str) -> None:
+    def warn_stuck(self, sentence: str) -> None:
         """Show a warning about code that does not stop."""
-        self._context.run(self._say, sentence)
+        self._context.run(self._show_sentence, sentence)
 
 
 def _without_addresses(text: str) -> str:

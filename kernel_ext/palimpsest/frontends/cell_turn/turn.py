@@ -33,7 +33,7 @@ from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.visible_text import visible
 
-LEAVE_SECONDS = 2.0
+ABANDON_SECONDS = 2.0
 """Time after the first press of the stop button from which a further press abandons the turn."""
 
 
@@ -60,7 +60,7 @@ class CellTurn:
     """
 
     def __init__(self, parts: KernelParts, request: MagicLine, place: Origin) -> None:
-        self._parts = parts
+        self._kernel_parts = parts
         self._request = request
         self._options = request.options
         self._place = place
@@ -71,7 +71,7 @@ class CellTurn:
         self._questions = Questions(
             parts,
             self._warn,
-            lambda call_id: self._show_safely(lambda: self._output.asked(call_id)),
+            lambda call_id: self._show_safely(lambda: self._output.prepare_question(call_id)),
         )
         self._future: Future[Answer] | None = None
         self._stopped_at: float | None = None
@@ -81,9 +81,11 @@ class CellTurn:
 
     async def run(self, *, awaits: bool) -> AgentAnswer:
         """Block, or await, until the answer is there."""
-        flush_figures(self._parts.shell)
-        with CellWait(self._parts.main_thread, "", self._output, self._stop, self._tick) as wait:
-            future = self._future = self._parts.services.engine.submit(self._ask(wait))
+        flush_figures(self._kernel_parts.shell)
+        with CellWait(
+            self._kernel_parts.main_thread, "", self._output, self._stop, self._tick
+        ) as wait:
+            future = self._future = self._kernel_parts.services.engine.submit(self._ask(wait))
             try:
                 await wait.run(future, awaits=awaits)
             except BaseException:
@@ -98,7 +100,7 @@ class CellTurn:
 
     async def _ask(self, wait: CellWait) -> Answer:
         """Open the session and send the prompt; on the engine thread."""
-        session = await self._parts.session(self._options, self._place.notebook)
+        session = await self._kernel_parts.session(self._options, self._place.notebook)
         wait.session_id = session.id
         self._feed.wake = wait.wake
         self._feed.attach(session)
@@ -161,7 +163,7 @@ class CellTurn:
         """Stop the turn; on the engine thread, at every signal."""
         now = time.monotonic()
         self._stopped_at = self._stopped_at or now
-        self._is_abandoned = now - self._stopped_at > LEAVE_SECONDS
+        self._is_abandoned = now - self._stopped_at > ABANDON_SECONDS
         session = self._feed.session
         if session is not None:
             session.cancel("Stopped.")
@@ -170,7 +172,7 @@ class CellTurn:
 
     def _is_watched(self) -> bool:
         session = self._feed.session
-        return session is not None and self._parts.pages.is_watched(session.id)
+        return session is not None and self._kernel_parts.pages.is_watched(session.id)
 
     def _result(self, future: "Future[Answer]") -> AgentAnswer:
         self._warn_of_withheld_rights()
@@ -184,17 +186,17 @@ class CellTurn:
         self._warn_of_unwritten_log()
         if answer.error is not None and answer.error.type == "aborted":
             raise TurnStopped(is_shown=not self._is_muted and not self._options.quiet)
-        cell_answer = self._parts.cell_answer(answer)
-        cell_failure.raise_if_failed(cell_answer, self._parts)
+        cell_answer = self._kernel_parts.cell_answer(answer)
+        cell_failure.raise_if_failed(cell_answer, self._kernel_parts)
         return cell_answer
 
     def _new_output(self) -> "CellOutput | TerminalOutput":
-        if not cell_failure.can_update_outputs(self._parts.shell):
+        if not cell_failure.can_update_outputs(self._kernel_parts.shell):
             return TerminalOutput(
                 self._feed,
                 scrub=self._scrub,
                 quiet=self._options.quiet,
-                density=self._parts.services.config.value.density,
+                density=self._kernel_parts.services.config.value.density,
             )
         return CellOutput(
             self._feed,

@@ -68,7 +68,7 @@ class Condition:
 
     def holds(self, row: Row, baseline: Row) -> bool:
         """Return whether the condition holds for a row; raises UnknownValue where the row lacks a value."""
-        return bool(_value(self.tree, row, baseline))
+        return bool(_evaluate(self.tree, row, baseline))
 
 
 def parse_condition(text: str) -> Condition:
@@ -94,13 +94,13 @@ def parse_condition(text: str) -> Condition:
     for child in ast.walk(tree):
         _check_allowed(child, text)
     for child in ast.walk(tree):
-        if isinstance(child, ast.Compare) and BASELINE in _names(child):
+        if isinstance(child, ast.Compare) and BASELINE in _column_names(child):
             _column_of(child, text)
-    names = dict.fromkeys(name for name in _names(tree) if name != BASELINE)
+    names = dict.fromkeys(name for name in _column_names(tree) if name != BASELINE)
     return Condition(text, tree, tuple(names))
 
 
-_ALLOWED = (
+_ALLOWED_NODES = (
     *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.BinOp),
     *(ast.Compare, ast.Name, ast.Load, ast.Constant),
     *_UNARY,
@@ -113,7 +113,7 @@ def _check_allowed(node: ast.AST, text: str) -> None:
     is_allowed_constant = not isinstance(node, ast.Constant) or (
         isinstance(node.value, int | float) and not isinstance(node.value, bool)
     )
-    if not isinstance(node, _ALLOWED) or not is_allowed_constant:
+    if not isinstance(node, _ALLOWED_NODES) or not is_allowed_constant:
         raise UserError(
             f"{text!r} holds more than columns, numbers, + - * /, comparisons, 'and', 'or' and 'not'."
         )
@@ -135,13 +135,13 @@ def _is_condition(node: ast.expr) -> bool:
             return False
 
 
-def _names(node: ast.AST) -> list[str]:
+def _column_names(node: ast.AST) -> list[str]:
     return [child.id for child in ast.walk(node) if isinstance(child, ast.Name)]
 
 
 def _column_of(node: ast.Compare, text: str) -> str:
     """Return the column whose baseline a comparison uses; raises UserError unless it names exactly one."""
-    names_used = {name for name in _names(node) if name != BASELINE}
+    names_used = {name for name in _column_names(node) if name != BASELINE}
     if len(names_used) != 1:
         raise UserError(
             f"A comparison with 'baseline' names one column, since it is that column's earlier value; {text!r} does not."
@@ -149,18 +149,18 @@ def _column_of(node: ast.Compare, text: str) -> str:
     return names_used.pop()
 
 
-def _value(node: ast.expr, row: Row, baseline: Row) -> float:
+def _evaluate(node: ast.expr, row: Row, baseline: Row) -> float:
     """Evaluate an allowed node for a row, to a number or a bool."""
 
     def value(operand_node: ast.expr) -> float:
-        return _value(operand_node, row, baseline)
+        return _evaluate(operand_node, row, baseline)
 
     match node:
         case ast.BoolOp(op=op, values=values):
             combine = all if isinstance(op, ast.And) else any
             return combine(map(value, values))
         case ast.Compare(left=left, ops=ops, comparators=others):
-            if BASELINE in _names(node):
+            if BASELINE in _column_names(node):
                 baseline = {BASELINE: baseline.get(_column_of(node, ""))}
             sides = [value(side) for side in (left, *others)]
             compared = zip(ops, sides, sides[1:], strict=False)

@@ -29,7 +29,7 @@ EXAMPLES = """examples:
 
 exit code: 0; 1 where a condition of --fail-if holds; 2 where something cannot be read or is not understood.
 """
-CONDITION = """a condition is made of columns (the keys of --json), numbers, + - * /, comparisons, and, or, not;
+CONDITION_HELP = """a condition is made of columns (the keys of --json), numbers, + - * /, comparisons, and, or, not;
 baseline is what the column of its comparison has in the first row, or in the report that --baseline names."""
 
 
@@ -65,7 +65,7 @@ def _add_arguments(command: ArgumentParser, name: str) -> None:
     from palimpsest.frontends.operation_table import TABLE
 
     form, operation = TABLE.command(name)
-    for field_name in form.takes:
+    for field_name in form.fields:
         field = operation.model_fields[field_name]
         argument = next(
             annotation for annotation in field.metadata if isinstance(annotation, Argument)
@@ -81,7 +81,7 @@ def _add_arguments(command: ArgumentParser, name: str) -> None:
     output = command.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="write JSON (docs/command-line.md)")
     if form.has_rows:
-        command.epilog = CONDITION
+        command.epilog = CONDITION_HELP
         output.add_argument(
             "--markdown", action="store_true", help="write Markdown, for a pull request"
         )
@@ -96,13 +96,13 @@ def requested_operation(arguments: Namespace) -> "Operation":
     """Return the operation for the parsed arguments; raises UserError."""
     form: Form = arguments.form
     operation: type[Operation] = arguments.operation
-    return operation.of(**{name: getattr(arguments, name) for name in form.takes})
+    return operation.of(**{name: getattr(arguments, name) for name in form.fields})
 
 
 def run_command(arguments: Namespace) -> int:
     """Run the operation, write its report and return the exit code; raises UserError."""
     from palimpsest.frontends.command_line.condition import parse_condition
-    from palimpsest.frontends.command_line.terminal_desk import terminal_desk
+    from palimpsest.frontends.command_line.terminal_context import terminal_context
     from palimpsest.frontends.command_line.threshold import failed_conditions, read_baseline
     from palimpsest.transcript.errors import UserError
 
@@ -112,8 +112,8 @@ def run_command(arguments: Namespace) -> int:
         raise UserError("--baseline is for a condition; give --fail-if as well.")
     baseline = read_baseline(Path(baseline_file)) if baseline_file else None
     operation = requested_operation(arguments)
-    with terminal_desk(arguments) as desk:
-        report = operation.report(operation.run_synchronously(desk))
+    with terminal_context(arguments) as context:
+        report = operation.report(operation.run_synchronously(context))
     failures = failed_conditions(conditions, report.json(), baseline) if conditions else []
     form: OutputForm = "markdown" if getattr(arguments, "markdown", False) else "text"
     terminal.write(f"{report.as_text('json' if arguments.json else form)}\n")

@@ -73,7 +73,7 @@ def failed_conditions(
                 continue
             checked += 1
             if holds:
-                sentences.append(_sentence(condition, row, before))
+                sentences.append(_failure_sentence(condition, row, before))
         if not checked:
             why = f"{unknown[0]!r} is not known" if unknown else "there is no row"
             raise UserError(f"The condition {condition.text!r} cannot be checked: {why}.")
@@ -111,15 +111,17 @@ def _matching_row(row: Row, earlier: Sequence[Row]) -> Row:
     return (same_session or same_policy or earlier)[0]
 
 
-def _sentence(condition: Condition, row: Row, before: Row) -> str:
+def _failure_sentence(condition: Condition, row: Row, before: Row) -> str:
     name = row.get("policy") or row.get("title") or row.get("session")
-    numbers = [f"{variable} {_number(row.get(variable))}" for variable in condition.names]
+    numbers = [f"{variable} {_number_text(row.get(variable))}" for variable in condition.names]
     if condition.needs_baseline:
-        numbers += [f"baseline {_number(before.get(variable))}" for variable in condition.names]
+        numbers += [
+            f"baseline {_number_text(before.get(variable))}" for variable in condition.names
+        ]
     return f"{condition.text} holds for {str(name)!r}: {', '.join(numbers)}."
 
 
-def _number(value: Any) -> str:
+def _number_text(value: Any) -> str:
     return f"{value:,.6g}" if isinstance(value, float) else str(value)
 
 

@@ -16,9 +16,9 @@ from palimpsest.review.timeline_view.view_queries import AskTrack, ViewAnswer, V
 
 MAX_PARALLEL = 1
 """Most questions that are answered at the same time."""
-REPLACED = "A newer question came before this one was answered."
+SUPERSEDED = "A newer question came before this one was answered."
 
-DAMAGED = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
+DAMAGED_LOG_ERRORS = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
 
 _log = logging.getLogger(__name__)
 
@@ -39,37 +39,39 @@ class AnswerQueue:
     def __init__(self) -> None:
         self._threads = asyncio.Semaphore(MAX_PARALLEL)
 
-    async def answer(self, line: "QuestionLine", query: ViewQuery, asker: str = "") -> ViewAnswer:
+    async def answer(
+        self, questions: "SessionQuestions", query: ViewQuery, asker: str = ""
+    ) -> ViewAnswer:
         """Wait until the question's turn, and return the answer.
 
-        Of one asker's waiting questions for a track in a line, only the newest is answered; the
+        Of one asker's waiting questions for a track about a session, only the newest is answered; the
         others get an error.
         """
         if isinstance(query, AskTrack):
-            line.newest[asker] = query
-        async with line.turn, self._threads:
+            questions.newest[asker] = query
+        async with questions.lock, self._threads:
             if isinstance(query, AskTrack):
-                if line.newest.get(asker) is not query:
-                    return ViewAnswer(error=REPLACED)
-                del line.newest[asker]
+                if questions.newest.get(asker) is not query:
+                    return ViewAnswer(error=SUPERSEDED)
+                del questions.newest[asker]
             try:
-                return await asyncio.to_thread(_answer, line.source, query)
-            except DAMAGED as error:  # a log may hold anything
+                return await asyncio.to_thread(_compute_answer, questions.source, query)
+            except DAMAGED_LOG_ERRORS as error:  # a log may hold anything
                 _log.exception("An inspector's question could not be answered")
                 return ViewAnswer(error=f"It cannot be shown: {type(error).__name__}.")
 
 
-class QuestionLine:
+class SessionQuestions:
     """The waiting questions about one session."""
 
     def __init__(self, source: AnswerSource) -> None:
         self.source = source
-        self.turn = asyncio.Lock()
+        self.lock = asyncio.Lock()
         self.newest: dict[str, AskTrack] = {}
         """The newest waiting question for a track, by asker."""
 
 
-def _answer(source: AnswerSource, query: ViewQuery) -> ViewAnswer:
+def _compute_answer(source: AnswerSource, query: ViewQuery) -> ViewAnswer:
     """Compute the answer on this worker thread, with the cyclic garbage collector paused."""
     was_on = gc.isenabled()
     gc.disable()

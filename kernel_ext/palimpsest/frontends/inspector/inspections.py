@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from palimpsest.frontends.inspector.answer_queue import AnswerQueue, QuestionLine
+from palimpsest.frontends.inspector.answer_queue import AnswerQueue, SessionQuestions
 from palimpsest.home_paths import home_path
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.recording import Recording, open_recording
@@ -21,28 +21,28 @@ from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal
 from palimpsest.transcript.errors import UserError
 
-MOST_SESSIONS = 4
-MOST_RECORDINGS = 3
+MAX_OPEN_SESSIONS = 4
+MAX_OPEN_RECORDINGS = 3
 IDLE_SECONDS = 900.0
 """Time without a question after which a recording is closed."""
 
 
 @dataclass
-class _Opened:
+class _OpenRecording:
     """An open recording, with the question lines of its sessions."""
 
     recording: Recording[RecordingReview]
     stamp: tuple[int, int]
     """Size and modification time of the file, to detect changes."""
-    lines: dict[str, QuestionLine] = field(default_factory=dict)
+    questions: dict[str, SessionQuestions] = field(default_factory=dict)
     close: asyncio.TimerHandle | None = None
 
-    def line(self, session: str) -> QuestionLine:
+    def questions_about(self, session: str) -> SessionQuestions:
         """Return the line of a session, or of the recording's first session for an empty id; raises NotFound."""
-        line = self.lines.get(session)
-        if line is None:
-            line = self.lines[session] = QuestionLine(self.recording.answers(session))
-        return line
+        questions = self.questions.get(session)
+        if questions is None:
+            questions = self.questions[session] = SessionQuestions(self.recording.answers(session))
+        return questions
 
 
 class Inspections:
@@ -65,13 +65,13 @@ class Inspections:
         self._folder = folder
         """The folder to which relative paths of recordings refer."""
         self._queue = AnswerQueue()
-        self._sessions: OrderedDict[str, QuestionLine] = OrderedDict()
-        self._recordings: OrderedDict[Path, _Opened] = OrderedDict()
+        self._sessions: OrderedDict[str, SessionQuestions] = OrderedDict()
+        self._recordings: OrderedDict[Path, _OpenRecording] = OrderedDict()
         self._opening = asyncio.Lock()
 
     async def answer_session(self, session: str, query: ViewQuery, asker: str = "") -> ViewAnswer:
         """Answer a question about a session of the project."""
-        return await self._queue.answer(self._line(session), query, asker)
+        return await self._queue.answer(self._questions_about(session), query, asker)
 
     async def answer_recording(
         self, path: str, session: str, query: ViewQuery, asker: str = ""
@@ -79,10 +79,10 @@ class Inspections:
         """Answer a question about a session of a recording, its first one where ``session`` is empty."""
         try:
             opened = await self._open_recording(path, is_view=isinstance(query, AskView))
-            line = opened.line(session)
+            questions = opened.questions_about(session)
         except (UserError, OSError, ValueError) as error:
-            return ViewAnswer(error=_sentence(error))
-        return await self._queue.answer(line, query, asker)
+            return ViewAnswer(error=_error_sentence(error))
+        return await self._queue.answer(questions, query, asker)
 
     def answers(self, session: str) -> SessionAnswers:
         """Return an answerer for the questions about a session of the project; it is not cached."""
@@ -94,12 +94,12 @@ class Inspections:
             problems_of=self._store.problems,
         )
 
-    def _line(self, session: str) -> QuestionLine:
-        line = self._sessions.pop(session, None)
-        self._sessions[session] = line = line or QuestionLine(self.answers(session))
-        while len(self._sessions) > MOST_SESSIONS:
+    def _questions_about(self, session: str) -> SessionQuestions:
+        questions = self._sessions.pop(session, None)
+        self._sessions[session] = questions = questions or SessionQuestions(self.answers(session))
+        while len(self._sessions) > MAX_OPEN_SESSIONS:
             self._sessions.popitem(last=False)
-        return line
+        return questions
 
     def _log_position(self, session: str) -> SessionPlace:
         """Return how far a session's log goes, after writing what this kernel still holds of it."""
@@ -113,7 +113,7 @@ class Inspections:
         is_own = record is not None and record.parent_id is None and not record.read_only
         return SessionPlace(state.seq, own=is_own)
 
-    async def _open_recording(self, path: str, *, is_view: bool) -> _Opened:
+    async def _open_recording(self, path: str, *, is_view: bool) -> _OpenRecording:
         target = self._target(path)
         async with self._opening:
             opened = self._recordings.get(target)
@@ -125,14 +125,14 @@ class Inspections:
                 recording = await asyncio.to_thread(open_recording, target, price_of=self._price_of)
                 if opened is not None and opened.close is not None:
                     opened.close.cancel()
-                opened = _Opened(recording, stamp)
+                opened = _OpenRecording(recording, stamp)
             self._cache(target, opened)
         return opened
 
     def _target(self, path: str) -> Path:
         return self._folder / home_path(path)
 
-    def _cache(self, target: Path, opened: _Opened) -> None:
+    def _cache(self, target: Path, opened: _OpenRecording) -> None:
         """Cache a recording for ``IDLE_SECONDS``; its folder is removed when its last reader has ended."""
         if opened.close is not None:
             opened.close.cancel()
@@ -140,7 +140,7 @@ class Inspections:
         opened.close = loop.call_later(IDLE_SECONDS, lambda: self._recordings.pop(target, None))
         self._recordings[target] = opened
         self._recordings.move_to_end(target)
-        while len(self._recordings) > MOST_RECORDINGS:
+        while len(self._recordings) > MAX_OPEN_RECORDINGS:
             _, oldest = self._recordings.popitem(last=False)
             if oldest.close is not None:
                 oldest.close.cancel()
@@ -154,7 +154,7 @@ def _file_stamp(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _sentence(error: Exception) -> str:
+def _error_sentence(error: Exception) -> str:
     if isinstance(error, UserError):
         return str(error)
     if isinstance(error, OSError):

@@ -36,8 +36,8 @@ from palimpsest.transcript.session_record.events import Record
 
 CHANGED_SECONDS = 0.5
 """Least time between two notices that the session grew."""
-EDITS: frozenset[str] = frozenset({"pin", "unpin", "exclude", "restore"})
-QUERY: TypeAdapter[ViewQuery] = TypeAdapter(ViewQuery)
+EDIT_ACTIONS: frozenset[str] = frozenset({"pin", "unpin", "exclude", "restore"})
+QUERY_ADAPTER: TypeAdapter[ViewQuery] = TypeAdapter(ViewQuery)
 
 _log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class InspectorWidget(CellWidget):
 
     async def _answer(self, identifier: str, query: dict[str, Any]) -> None:
         try:
-            priced_query = self._with_price(QUERY.validate_python(query))
+            priced_query = self._with_price(QUERY_ADAPTER.validate_python(query))
         except ValidationError:
             answer = ViewAnswer(error="The page and the kernel are of different versions; reload.")
         else:
@@ -123,9 +123,9 @@ class InspectorWidget(CellWidget):
     def _apply_edit(self, action: str, part: str) -> str:
         """Edit a part for later requests; returns an error of one sentence, or an empty text."""
         live = self._inspected.live
-        if live is None or action not in EDITS:
+        if live is None or action not in EDIT_ACTIONS:
             return "This recording is only read, so nothing in it can be changed."
-        edit_action: ContextEditAction = action  # type: ignore[assignment]  # one of EDITS
+        edit_action: ContextEditAction = action  # type: ignore[assignment]  # one of EDIT_ACTIONS
         try:
             live.edit_context(edit_action, part)
         except UserError as error:

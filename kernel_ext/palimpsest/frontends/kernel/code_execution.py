@@ -63,8 +63,8 @@ class Execution:
         if self.awaits:
             return self._outcome(NO_AWAIT)
         flush_figures(self._shell)
-        with self._guarded(), protected_iteration(running_loop(), self._piece.refuse):
-            drive(self._cell(), self._shell, self._end_child)
+        with self._within_guards(), protected_iteration(running_loop(), self._piece.refuse):
+            run_unsuspended(self._cell(), self._shell, self._end_child)
         return self._outcome()
 
     async def run_awaiting(self, on_start: Callable[["asyncio.Task[Any]"], None]) -> PythonOutcome:
@@ -75,16 +75,16 @@ class Execution:
             return self._outcome(NO_AWAIT)
         flush_figures(self._shell)
         loop = asyncio.get_running_loop()
-        with self._guarded():
+        with self._within_guards():
             task = loop.create_task(run_in_steps(self._cell(), self._piece.refuse, self._end_child))
             on_start(task)
             await asyncio.wait([task])
             with protected_iteration(loop, self._piece.refuse):
-                _finish(self._shell, None if task.cancelled() else task.result())
+                _trigger_end_events(self._shell, None if task.cancelled() else task.result())
         return self._outcome()
 
     @contextmanager
-    def _guarded(self) -> Iterator[None]:
+    def _within_guards(self) -> Iterator[None]:
         """Within the block, capture outputs and prevent the end of the kernel; record changes that the code left."""
         self._capture.notes += late_sentences()
         install_guards(self._shell)
@@ -135,7 +135,7 @@ class Execution:
         return capture.outcome(error)
 
 
-def drive(
+def run_unsuspended(
     cell: Coroutine[Any, Any, Any], shell: Any, at_end: Callable[[], object] = lambda: None
 ) -> None:
     """Run a cell's coroutine that never suspends; the interrupt handler looks for this frame."""
@@ -147,10 +147,10 @@ def drive(
     finally:
         at_end()
         cell.close()
-        _finish(shell, result)
+        _trigger_end_events(shell, result)
 
 
-def _finish(shell: Any, result: Any) -> None:
+def _trigger_end_events(shell: Any, result: Any) -> None:
     """Notify IPython's listeners that the code has ended, upon which matplotlib shows its figures."""
     shell.events.trigger("post_execute")
     shell.events.trigger("post_run_cell", result)

@@ -19,7 +19,7 @@ from typing import Any
 
 from IPython.core.interactiveshell import InteractiveShell
 
-from palimpsest.frontends.kernel.code_execution import drive
+from palimpsest.frontends.kernel.code_execution import run_unsuspended
 
 WAKE_SECONDS = 0.1
 """Delay before a signal without effect is sent again, doubled before each further signal."""
@@ -27,20 +27,20 @@ MAX_RESENT_SIGNALS = 8
 """Most times that a signal is sent again: code such as a long sum in C never checks for signals."""
 
 _RUN_CODE: CodeType = InteractiveShell.run_code.__code__
-_DRIVE: CodeType = drive.__code__
+_RUN_UNSUSPENDED: CodeType = run_unsuspended.__code__
 
 
 class Interruptible:
     """A job on the main thread that a signal may interrupt: agent code, a question, a description."""
 
     interrupted = False
-    """Whether a signal arrived while it ran."""
-    reached = False
-    """Whether a signal ended it: KeyboardInterrupt was raised in it, or its task will be cancelled."""
-    everywhere = False
-    """Whether KeyboardInterrupt may be raised anywhere in it, not only in user code."""
+    """Whether a signal arrived while the job ran."""
+    has_reached_job = False
+    """Whether a signal ends the job: KeyboardInterrupt was raised in it, or its task will be cancelled."""
+    is_interruptible_anywhere = False
+    """Whether KeyboardInterrupt may be raised anywhere in the job, not only in user code."""
     task: "asyncio.Task[Any] | None" = None
-    """Its task; None for a job that does not await."""
+    """The task of the job; None for a job that does not await."""
 
 
 class InterruptHold:
@@ -93,9 +93,9 @@ class Interrupts:
         """The job that runs on the main thread at present."""
         self._loop = loop
         self._holds: list[InterruptHold] = []
-        self._pair: tuple[socket.socket, socket.socket] | None = None
-        self._before_fd = -1
-        self._reading = threading.Lock()
+        self._sockets: tuple[socket.socket, socket.socket] | None = None
+        self._previous_wakeup_fd = -1
+        self._reading_lock = threading.Lock()
         """Held while signal numbers are read from the socket and assigned to a turn."""
         self._is_unhandled = False
         """Whether no handler has run since the socket reported the newest signal."""
@@ -122,9 +122,9 @@ class Interrupts:
 
     def remove(self, hold: InterruptHold) -> None:
         """Remove a handler, and the signal numbers in the socket, which were meant for it."""
-        with self._reading:
-            if self._pair is not None and hold.is_installed:
-                self._read_signals(self._pair[0])
+        with self._reading_lock:
+            if self._sockets is not None and hold.is_installed:
+                self._read_signals(self._sockets[0])
             if hold in self._holds:
                 self._holds.remove(hold)
 
@@ -137,13 +137,13 @@ class Interrupts:
             return
         running.interrupted = True
         task = running.task
-        if running.everywhere or _in_user_code(frame, is_driven=task is None):
+        if running.is_interruptible_anywhere or _in_user_code(frame, is_driven=task is None):
             self._task_to_cancel = None
-            running.reached = True
+            running.has_reached_job = True
             raise KeyboardInterrupt
         if task is not None and not task.done() and self._task_to_cancel is not task:
             self._task_to_cancel = task
-            running.reached = True
+            running.has_reached_job = True
             task.get_loop().call_soon_threadsafe(self._cancel, task)
 
     def _cancel(self, task: "asyncio.Task[Any]") -> None:
@@ -164,12 +164,12 @@ class Interrupts:
 
     def close(self) -> None:
         """Close the socket, while the engine still runs."""
-        if self._pair is None:
+        if self._sockets is None:
             return
-        reader, writer = self._pair
-        self._pair = None
-        if signal.set_wakeup_fd(-1) != writer.fileno() and self._before_fd >= 0:
-            signal.set_wakeup_fd(self._before_fd, warn_on_full_buffer=False)
+        reader, writer = self._sockets
+        self._sockets = None
+        if signal.set_wakeup_fd(-1) != writer.fileno() and self._previous_wakeup_fd >= 0:
+            signal.set_wakeup_fd(self._previous_wakeup_fd, warn_on_full_buffer=False)
         loop = self._loop()
 
         def close_sockets() -> None:
@@ -185,8 +185,8 @@ class Interrupts:
 
     def _acknowledge(self, hold: InterruptHold | None) -> None:
         """Record that the handler ran, which handled all numbers in the socket so far; on the engine."""
-        if self._pair is not None:
-            self._on_signal_numbers(self._pair[0])
+        if self._sockets is not None:
+            self._on_signal_numbers(self._sockets[0])
         self._is_unhandled = False
         self._notify_turn(hold)
 
@@ -196,22 +196,22 @@ class Interrupts:
 
     def _listen(self) -> None:
         """Make the interpreter write signal numbers to a socket, and read them on the engine."""
-        if self._pair is None:
+        if self._sockets is None:
             reader, writer = socket.socketpair()
             reader.settimeout(0)
             writer.settimeout(0)
-            self._pair = reader, writer
+            self._sockets = reader, writer
             loop = self._loop()
             loop.call_soon_threadsafe(
                 loop.add_reader, reader.fileno(), self._on_signal_numbers, reader
             )
-        own_fd = self._pair[1].fileno()
+        own_fd = self._sockets[1].fileno()
         previous_fd = signal.set_wakeup_fd(own_fd, warn_on_full_buffer=False)
         if previous_fd != own_fd:
-            self._before_fd = previous_fd
+            self._previous_wakeup_fd = previous_fd
 
     def _on_signal_numbers(self, reader: socket.socket) -> None:
-        with self._reading:
+        with self._reading_lock:
             signals = self._read_signals(reader)
             hold = self._holds[-1] if self._holds else None
         if signals and hold is not None and hold.is_installed:
@@ -225,11 +225,11 @@ class Interrupts:
             numbers = reader.recv(512)
         except (BlockingIOError, OSError):
             return 0
-        if self._before_fd >= 0:
+        if self._previous_wakeup_fd >= 0:
             try:
-                os.write(self._before_fd, numbers)
+                os.write(self._previous_wakeup_fd, numbers)
             except OSError:
-                self._before_fd = -1
+                self._previous_wakeup_fd = -1
         signals = numbers.count(signal.SIGINT)
         own = min(signals, self._own_numbers)
         self._own_numbers -= own
@@ -265,7 +265,7 @@ def _in_user_code(frame: FrameType | None, *, is_driven: bool) -> bool:
     while frame is not None:
         if frame.f_code is _RUN_CODE:
             is_user_code = True
-        elif frame.f_code is _DRIVE:
+        elif frame.f_code is _RUN_UNSUSPENDED:
             return is_user_code
         frame = frame.f_back
     return is_user_code and not is_driven

@@ -22,17 +22,17 @@ from palimpsest.tools.tool import PythonOutcome
 class JobHost(Protocol):
     """Shows the outputs of jobs, as the cell that waits for the answer does.
 
-    Contract: ``native`` is called on the main thread before each native output and returns
-    whether the output can be shown; ``stuck`` may be called from the engine thread.
+    Contract: ``prepare_native_output`` is called on the main thread before each native output and returns
+    whether the output can be shown; ``warn_stuck`` may be called from the engine thread.
     """
 
-    def before(self, call_id: str) -> None:
+    def show_call(self, call_id: str) -> None:
         """Show the call's card before its output."""
 
-    def native(self, call_id: str) -> bool:
+    def prepare_native_output(self, call_id: str) -> bool:
         """Prepare the cell for a native output; returns False where the output must be captured instead."""
 
-    def stuck(self, sentence: str) -> None:
+    def warn_stuck(self, sentence: str) -> None:
         """Show the user that the code does not stop."""
 
 
@@ -43,7 +43,7 @@ class Job(Interruptible):
         self.session_id = session_id
         self.future: Future[Any] = Future()
         self.host: JobHost | None = None
-        self.started = False
+        self.has_started = False
 
     async def perform(self, shell: Any, *, awaits: bool) -> Any:
         """Do the work; where it may await, the main loop runs other tasks meanwhile."""
@@ -57,12 +57,12 @@ class CodeJob(Job):
         super().__init__(session_id)
         self.call_id = call_id
         self._code = code
-        self.capture = Capture(self._native, lambda: self.interrupted, code)
+        self.capture = Capture(self._prepare_native_output, lambda: self.interrupted, code)
 
     async def perform(self, shell: Any, *, awaits: bool) -> PythonOutcome:
         """Run the code."""
         if self.host is not None:
-            self.host.before(self.call_id)
+            self.host.show_call(self.call_id)
         inputs = input_checksums(self._code, dict(user_variables(shell)), KernelObjects(shell))
         hidden_cells(shell).reveal(self._code)
         execution = Execution(shell, self._code, self.capture)
@@ -75,8 +75,8 @@ class CodeJob(Job):
     def _on_start(self, task: "asyncio.Task[Any]") -> None:
         self.task = task
 
-    def _native(self) -> bool:
-        return self.host is not None and self.host.native(self.call_id)
+    def _prepare_native_output(self) -> bool:
+        return self.host is not None and self.host.prepare_native_output(self.call_id)
 
 
 class ReadJob(Job):
@@ -88,11 +88,11 @@ class ReadJob(Job):
 
     async def perform(self, shell: Any, *, awaits: bool) -> Any:  # noqa: ARG002  # it awaits nothing
         """Read the variables; a repr that does not end can be interrupted."""
-        self.everywhere = True
+        self.is_interruptible_anywhere = True
         try:
             return self._read(shell)
         finally:
-            self.everywhere = False
+            self.is_interruptible_anywhere = False
 
 
 class Interrupted(Exception):  # no suffix Error: the user wanted it

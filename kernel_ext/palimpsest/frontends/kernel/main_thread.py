@@ -34,7 +34,7 @@ TICK_SECONDS = 0.03
 """Interval at which a waiting cell checks for work. An awaiting cell that was never woken would notice an
 interrupt only when the work ends (spec/kernel.md B1: 4.4 s)."""
 
-STUCK = (
+STUCK_WARNING = (
     "The code was told to stop {seconds:.0f} seconds ago and has not: it is inside compiled code that does not "
     "listen. Wait until it returns, or restart the kernel; the session is kept."
 )
@@ -82,7 +82,7 @@ class CellWait:
         waiting = self._wake_loop
         if waiting is not None:
             loop, future = waiting
-            loop.call_soon_threadsafe(_resolve, future)
+            loop.call_soon_threadsafe(_set_done, future)
 
     async def run(self, answer: "Future[Any]", *, awaits: bool) -> None:
         """Run jobs until the answer is there; in a cell that awaits it, the agent's Python may also await."""
@@ -94,7 +94,7 @@ class CellWait:
                 self._wake_loop = loop, loop.create_future()
             while self._jobs:
                 job = self._jobs.popleft()
-                await self._main_thread.perform(job, self._host_for, awaits=awaits)
+                await self._main_thread.perform(job, self._host_of, awaits=awaits)
             self._tick()
             if answer.done() or self._jobs:
                 continue
@@ -104,7 +104,7 @@ class CellWait:
                 await asyncio.wait([self._wake_loop[1]], timeout=TICK_SECONDS)
         self._wake_loop = None
 
-    def _host_for(self, job: Job) -> JobHost | None:
+    def _host_of(self, job: Job) -> JobHost | None:
         return self._host if job.session_id == self.session_id else None
 
 
@@ -123,20 +123,20 @@ class MainThread:
     ) -> None:
         self.shell = shell
         self.interrupts = Interrupts(engine_loop)
-        self.cells_running: Callable[[], int] = lambda: 0
+        self.running_cell_count: Callable[[], int] = lambda: 0
         """Returns the number of running cells; set by ``frontends/frontend.py``."""
         self._engine_loop = engine_loop
         self._main_loop = main_loop
         self._lock = threading.Lock()
         self._waits: list[CellWait] = []
-        self._idle: deque[Job] = deque()
-        self._serving = False
-        self._current: Job | None = None
+        self._idle_jobs: deque[Job] = deque()
+        self._is_serving = False
+        self._current_job: Job | None = None
 
     @property
     def current(self) -> Job | None:
         """The job that runs on the main thread."""
-        return self._current
+        return self._current_job
 
     @property
     def waiting(self) -> bool:
@@ -146,7 +146,7 @@ class MainThread:
     @property
     def free(self) -> bool:
         """Whether a job would run soon: no cell runs, or a cell that waits for an answer would run it."""
-        return self._current is None and (bool(self._waits) or not self.cells_running())
+        return self._current_job is None and (bool(self._waits) or not self.running_cell_count())
 
     def post(self, job: Job) -> None:
         """Queue a job for the main thread; from any thread."""
@@ -157,16 +157,16 @@ class MainThread:
                 return
             if self._main_loop is None:
                 raise UserError(NO_CELL)
-            self._idle.append(job)
-            begin, self._serving = not self._serving, True
-        if begin:
+            self._idle_jobs.append(job)
+            must_begin, self._is_serving = not self._is_serving, True
+        if must_begin:
             self._main_loop.call_soon_threadsafe(self._begin_serving, context=contextvars.Context())
 
     def enter(self, wait: CellWait) -> None:
         """Register a waiting cell, which takes over the jobs of the idle loop."""
         with self._lock:
             self._waits.append(wait)
-            jobs, self._idle = self._idle, deque()
+            jobs, self._idle_jobs = self._idle_jobs, deque()
         for job in jobs:
             wait.post(job)
 
@@ -203,7 +203,7 @@ class MainThread:
         end = None if timeout is None else time.monotonic() + timeout
         while not future.done() and self._may_serve():
             with self._lock:
-                job = self._idle.popleft() if self._idle else None
+                job = self._idle_jobs.popleft() if self._idle_jobs else None
             remaining = None if end is None else max(0.0, end - time.monotonic())
             if job is not None:
                 with self._handling_sigint():
@@ -215,7 +215,7 @@ class MainThread:
         return None if end is None else max(0.0, end - time.monotonic())
 
     def _may_serve(self) -> bool:
-        return threading.current_thread() is threading.main_thread() and self._current is None
+        return threading.current_thread() is threading.main_thread() and self._current_job is None
 
     @contextmanager
     def _handling_sigint(self) -> Iterator[None]:
@@ -231,7 +231,7 @@ class MainThread:
         """Stop a job because its call was aborted; from any thread."""
         if job.future.done():
             return
-        if not job.started:
+        if not job.has_started:
             job.future.cancel()
             return
         task = job.task
@@ -247,7 +247,7 @@ class MainThread:
 
     def _send_until_ended(self, job: Job, tried: int) -> None:
         """Send the signal until it ends the job: a signal during the preparation of code has no effect."""
-        if job.reached or job.future.done() or tried == MAX_RESENT_SIGNALS:
+        if job.has_reached_job or job.future.done() or tried == MAX_RESENT_SIGNALS:
             return
         self.interrupts.interrupt_main()
         loop = self._engine_loop()
@@ -271,12 +271,12 @@ class MainThread:
         if not job.future.set_running_or_notify_cancel():
             return False
         job.host = host_for(job)
-        job.started = True
-        self._current = self.interrupts.running = job
+        job.has_started = True
+        self._current_job = self.interrupts.running = job
         return True
 
     def _finish(self, job: Job, result: Any = None, error: BaseException | None = None) -> None:
-        self._current = self.interrupts.running = None
+        self._current_job = self.interrupts.running = None
         if error is None:
             job.future.set_result(result)
         elif isinstance(error, KeyboardInterrupt | asyncio.CancelledError) or job.interrupted:
@@ -288,14 +288,14 @@ class MainThread:
     def _warn_if_stuck(self, job: Job, began: float) -> None:
         if job.future.done():
             return
-        sentence = STUCK.format(seconds=time.monotonic() - began)
+        sentence = STUCK_WARNING.format(seconds=time.monotonic() - began)
         if job.host is not None:
-            job.host.stuck(sentence)
+            job.host.warn_stuck(sentence)
 
     async def _catch_idle(self, stop: Callable[[], object], has_ended: threading.Event) -> None:
         handler: InterruptHold | None = None
         while not has_ended.is_set():
-            if not self._waits and not self.cells_running():
+            if not self._waits and not self.running_cell_count():
                 if handler is None:
                     handler = self.interrupts.install(stop)
                 else:
@@ -313,12 +313,12 @@ class MainThread:
         """Run posted jobs while no cell runs, one at a time."""
         while True:
             with self._lock:
-                if not self._idle:
-                    self._serving = False
+                if not self._idle_jobs:
+                    self._is_serving = False
                     return
             async with self._without_cells():
                 with self._lock:
-                    job = self._idle.popleft() if self._idle else None
+                    job = self._idle_jobs.popleft() if self._idle_jobs else None
                 if job is not None:
                     with self._handling_sigint():
                         await self.perform(job, lambda _: None, awaits=True)
@@ -328,7 +328,7 @@ class MainThread:
         """Wait until no cell runs, and make new cells wait until the end of the block."""
         lock = getattr(getattr(self.shell, "kernel", None), "_main_asyncio_lock", None)
         if lock is None:  # ipykernel 6 has no such lock; an awaiting cell may then run meanwhile
-            while self.cells_running() and self._idle:  # noqa: ASYNC110  # no event reports the end of a cell
+            while self.running_cell_count() and self._idle_jobs:  # noqa: ASYNC110  # no event reports the end of a cell
                 await asyncio.sleep(TICK_SECONDS)
             yield
             return
@@ -353,6 +353,6 @@ def blocking(work: Coroutine[Any, Any, ResultT]) -> ResultT:
     raise RuntimeError("Work that blocks its thread awaited something.")
 
 
-def _resolve(future: "asyncio.Future[None]") -> None:
+def _set_done(future: "asyncio.Future[None]") -> None:
     if not future.done():
         future.set_result(None)

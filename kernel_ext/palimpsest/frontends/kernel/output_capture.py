@@ -45,21 +45,21 @@ MAX_SHOWN_RESULTS = 8
 """Most rich results of a run that the panel shows where no cell does."""
 MAX_SHOWN_CHARS = 100_000
 """Most characters of these results together, which the session stores; a frame of 60 rows and 20 columns has about 70,000."""
-WIDGET = "application/vnd.jupyter.widget-view+json"
+WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 
 
 class _Stream(io.TextIOBase):
     """Replaces ``sys.stdout`` or ``sys.stderr`` during a run."""
 
-    def __init__(self, original: Any, catch: Callable[[str], bool]) -> None:
+    def __init__(self, original: Any, capture_text: Callable[[str], bool]) -> None:
         self._original = original
-        self._catch = catch
+        self._capture_text = capture_text
         self._pid = os.getpid()
 
     def write(self, text: str) -> int:
         if not isinstance(text, str):
             raise TypeError(f"write() argument must be str, not {type(text).__name__}")
-        if not self._catch(text):
+        if not self._capture_text(text):
             self._original.write(text)
         return len(text)
 
@@ -117,10 +117,10 @@ class Capture:
         self._interrupted = interrupted
         self._new_texts: deque[str] = deque()
         self._older_threads: frozenset[threading.Thread] = frozenset()
-        self._main = threading.current_thread()
+        self._main_thread = threading.current_thread()
         self._pid = os.getpid()
         self._streams: dict[str, Any] = {}
-        self._children: ChildOutput | None = None
+        self._child_output: ChildOutput | None = None
 
     def take_new_text(self) -> str:
         """Return the text printed since the last call; called from the engine thread."""
@@ -132,12 +132,12 @@ class Capture:
     @contextmanager
     def installed(self, shell: Any) -> Iterator[None]:
         """Within the block, capture the outputs of the shell's code."""
-        self._main = threading.current_thread()
-        self._older_threads = frozenset(threading.enumerate()) - {self._main}
+        self._main_thread = threading.current_thread()
+        self._older_threads = frozenset(threading.enumerate()) - {self._main_thread}
         streams = sys.stdout, sys.stderr
         self._streams = {"stdout": streams[0], "stderr": streams[1]}
         publisher, hook = shell.display_pub, shell.displayhook
-        display_value = self._displayhook(shell, publisher.publish)
+        display_value = self._recording_displayhook(shell, publisher.publish)
         pages = list(shell.payload_manager.read_payload())
         with ExitStack() as undo:
             undo.callback(PIECE.reset, PIECE.set(self.piece))
@@ -146,11 +146,11 @@ class Capture:
                 undo.callback(setattr, shell, "call_pdb", shell.call_pdb)
                 shell.call_pdb = False
             patches: tuple[tuple[Any, str, Any], ...] = (
-                (publisher, "publish", self._publisher(publisher.publish)),
-                (publisher, "clear_output", self._clear),
+                (publisher, "publish", self._recording_publish(publisher.publish)),
+                (publisher, "clear_output", self._clear_captured),
                 (shell.events, "trigger", self._without_foreign_figures(shell.events)),
-                (shell, "_showtraceback", self._traceback),
-                (shell, "showtraceback", self._traceback_unless(shell.showtraceback)),
+                (shell, "_showtraceback", self._store_traceback),
+                (shell, "showtraceback", self._showtraceback_unless_stopped(shell.showtraceback)),
             )
             for target, name, value in patches:
                 undo.enter_context(patched_attribute(target, name, value))
@@ -173,14 +173,14 @@ class Capture:
                 undo.enter_context(
                     swapped_attribute(sys, name, f"sys.{name}", value, self.notes.append)
                 )
-            self._children = ChildOutput(self._streams, self._store_now)
-            undo.callback(self._end_children)
+            self._child_output = ChildOutput(self._streams, self._store_now)
+            undo.callback(self._end_child_output)
             yield
 
-    def _end_children(self) -> None:
-        if not self.in_child and self._children is not None:
-            self._children.end()
-            self._children = None
+    def _end_child_output(self) -> None:
+        if not self.in_child and self._child_output is not None:
+            self._child_output.end()
+            self._child_output = None
 
     def outcome(self, error: str | None, *, interrupted: bool = False) -> PythonOutcome:
         """Return the captured outputs as one value; an interrupted run has no result."""
@@ -210,7 +210,7 @@ class Capture:
             self._store("stdout", text.rstrip("\n") + "\n")
         if not rich_types:
             return False
-        image = _image(data)
+        image = _model_image(data)
         if image is None:
             self.rich += [mime for mime in rich_types if mime not in self.rich]
         elif len(self.images) < MAX_IMAGES:
@@ -238,7 +238,7 @@ class Capture:
     def is_called_by_run(self) -> bool:
         """Return whether the caller is the agent's code or a thread that it started."""
         thread = threading.current_thread()
-        if thread is self._main:
+        if thread is self._main_thread:
             return PIECE.get() is self.piece
         return thread not in self._older_threads
 
@@ -269,7 +269,7 @@ class Capture:
 
     def _store(self, name: str, text: str) -> None:
         # A forked child shares its parent's pipes, and its copy of the lock may be held by a thread that it lacks.
-        children = None if self.in_child else self._children
+        children = None if self.in_child else self._child_output
         (self._store_now if children is None else children.store)(name, text)
 
     def _store_now(self, name: str, text: str) -> None:
@@ -291,8 +291,8 @@ class Capture:
 
         return patched_attribute(stream, "write", captured_write)
 
-    def _publisher(self, publish: Callable[..., Any]) -> Callable[..., Any]:
-        def tee(data: Any, metadata: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def _recording_publish(self, publish: Callable[..., Any]) -> Callable[..., Any]:
+        def publish_recorded(data: Any, metadata: Any = None, *args: Any, **kwargs: Any) -> Any:
             if self.in_child or not self.is_called_by_run():
                 return publish(data, metadata, *args, **kwargs)
             # A message to a page cannot carry half of a surrogate pair.
@@ -303,7 +303,7 @@ class Capture:
                 return None
             return publish(data, metadata, *args, **kwargs)
 
-        return tee
+        return publish_recorded
 
     def _without_foreign_figures(self, events: Any) -> Callable[..., None]:
         """Prevent other threads from showing the figures of this run as their own.
@@ -314,26 +314,26 @@ class Capture:
         trigger = events.trigger
 
         def trigger_without_figures(event: str, *arguments: Any, **options: Any) -> None:
-            if event != "post_execute" or threading.current_thread() is self._main:
+            if event != "post_execute" or threading.current_thread() is self._main_thread:
                 trigger(event, *arguments, **options)
                 return
             for callback in list(events.callbacks[event]):
                 if callback.__name__ != "flush_figures":
-                    _call(callback, events.shell)
+                    _call_listener(callback, events.shell)
 
         return trigger_without_figures
 
-    def _clear(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002, ARG002  # IPython's signature
+    def _clear_captured(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002, ARG002  # IPython's signature
         """Clear the captured text, but not the cell's output, which shows the turn."""
         self.stdout, self.stderr = (
             TextBuffer(HEAD_CHARS, TAIL_CHARS),
             TextBuffer(HEAD_CHARS, TAIL_CHARS),
         )
 
-    def _traceback(self, _kind: Any, _value: Any, lines: list[str]) -> None:
+    def _store_traceback(self, _kind: Any, _value: Any, lines: list[str]) -> None:
         self.error = ANSI.sub("", "\n".join(lines))
 
-    def _traceback_unless(self, show: Callable[..., Any]) -> Callable[..., None]:
+    def _showtraceback_unless_stopped(self, show: Callable[..., Any]) -> Callable[..., None]:
         """Omit the traceback of a stop, which would name frames of Palimpsest and is slow to format."""
 
         def show_unless(*arguments: Any, **options: Any) -> None:
@@ -347,7 +347,9 @@ class Capture:
 
         return show_unless
 
-    def _displayhook(self, shell: Any, publish: Callable[..., Any]) -> Callable[[Any], None]:
+    def _recording_displayhook(
+        self, shell: Any, publish: Callable[..., Any]
+    ) -> Callable[[Any], None]:
         def show(value: Any = None) -> None:
             if value is None or self.quiet:
                 return
@@ -361,7 +363,7 @@ class Capture:
         return show
 
 
-def _call(callback: Callable[[], Any], shell: Any) -> None:
+def _call_listener(callback: Callable[[], Any], shell: Any) -> None:
     """Call one of IPython's listeners as IPython does: its error is shown and not raised."""
     try:
         callback()
@@ -369,7 +371,7 @@ def _call(callback: Callable[[], Any], shell: Any) -> None:
         shell.showtraceback()
 
 
-def _image(data: dict[str, Any]) -> Attachment | None:
+def _model_image(data: dict[str, Any]) -> Attachment | None:
     """Return the image of a MIME bundle for the model; None without an image that models accept."""
     for mime in ("image/png", "image/jpeg"):
         content = data.get(mime)
@@ -385,7 +387,7 @@ def _image(data: dict[str, Any]) -> Attachment | None:
 
 def shown_result(data: dict[str, Any]) -> ShownResult:
     """Return the entries of a MIME bundle that need no kernel to be displayed."""
-    if WIDGET in data:
+    if WIDGET_MIME in data:
         name = re.match(r"\w+", str(data.get("text/plain", "")))
         return ShownResult("widget", name.group() if name else "")
     markdown = data.get("text/markdown") or data.get("text/latex")

@@ -13,7 +13,13 @@ from palimpsest.frontends.kernel.jobs import CodeJob, Interrupted, ReadJob
 from palimpsest.frontends.kernel.main_thread import STUCK_SECONDS, MainThread
 from palimpsest.frontends.user_cells.hidden_cells import hidden_cells
 from palimpsest.frontends.variables.variables import describe, list_variables
-from palimpsest.tools.tool import TYPES, Abort, PythonOutcome, ShownVariables, VariableInfo
+from palimpsest.tools.tool import (
+    NAMES_AND_TYPES,
+    Abort,
+    PythonOutcome,
+    ShownVariables,
+    VariableInfo,
+)
 from palimpsest.transcript.errors import UserError
 
 PROGRESS_SECONDS = 0.1
@@ -67,7 +73,7 @@ class KernelPythonRunner:
             error=None if outcome.error is None else mask(outcome.error),
         )
 
-    async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
+    async def list(self, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return a description of every variable of the user."""
         variables: Sequence[VariableInfo] = await self._read(
             lambda shell: list_variables(shell, shown)

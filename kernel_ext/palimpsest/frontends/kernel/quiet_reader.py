@@ -20,9 +20,9 @@ from palimpsest.frontends.variables.reachable_values import (
 from palimpsest.frontends.variables.variable_types import brief_of, is_module
 from palimpsest.frontends.variables.variables import describe_value, list_variables
 from palimpsest.session.interfaces.prompt_mentions import KernelIsBusy, NotCounted
-from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
+from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables, VariableInfo
 
-_DEFINED = (FunctionType, BuiltinFunctionType, type)
+_FUNCTION_AND_CLASS_TYPES = (FunctionType, BuiltinFunctionType, type)
 WAIT_SECONDS = 1.0
 """Longest time for a description; a main thread that takes longer is busy, for example with a widget."""
 
@@ -38,7 +38,7 @@ class QuietReader:
         """Return name and type with shape of each variable, newest first, functions and classes last."""
         variables = user_variables(self._main_thread.shell)[::-1]
         # Functions and classes are mentioned less often than data.
-        ordered = sorted(variables, key=lambda pair: type(pair[1]) in _DEFINED)
+        ordered = sorted(variables, key=lambda pair: type(pair[1]) in _FUNCTION_AND_CLASS_TYPES)
         return [(name, _type_and_shape(value)) for name, value in ordered]
 
     def brief(self, path: str) -> str:
@@ -46,7 +46,7 @@ class QuietReader:
         value, is_variable = variable_of_path(self._main_thread.shell, path)
         return _type_and_shape(value) if is_variable else ""
 
-    async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
+    async def list(self, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return a description of every variable, with values where that runs no user code."""
         variables: Sequence[VariableInfo] = await self._read(
             lambda shell: list_variables(shell, _only_plain_values(shell, shown))

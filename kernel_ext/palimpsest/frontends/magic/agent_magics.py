@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from IPython.core.magic import no_var_expand
 
 from palimpsest.frontends import terminal
-from palimpsest.frontends.cell_turn.cell_batches import CellBatches, sent_at
+from palimpsest.frontends.cell_turn.cell_batches import CellBatches, request_time
 from palimpsest.frontends.magic.await_transform import (
     AWAIT_NOTHING,
     AWAIT_RESULT,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     MagicResult: TypeAlias = AgentAnswer | Background | None
 
-FIRST_LINE = (
+NOT_IN_FIRST_LINE = (
     "%%agent belongs into the first line of its cell: move what stands above it, comments too, into the prompt "
     "below it or into a cell of its own. Nothing was sent, and nothing ran."
 )
@@ -77,7 +77,7 @@ class RunningCells:
         """Count a beginning cell; only an outermost one is a cell of the notebook."""
         if self.running == 0:
             self.cell_id = getattr(info, "cell_id", None)
-            self.batches.begin(sent_at(self._shell))
+            self.batches.begin(request_time(self._shell))
         self.running += 1
 
     def end(self, _result: Any = None) -> None:
@@ -87,7 +87,7 @@ class RunningCells:
             self.batches.end()
 
 
-def _help() -> str:
+def _help_text() -> str:
     """Return the help text."""
     from palimpsest.frontends.magic.line_parser import help_text
 
@@ -109,7 +109,7 @@ class AgentMagics:
         cells: RunningCells,
     ) -> None:
         self.shell = shell
-        self._front = front
+        self._front_end = front
         self._place = place
         self._cells = cells
 
@@ -136,7 +136,7 @@ class AgentMagics:
         """Ask the agent; ``%%agent?`` shows the help text."""
         return self._run_request(self._parse(line, cell))
 
-    agent.getdoc = _help  # type: ignore[attr-defined]  # IPython's help for it, built when it is requested
+    agent.getdoc = _help_text  # type: ignore[attr-defined]  # IPython's help for it, built when it is requested
 
     def agent_await(self, line: str, cell: str | None = None) -> "Awaitable[MagicResult]":
         """Ask the agent; the awaited form of %agent that returns the answer."""
@@ -144,12 +144,12 @@ class AgentMagics:
         from palimpsest.frontends.cell_turn.magic_line import MagicLine
 
         if not isinstance(request, MagicLine):
-            return _done(self._run_request(request))
-        return self._front().ask_awaiting(request, self._place())
+            return _completed(self._run_request(request))
+        return self._front_end().ask_awaiting(request, self._place())
 
     def agent_await_show(self, line: str, cell: str | None = None) -> Awaitable[None]:
         """Ask the agent; the awaited form of %agent that only shows the answer."""
-        return _nothing(self.agent_await(line, cell))
+        return _without_result(self.agent_await(line, cell))
 
     def rewrite(self, lines: list[str]) -> list[str]:
         """Turn calls at the start of a line into awaited ones; an input transformer."""
@@ -157,7 +157,7 @@ class AgentMagics:
 
     def raise_not_first(self, _line: str, _cell: str | None = None) -> None:
         """Raise the error for a ``%%agent`` that is not in the first line."""
-        raise usage_error(FIRST_LINE)
+        raise usage_error(NOT_IN_FIRST_LINE)
 
     def _functions(self) -> dict[str, Callable[..., Any]]:
         return {
@@ -174,17 +174,17 @@ class AgentMagics:
         from palimpsest.frontends.operation_table import Help
 
         if isinstance(request, Help):
-            terminal.write(f"{_help()}\n")
+            terminal.write(f"{_help_text()}\n")
             return None
-        return self._front().ask(request, self._place())
+        return self._front_end().ask(request, self._place())
 
     def _parse(self, line: str, cell: str | None) -> "MagicLine | Operation":
         # Imported with the first line, to keep %load_ext fast.
-        from palimpsest.frontends.magic.line_parser import parse
+        from palimpsest.frontends.magic.line_parser import parse_line
         from palimpsest.frontends.operation_base.grammar import OptionError
 
         try:
-            return parse(line, cell)
+            return parse_line(line, cell)
         except OptionError as error:
             raise usage_error(error) from None
 
@@ -193,11 +193,11 @@ for _magic in (AgentMagics.agent, AgentMagics.agent_await, AgentMagics.agent_awa
     no_var_expand(_magic)  # keep braces and dollars in a prompt
 
 
-async def _done(value: "MagicResult") -> "MagicResult":
+async def _completed(value: "MagicResult") -> "MagicResult":
     return value
 
 
-async def _nothing(answer: "Awaitable[MagicResult]") -> None:
+async def _without_result(answer: "Awaitable[MagicResult]") -> None:
     await answer
 
 

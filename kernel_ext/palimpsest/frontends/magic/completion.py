@@ -35,7 +35,7 @@ class Completions:
     """
 
     def __init__(self, front: Callable[[], KnownValues | None]) -> None:
-        self._front = front
+        self._front_end = front
         self._matcher: Any = None
 
     def register(self, shell: Any) -> None:
@@ -44,7 +44,7 @@ class Completions:
         @context_matcher()  # type: ignore[untyped-decorator]  # IPython has no types
         def palimpsest_matcher(context: Any) -> Any:
             line = context.line_with_cursor[: context.cursor_position]
-            if _AGENT_CELL.match(context.full_text) and (front := self._front()) is not None:
+            if _AGENT_CELL.match(context.full_text) and (front := self._front_end()) is not None:
                 front.prepare()  # here because no page announces that the user is about to ask
             words = self.line_completions(line) or self.body_completions(context.full_text, line)
             matching = ranked_matches(words, context.token)
@@ -70,7 +70,7 @@ class Completions:
     def line_completions(self, line: str) -> Sequence[str]:
         """Return completions for the end of the line."""
         from palimpsest.frontends.magic.line_parser import OPTIONS
-        from palimpsest.frontends.operation_base.argument_completion import arguments_after
+        from palimpsest.frontends.operation_base.argument_completion import argument_completions
         from palimpsest.frontends.operation_table import TABLE
 
         match = _LINE.match(line)
@@ -85,7 +85,7 @@ class Completions:
         if current[:1] in ("/", "@"):
             return self._prompt_mentions(current, is_first=not words)
         if words and words[0] in TABLE.forms:
-            return arguments_after(*TABLE.forms[words[0]], words[1:], current, self._values)
+            return argument_completions(*TABLE.forms[words[0]], words[1:], current, self._values)
         if current.startswith("-"):
             return [option.long for option in OPTIONS]
         if not words and "%%" not in line:
@@ -102,5 +102,5 @@ class Completions:
         """Return known values of an option, without a request."""
         if field == "variant":
             return ("low", "medium", "high")
-        front = self._front()
+        front = self._front_end()
         return front.completion_values(field) if front is not None else ()

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 
 from palimpsest.frontends.cell_turn.magic_line import MagicLine, MagicOptions
 from palimpsest.frontends.magic.misspelled_commands import MIN_SIMILARITY, misspelling_sentence
-from palimpsest.frontends.operation_base.grammar import OptionError, option_value, read_form
+from palimpsest.frontends.operation_base.grammar import OptionError, option_value, parse_form
 from palimpsest.frontends.operation_base.operation import Operation
 from palimpsest.frontends.operation_table import TABLE, Help
 
 _ERROR_COMMAND = re.compile(r"(fix|explain)(?:\s+(\d{1,9}))?")
-"""Subcommands that are prompts about the newest error, or about that of the cell with this number."""
+"""Subcommands that are prompts about the newest error, or about the error of a numbered cell."""
 
 
 class Option(NamedTuple):
@@ -89,7 +89,7 @@ def help_text() -> str:
     return "\n".join(lines)
 
 
-def parse(line: str, body: str | None = None) -> MagicLine | Operation:
+def parse_line(line: str, body: str | None = None) -> MagicLine | Operation:
     """Parse the rest of a magic's line, and the cell's body if there is one.
 
     Raises:
@@ -135,7 +135,7 @@ def operation_of(rest: str, *, in_panel: bool = False) -> Operation | None:
     form_and_operation = (TABLE.panel_forms if in_panel else TABLE.forms).get(name)
     if form_and_operation is None:
         return None
-    return read_form(*form_and_operation, arguments[0] if arguments else "")
+    return parse_form(*form_and_operation, arguments[0] if arguments else "")
 
 
 def _is_command(rest: str) -> bool:

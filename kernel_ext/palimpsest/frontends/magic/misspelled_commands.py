@@ -50,7 +50,7 @@ PROMPT_COMMANDS = frozenset({"fix", "explain"})
 
 _SESSION = re.compile(SESSION.pattern)
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*(=\S*)?")
-_SINGLE = re.compile(r"[A-Za-z][A-Za-z_-]*")
+_SINGLE_WORD = re.compile(r"[A-Za-z][A-Za-z_-]*")
 _NUMBER = re.compile(r"[-+$]*\d[\d.,_]*\w*")
 _MAX_QUOTED_CHARS = 60
 
@@ -87,7 +87,7 @@ def misspelling_sentence(
             if sentence and name in FOREIGN_COMMANDS
             else sentence
         )
-    if _SINGLE.fullmatch(word) is None or name in CONVERSATION_WORDS:
+    if _SINGLE_WORD.fullmatch(word) is None or name in CONVERSATION_WORDS:
         return None
     closest = difflib.get_close_matches(name, commands, 1, MIN_SIMILARITY)
     if closest or name in FOREIGN_COMMANDS:
@@ -121,7 +121,7 @@ def _mistake_text(rest: str, name: str, arguments: list[str]) -> str | None:
         if closest:
             return _proposal_text(f"{name} {closest[0]}", rest)
         return f"%agent {name} does not take {_excerpt(arguments[0])}. It is for: {purpose}. {_prompt_hint(rest)}"
-    is_keyword = bool(closest) and closest[0] == arguments[0].lower() and form.begins_no_prompt
+    is_keyword = bool(closest) and closest[0] == arguments[0].lower() and form.is_never_prompt
     is_amount = (
         name == "budget" and _NUMBER.fullmatch(arguments[0]) is not None if arguments else False
     )

@@ -19,7 +19,7 @@ CompletionValues = Callable[[str], Sequence[str]]
 """Returns the values that complete a field, by the field's name."""
 
 
-def arguments_after(
+def argument_completions(
     form: Form,
     operation: type[Operation],
     words: Sequence[str],

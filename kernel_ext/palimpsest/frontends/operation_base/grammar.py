@@ -13,34 +13,36 @@ from palimpsest.transcript.errors import UserError
 SESSION = OneWord(r"ses_\w+", "session")
 """A session's complete id, which is unlikely in a prompt."""
 PART = OneWord(completed_by="part")
-WHICH = "Which session? Write %agent {name} ID; %agent sessions lists them."
+WHICH_SESSION = "Which session? Write %agent {name} ID; %agent sessions lists them."
 
 
 class OptionError(Exception):
     """Wrong input after the magic; its message is one sentence, shown without a traceback."""
 
 
-def read_form(form: Form, operation: type[Operation], rest: str) -> Operation | None:
+def parse_form(form: Form, operation: type[Operation], rest: str) -> Operation | None:
     """Return the operation for a form and the rest of its line; None where the line is a prompt.
 
     Raises OptionError, with one sentence.
     """
-    if form.missing and not rest:
-        raise OptionError(form.missing)
+    if form.missing_message and not rest:
+        raise OptionError(form.missing_message)
     arguments = (
-        form.read(rest) if form.read is not None else _parse_by_fields(form, operation, rest)
+        form.parse_rest(rest)
+        if form.parse_rest is not None
+        else _parse_by_fields(form, operation, rest)
     )
     if arguments is None or isinstance(arguments, Operation):
         return arguments
     try:
-        return operation.of(**{**form.fixed, **arguments})
+        return operation.of(**{**form.fixed_values, **arguments})
     except UserError as error:
         raise OptionError(f"%agent {form.name}: {error}") from None
 
 
 def keywords(form: Form, operation: type[Operation]) -> tuple[str, ...]:
     """Return the words that may follow a form's name."""
-    values = (word for name in form.takes for word in _values(operation, name))
+    values = (word for name in form.fields for word in _literal_values(operation, name))
     return form.keywords or tuple(word for word in values if word)
 
 
@@ -48,41 +50,41 @@ def flags(form: Form, operation: type[Operation]) -> tuple[str, ...]:
     """Return the flags and options that may follow a form's name."""
     fields = operation.model_fields
     return tuple(
-        _flag(name)
-        for name in form.takes
+        _flag_text(name)
+        for name in form.fields
         if fields[name].is_required() is False
-        and _word(operation, name) is None
-        and not _values(operation, name)
+        and _word_argument(operation, name) is None
+        and not _literal_values(operation, name)
     )
 
 
 def word_arguments(form: Form, operation: type[Operation]) -> tuple[OneWord, ...]:
     """Return the patterns of the words that may follow a form's name, such as a session's id."""
-    words = (_word(operation, name) for name in form.takes)
+    words = (_word_argument(operation, name) for name in form.fields)
     return tuple(word for word in words if word is not None)
 
 
 def _parse_by_fields(form: Form, operation: type[Operation], rest: str) -> Mapping[str, Any] | None:
     values: dict[str, Any] = {}
     remaining = rest.split()
-    for name in form.takes:
-        if _flag(name) in remaining and operation.model_fields[name].annotation is bool:
+    for name in form.fields:
+        if _flag_text(name) in remaining and operation.model_fields[name].annotation is bool:
             values[name] = True
-            remaining.remove(_flag(name))
-    for name in form.takes:
-        word = _word(operation, name)
+            remaining.remove(_flag_text(name))
+    for name in form.fields:
+        word = _word_argument(operation, name)
         if (remaining and word is not None and re.fullmatch(word.pattern, remaining[0])) or (
-            remaining and remaining[0] in _values(operation, name)
+            remaining and remaining[0] in _literal_values(operation, name)
         ):
             values[name] = remaining.pop(0)
     return values if not remaining else None
 
 
-def _flag(name: str) -> str:
+def _flag_text(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _word(operation: type[Operation], name: str) -> OneWord | None:
+def _word_argument(operation: type[Operation], name: str) -> OneWord | None:
     annotations = (
         annotation
         for annotation in operation.model_fields[name].metadata
@@ -91,7 +93,7 @@ def _word(operation: type[Operation], name: str) -> OneWord | None:
     return next(annotations, None)
 
 
-def _values(operation: type[Operation], name: str) -> tuple[str, ...]:
+def _literal_values(operation: type[Operation], name: str) -> tuple[str, ...]:
     """Return the literal values that a field accepts."""
     return tuple(
         choice
@@ -101,7 +103,7 @@ def _values(operation: type[Operation], name: str) -> tuple[str, ...]:
 
 
 def option_value(name: str, text: str, written: str) -> tuple[str, str]:
-    """Return the value of an option, quoted or up to the next blank, and what follows it; raises OptionError.
+    """Return the value of an option, quoted or up to the next blank, and the text after it; raises OptionError.
 
     ``written`` stands for the value in the error message, such as ``NAME``.
     """

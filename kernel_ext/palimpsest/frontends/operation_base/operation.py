@@ -1,7 +1,7 @@
-"""``Operation``: a user's request other than a prompt, the same value for cells, pages and Python.
+"""The base class of operations, which are users' requests other than prompts, from cells, pages and Python.
 
-Border: the value, its forms after ``%agent``, and the context in which it runs. The operations themselves
-are in ``operations``; ``operation_table.py`` lists them.
+Border: the class, the forms of an operation after ``%agent``, and the context in which it runs. The operations
+themselves are in ``operations``; ``operation_table.py`` lists them.
 """
 
 import asyncio
@@ -35,11 +35,13 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
-A_TURN = "It is a turn: session.start, loop, retry and compact begin one, and wait for its answer."
+NEEDS_TURN = (
+    "It is a turn: session.start, loop, retry and compact begin one, and wait for its answer."
+)
 NO_SESSION = "This notebook has no session yet. Ask {whom}, then {what} again."
 
 
-Reader = Callable[[str], "Operation | Mapping[str, Any] | None"]
+RestParser = Callable[[str], "Operation | Mapping[str, Any] | None"]
 """Parses the text after a form's name: returns the operation or its arguments, None where the line is a prompt."""
 
 
@@ -51,7 +53,7 @@ def _check_has_content(file: Attachment) -> Attachment:
     return file
 
 
-WithContent = Annotated[Attachment, AfterValidator(_check_has_content)]
+ContentFile = Annotated[Attachment, AfterValidator(_check_has_content)]
 """A file that a page sends with a prompt."""
 
 
@@ -61,30 +63,30 @@ class Form:
 
     name: str
     help: str = ""
-    """Its purpose, in one line."""
-    takes: tuple[str, ...] = ()
+    """The purpose of the operation, in one line."""
+    fields: tuple[str, ...] = ()
     """The fields that may follow: a bool is written ``--name``, a literal as a keyword, text as a word."""
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed_values: Mapping[str, Any] = field(default_factory=dict)
     """Values of fields that this form sets."""
-    read: Reader | None = None
-    """Parses the text after the name, where ``takes`` is not enough; raises OptionError."""
-    missing: str = ""
+    parse_rest: RestParser | None = None
+    """Parses the text after the name, where ``fields`` is not enough; raises OptionError."""
+    missing_message: str = ""
     """The error message where no argument follows; empty where arguments are optional."""
     keywords: tuple[str, ...] = ()
-    """Words that may follow, for completion, where ``read`` parses them."""
-    begins_no_prompt: bool = False
-    """A line that begins with the name and a keyword is no prompt: other text after it is a mistake."""
+    """Words that may follow, for completion, where ``parse_rest`` parses them."""
+    is_never_prompt: bool = False
+    """Whether a line that begins with the name and a keyword is never sent as a prompt."""
     in_panel: bool = True
-    """It can be typed after a slash in the panel."""
+    """Whether the form can be typed after a slash in the panel."""
     view: View | None = None
     """The panel's view of the same answer, which the name after a slash opens when no argument follows."""
     in_cell: bool = True
     in_terminal: bool = False
-    """It is a command of ``palimpsest``, with the fields of ``takes``; ``modules.py`` has its help."""
+    """Whether the form is a command of ``palimpsest``; its help is in ``modules.py``."""
     has_rows: bool = False
-    """In a terminal, its answer has rows, which can be written as Markdown and tested by conditions."""
+    """Whether, in a terminal, its answer has rows, which can be written as Markdown and tested by conditions."""
     in_project: bool = False
-    """In a terminal, an option names the project's folder."""
+    """Whether, in a terminal, an option names the project's folder."""
     button: str = ""
     """The label of a button of the panel that runs this form, and shows the text that a cell would show."""
 
@@ -103,7 +105,7 @@ def _ignore(_value: object) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class OperationContext:
     """The context of an operation: the services that it uses, and the callbacks that it reports to."""
 
     services: "FrontendServices"
@@ -111,10 +113,10 @@ class Desk:
     """Opens a session by id; None means the current session."""
     notebook: str | None = None
     in_cell: bool = False
-    """The answer must hold the lines that a cell shows."""
+    """Whether the answer must hold the lines that a cell shows."""
     is_page: bool = False
     is_synchronous: bool = False
-    """The operation runs on the caller's thread, which may block, and awaits nothing."""
+    """Whether the operation runs on the caller's thread, which may block, and awaits nothing."""
     adopt: "Callable[[KernelSession], None]" = _ignore
     """Makes a session the notebook's current session in the pages, too."""
     forget: Callable[[str], None] = _ignore
@@ -126,7 +128,7 @@ class Desk:
     imports: "ImportPlace | None" = None
     """The project that sessions are imported into; None means the kernel's."""
     turn: "Callable[[KernelSession, Coroutine[Any, Any, Answer]], Awaitable[SessionAnswer]] | None" = None
-    """Awaits a turn that belongs to no cell."""
+    """Awaits a turn that belongs to no cell; None where the caller cannot wait for a turn."""
 
     async def existing_session(self, identifier: str | None, verb: str = "look") -> "KernelSession":
         """Return a session by id, or the current one; raises NotFound where none was begun."""
@@ -184,10 +186,10 @@ InKernel = Annotated[T, Unvalidated(), Field(exclude=True)]
 
 
 class Done(Value):
-    """The answer of an operation that returns nothing else than whether it came in time."""
+    """The answer of an operation that only returns whether it came in time."""
 
     late: bool = False
-    """It came too late, for example after another answer, or there was nothing to do."""
+    """Whether the operation came too late, for example after another answer, or had nothing to do."""
 
 
 class DrawnText(Value):
@@ -198,7 +200,7 @@ class DrawnText(Value):
 
 
 class SessionAnswer(Value):
-    """The session that was opened or begun, or whose turn stop."""
+    """The session that was opened or begun, or whose turn ended."""
 
     session: SessionHead
 
@@ -206,16 +208,16 @@ class SessionAnswer(Value):
 class Operation(CommandBase):
     """A user's request; its fields are the arguments.
 
-    A subclass has a ``type``, which pages send, and ``run``. ``forms`` are its ways to be written after ``%agent``,
-    and ``output`` returns what a cell shows of the answer.
+    A subclass has a ``type``, which pages send, and ``run``. ``forms`` are the ways to write it after ``%agent``,
+    and ``output`` returns a cell's output for the answer.
     """
 
     id: str = Field(default="", min_length=1, max_length=200)
     forms: ClassVar[tuple[Form, ...]] = ()
     in_page: ClassVar[bool] = True
-    """Pages may send it."""
+    """Whether pages may send the operation."""
     ends_with_cell: ClassVar[bool] = False
-    """An interrupt of the cell also stops the operation."""
+    """Whether an interrupt of the cell also stops the operation."""
 
     @classmethod
     def of(cls, **fields: Any) -> Self:
@@ -227,13 +229,13 @@ class Operation(CommandBase):
             where = ".".join(str(step) for step in first["loc"])
             raise UserError(f"{where}: {first['msg']}.") from None
 
-    async def run(self, at: Desk) -> Any:
+    async def run(self, context: OperationContext) -> Any:
         """Run the operation and return the answer, which is sent to pages; on the engine's loop. Raises UserError."""
         raise NotImplementedError
 
-    def run_synchronously(self, at: Desk) -> Any:
-        """Run the operation on this thread and return the answer; raises RuntimeError if it awaits something."""
-        work = self.run(at)
+    def run_synchronously(self, context: OperationContext) -> Any:
+        """Run the operation on this thread and return its answer; raises RuntimeError if it awaits something."""
+        work = self.run(context)
         try:
             work.send(None)
         except StopIteration as stop:
@@ -262,12 +264,12 @@ class TurnOperation(Operation):
         """Return the turn, which begins when it is awaited."""
         raise NotImplementedError
 
-    async def run(self, at: Desk) -> SessionAnswer:
+    async def run(self, context: OperationContext) -> SessionAnswer:
         """Await the turn."""
-        if at.turn is None:
-            raise UserError(A_TURN)
-        session = await at.find(self.session)
+        if context.turn is None:
+            raise UserError(NEEDS_TURN)
+        session = await context.find(self.session)
         from palimpsest.transcript.messages import Origin
 
-        origin = Origin(kind="panel", notebook=at.notebook)
-        return await at.turn(session, self.turn(session, origin))
+        origin = Origin(kind="panel", notebook=context.notebook)
+        return await context.turn(session, self.turn(session, origin))

@@ -26,19 +26,19 @@ class CommandOutput:
 
 
 @dataclass(frozen=True, slots=True)
-class PolicySection:
-    """A table with a title, such as the numbers of one decider."""
+class TitledTable:
+    """A table with a title, which may be empty."""
 
     title: str
     head: tuple[str, ...]
     rows: Rows
 
 
-Lines = Sequence[str | PolicySection | CommandOutput]
+OutputLines = Sequence[str | TitledTable | CommandOutput]
 """Sentences and tables, in order."""
 
 
-def joined_output(lines: "Lines | CommandOutput | str") -> CommandOutput:
+def joined_output(lines: "OutputLines | CommandOutput | str") -> CommandOutput:
     """Return sentences and tables as one output."""
     if isinstance(lines, CommandOutput):
         return lines
@@ -47,27 +47,27 @@ def joined_output(lines: "Lines | CommandOutput | str") -> CommandOutput:
         if isinstance(line, CommandOutput):
             texts.append(line)
         elif isinstance(line, str):
-            texts.append(sentence(line))
+            texts.append(sentence_output(line))
         else:
             title = CommandOutput(f"**{inline(line.title)}**", line.title)
             texts += [title] if line.title else []
-            texts.append(table(line.head, line.rows))
+            texts.append(table_output(line.head, line.rows))
     return CommandOutput(
         "\n\n".join(text.markdown for text in texts), "\n\n".join(text.plain for text in texts)
     )
 
 
-def sentence(words: str) -> CommandOutput:
+def sentence_output(words: str) -> CommandOutput:
     """Return one sentence as Markdown and as plain text."""
     return CommandOutput(inline(words), words)
 
 
-def close_lines(lines: Sequence[str]) -> CommandOutput:
+def unspaced_output(lines: Sequence[str]) -> CommandOutput:
     """Return sentences as one output, whose plain text has no empty lines between them."""
     return CommandOutput("\n\n".join(inline(line) for line in lines), "\n".join(lines))
 
 
-def table(head: tuple[str, ...], rows: Rows) -> CommandOutput:
+def table_output(head: tuple[str, ...], rows: Rows) -> CommandOutput:
     """Return rows as a Markdown table and as aligned text."""
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:

@@ -13,7 +13,7 @@ from palimpsest.transcript.session_record.sessions import Budget, Measure, Spent
 NOTHING_ALLOWED = (
     "Nothing was always allowed yet. Answer a question with always, and it is listed here."
 )
-REVOKE = "%agent permissions revoke NUMBER takes one back, revoke all every one."
+REVOKE_HINT = "%agent permissions revoke NUMBER takes one back, revoke all every one."
 NO_LIMIT = (
     "This session has no spending limit. %agent budget 2usd or %agent budget 500k tokens sets one."
 )
@@ -21,7 +21,7 @@ NOTHING_WITHHELD = (
     "The log of this session claims nothing that was not allowed here. "
     "%agent config shows what waits in this project's files."
 )
-UNKNOWN = "A model whose price is not known asks before it answers."
+UNKNOWN_PRICE = "A model whose price is not known asks before it answers."
 
 
 def titled_list(title: str, lines: Sequence[str]) -> CommandOutput:
@@ -48,7 +48,7 @@ def budget_text(budget: Budget, spent: Spent) -> str:
     words = (
         f"The spending limit {whose}: {'; '.join(parts)}. At the limit it asks whether to go on."
     )
-    return f"{words} {UNKNOWN}" if budget.usd is not None else words
+    return f"{words} {UNKNOWN_PRICE}" if budget.usd is not None else words
 
 
 def _spent_of_limit(budget: Budget, spent: Spent, measure: Measure) -> str:

@@ -10,7 +10,7 @@ from palimpsest.transcript.ids import short
 from palimpsest.transcript.messages import Message, Messages, is_summary
 from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart
 
-HEAD = ("id", "what", "the model sees it")
+PART_COLUMNS = ("id", "what", "the model sees it")
 MAX_LISTED_PARTS = 30
 """Most parts that are listed; the log and the API have the ids of older ones."""
 

@@ -13,7 +13,7 @@ from palimpsest.context.policy_overrides import (
     section_meanings,
     value_text,
 )
-from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
+from palimpsest.frontends.operation_text.command_output import OutputLines, TitledTable
 from palimpsest.render.content.phrases import some
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.context_policy import DEFAULT, setting_names
@@ -24,19 +24,23 @@ MAX_VALUE_CHARS = 60
 """Most characters of a value that are shown; some values are whole sentences of a prompt."""
 
 
-def policy_lines(session: KernelSession, origins: Mapping[str, str], *, whole: bool) -> Lines:
+def policy_lines(session: KernelSession, origins: Mapping[str, str], *, whole: bool) -> OutputLines:
     """Return lines on the policy in use and its differences from the preset; with ``whole`` also every number."""
     record = session.snapshot(messages=False).session
     is_chosen = record is not None and (record.policy_choice or record.policy) is not None
     policy = session.policy()
-    lines: list[str | PolicySection] = [summary(policy, is_chosen=is_chosen)]
+    lines: list[str | TitledTable] = [policy_summary(policy, is_chosen=is_chosen)]
     if record is not None and record.own_policy is not None:
         lines.append(own_policy_words(record.own_policy, is_active=session.own_policy_acts))
-    differences = changes(policy, origins, is_chosen=is_chosen)
-    return [*lines, *([differences] if differences else []), *(sections(policy) if whole else [])]
+    differences = policy_changes(policy, origins, is_chosen=is_chosen)
+    return [
+        *lines,
+        *([differences] if differences else []),
+        *(policy_sections(policy) if whole else []),
+    ]
 
 
-def summary(policy: Policy, *, is_chosen: bool) -> str:
+def policy_summary(policy: Policy, *, is_chosen: bool) -> str:
     """Return one sentence on the policy in use and where it was chosen."""
     differences = policy_differences(policy)
     what = f"{policy.name}, as it comes"
@@ -57,7 +61,9 @@ def own_policy_words(own: OwnPolicy, *, is_active: bool) -> str:
     return f"Before it acts your policy {own.name} ({own.source}). %agent policy {DEFAULT} ends it."
 
 
-def changes(policy: Policy, origins: Mapping[str, str], *, is_chosen: bool) -> PolicySection | None:
+def policy_changes(
+    policy: Policy, origins: Mapping[str, str], *, is_chosen: bool
+) -> TitledTable | None:
     """Return a table of the differences from the preset and their origins; None without any."""
     rows: list[tuple[str, ...]] = []
     for key, (before, now) in policy_differences(policy).items():
@@ -71,10 +77,10 @@ def changes(policy: Policy, origins: Mapping[str, str], *, is_chosen: bool) -> P
             (key, shown_value(now), shown_value(before), origin, number_meanings().get(key, ""))
         )
     head = ("number", "value", f"in {policy.name}", "from", "meaning")
-    return PolicySection("What differs", head, rows) if rows else None
+    return TitledTable("What differs", head, rows) if rows else None
 
 
-def sections(policy: Policy) -> list[PolicySection]:
+def policy_sections(policy: Policy) -> list[TitledTable]:
     """Return every number of a policy, by decider."""
     by_section: dict[str, list[tuple[str, ...]]] = {}
     for key, value in policy_numbers(policy).items():
@@ -83,7 +89,7 @@ def sections(policy: Policy) -> list[PolicySection]:
         by_section.setdefault(section, []).append(row)
     titles = section_meanings()
     return [
-        PolicySection(titles.get(name) or "The whole", ("number", "value", "meaning"), rows)
+        TitledTable(titles.get(name) or "The whole", ("number", "value", "meaning"), rows)
         for name, rows in by_section.items()
     ]
 

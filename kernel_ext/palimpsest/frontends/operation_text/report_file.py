@@ -30,13 +30,13 @@ from palimpsest.transcript.strings.relative_paths import RECORDS, comparable_nam
 
 HEAD_BYTES = 4_000
 """Bytes at the beginning of a file in which the mark of a report is searched."""
-ABOUT = {
+TEXTS_SENTENCES = {
     "none": "It holds no text of the session.",
     "preview": "Of each text it holds the first 200 characters.",
     "all": "It holds all texts of the session.",
 }
-MADE = "Made by Palimpsest {version} from session {session} on {made}. It is one file and loads nothing from anywhere."
-ONE_NUMBER = (
+REPORT_ORIGIN = "Made by Palimpsest {version} from session {session} on {made}. It is one file and loads nothing from anywhere."
+SLIDER_NOTE = (
     "What a policy would have sent was computed when the report was made, at nine stops of up to three of its "
     "numbers, one number moved at a time; a slider snaps to the nearest."
 )
@@ -59,7 +59,7 @@ def write_report(
     Raises UserError with one sentence: for an unknown policy, price or choice of texts, and where the file exists
     and is no report.
     """
-    target = _target(path)
+    target = _checked_target(path)
     policy_names = [policies] if isinstance(policies, str) else [*policies]
     scrub = text_cleaner(environment)
     on_progress = progress or default_progress()
@@ -70,14 +70,14 @@ def write_report(
     page = inspector_report(
         InspectorReport(
             title=summary.title,
-            about=f"The context of one agent's session, request by request. {ABOUT[texts]}",
+            about=f"The context of one agent's session, request by request. {TEXTS_SENTENCES[texts]}",
             picture=summary.picture,
             tables=summary.tables,
             sentences=summary.sentences,
             data=data,
             closing=(
-                MADE.format(version=__version__, session=view.session, made=date),
-                ONE_NUMBER,
+                REPORT_ORIGIN.format(version=__version__, session=view.session, made=date),
+                SLIDER_NOTE,
                 SCRUBBED,
             ),
         ),
@@ -91,12 +91,12 @@ def write_report(
     return target
 
 
-def _target(path: str | Path) -> Path:
+def _checked_target(path: str | Path) -> Path:
     """Return the path for the report; raises UserError for one that must not be written."""
     try:
         target = home_path(path)
         target = target.parent.resolve() / target.name
-        head = _head(target)
+        head = _file_beginning(target)
     except (ValueError, RuntimeError) as error:  # a null character
         raise UserError(f"{one_line(str(path))!r} is no name of a file: {error}.") from error
     except OSError as error:
@@ -114,7 +114,7 @@ def _target(path: str | Path) -> Path:
     return target
 
 
-def _head(target: Path) -> bytes | None:
+def _file_beginning(target: Path) -> bytes | None:
     """Return the beginning of a file; empty for a folder or a link, None where nothing exists."""
     if target.is_symlink() or target.is_dir():
         return b""

@@ -26,7 +26,7 @@ KERNEL_STAYS = "Variables in the kernel and cells of the notebook stay as they a
 
 def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOutput:
     """Return a text on a planned or done revert, or on one that was undone."""
-    lines = [_head(preview, is_undone=is_undone)]
+    lines = [_revert_sentence(preview, is_undone=is_undone)]
     if preview.problem:
         lines.append(preview.problem)
     messages = () if is_undone else preview.messages
@@ -42,7 +42,7 @@ def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOu
     if excerpts:
         markdown.append("\n".join(f"- {inline(line)}" for line in excerpts))
     if files:
-        sentences = [_sentence(file, is_done=preview.done) for file in files]
+        sentences = [_file_sentence(file, is_done=preview.done) for file in files]
         plain += [
             f"  {file.file} {sentence}" for file, sentence in zip(files, sentences, strict=True)
         ]
@@ -56,7 +56,7 @@ def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOu
         markdown.append(inline(hint))
     patches = [file.diff for file in files if file.diff is not None and not preview.done]
     markdown += [code_block(patch.patch, "diff") for patch in patches if patch.patch]
-    closing = _closing(preview, is_undone=is_undone)
+    closing = _closing_sentence(preview, is_undone=is_undone)
     return CommandOutput("\n\n".join([*markdown, inline(closing)]), "\n".join([*plain, closing]))
 
 
@@ -68,7 +68,7 @@ def _overwrite_form(preview: RevertPreview) -> str:
     return f"Overwrite them all the same with {command}=all, or single ones with --overwrite=FILE."
 
 
-def _head(preview: RevertPreview, *, is_undone: bool) -> str:
+def _revert_sentence(preview: RevertPreview, *, is_undone: bool) -> str:
     number = some(len(preview.messages), "message")
     if is_undone:
         return f"{number} are here again."
@@ -78,7 +78,7 @@ def _head(preview: RevertPreview, *, is_undone: bool) -> str:
     return f"{'Reverted' if preview.done else 'Would revert'} {number}."
 
 
-def _closing(preview: RevertPreview, *, is_undone: bool) -> str:
+def _closing_sentence(preview: RevertPreview, *, is_undone: bool) -> str:
     if is_undone:
         return KERNEL_STAYS
     if preview.done:
@@ -89,7 +89,7 @@ def _closing(preview: RevertPreview, *, is_undone: bool) -> str:
     return f"Nothing was changed. {KERNEL_STAYS}"
 
 
-def _sentence(file: RevertedFile, *, is_done: bool) -> str:
+def _file_sentence(file: RevertedFile, *, is_done: bool) -> str:
     sentence = PLANNED_AND_DONE[file.action][is_done]
     if file.action in {"restore", "delete"} and file.diff is not None:
         sentence += f" ({_line_counts(file.diff)})"
@@ -120,7 +120,7 @@ def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
     if not diffs:
         words = f"{whose} changed no file."
         return CommandOutput(words, words)
-    total = f"{whose} changed {totals(diffs)}."
+    total = f"{whose} changed {diff_totals(diffs)}."
     rows = [
         f"{SIGNS[diff.status]} {diff.file} {_line_counts(diff)}".rstrip()
         + (f" ({diff.note})" if diff.note else "")
@@ -136,7 +136,7 @@ def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
     return CommandOutput("\n\n".join(markdown), "\n".join([total, *rows]))
 
 
-def totals(diffs: Sequence[FileDiff]) -> str:
+def diff_totals(diffs: Sequence[FileDiff]) -> str:
     """Return totals such as "3 files, +12 -4"."""
     added, removed = sum(d.additions for d in diffs), sum(d.deletions for d in diffs)
     return f"{some(len(diffs), 'file')}, +{added:,} -{removed:,}"

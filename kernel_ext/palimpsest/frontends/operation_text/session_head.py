@@ -30,7 +30,7 @@ class _HeadOrder:
         return self._newest
 
 
-_ORDER = _HeadOrder()
+_HEAD_ORDER = _HeadOrder()
 
 
 def head_of(session: KernelSession) -> SessionHead:
@@ -41,7 +41,7 @@ def head_of(session: KernelSession) -> SessionHead:
 def head_at(session: KernelSession, snapshot: Snapshot) -> SessionHead:
     """Return the summary of a session at a snapshot of it."""
     with _HEAD_LOCK:
-        order, stepping, held_requests = _ORDER.next(), session.stepping, session.held
+        order, stepping, held_requests = _HEAD_ORDER.next(), session.stepping, session.held
     return SessionHead(
         session=session.id,
         title=snapshot.session.title if snapshot.session else "",

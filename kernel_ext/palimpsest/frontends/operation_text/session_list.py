@@ -3,22 +3,22 @@
 import datetime
 from collections.abc import Sequence
 
-from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
+from palimpsest.frontends.operation_text.command_output import OutputLines, TitledTable
 from palimpsest.render.content.phrases import count
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.records.session_search import Page, Query
 from palimpsest.store.interface import SessionSummary
 
-HEAD = ("session", "title", "notebook", "last used", "messages")
+SESSION_COLUMNS = ("session", "title", "notebook", "last used", "messages")
 MAX_SUMMARY_CHARS = 80
 """Most characters of a session's summary by a model in the list."""
 
 
-def list_lines(page: Page, query: Query, current: str) -> Lines:
+def list_lines(page: Page, query: Query, current: str) -> OutputLines:
     """Return a page of the session list as text."""
     if not page.sessions:
         return [_empty_list_text(page, query)]
-    lines: list[str | PolicySection] = [table_of(page.sessions, current)]
+    lines: list[str | TitledTable] = [session_table(page.sessions, current)]
     last = page.first + len(page.sessions) - 1
     if page.total > len(page.sessions):
         about = "about " if page.unread else ""
@@ -46,15 +46,15 @@ def _empty_list_text(page: Page, query: Query) -> str:
     return "No session is archived." if query.archived else "There is no session yet."
 
 
-def table_of(sessions: Sequence[SessionSummary], current: str) -> PolicySection:
+def session_table(sessions: Sequence[SessionSummary], current: str) -> TitledTable:
     """Return sessions as a table, with a summary of each where turn summaries were written."""
-    rows = [table_row(session, current) for session in sessions]
+    rows = [session_row(session, current) for session in sessions]
     if not any(session.about for session in sessions):
-        return PolicySection("", HEAD, rows)
+        return TitledTable("", SESSION_COLUMNS, rows)
     summaries = [_shortened(session.about) for session in sessions]
-    return PolicySection(
+    return TitledTable(
         "",
-        (*HEAD, "about"),
+        (*SESSION_COLUMNS, "about"),
         [(*row, summary) for row, summary in zip(rows, summaries, strict=True)],
     )
 
@@ -63,7 +63,7 @@ def _shortened(text: str) -> str:
     return text if len(text) <= MAX_SUMMARY_CHARS else f"{text[: MAX_SUMMARY_CHARS - 1].rstrip()}…"
 
 
-def table_row(session: SessionSummary, current: str) -> tuple[str, ...]:
+def session_row(session: SessionSummary, current: str) -> tuple[str, ...]:
     """Return a session's row of the table."""
     mark = "* " if session.id == current else ""
     title = (
@@ -76,12 +76,12 @@ def table_row(session: SessionSummary, current: str) -> tuple[str, ...]:
         f"{mark}{session.id}",
         title,
         session.notebook or "console",
-        day(session.updated),
+        local_time(session.updated),
         count(session.messages),
     )
 
 
-def day(milliseconds: int) -> str:
+def local_time(milliseconds: int) -> str:
     """Return a moment as local date and time."""
     moment = datetime.datetime.fromtimestamp(milliseconds / 1000, tz=datetime.UTC).astimezone()
     return f"{moment:%Y-%m-%d %H:%M}"

@@ -19,10 +19,10 @@ def todo_text(todos: Sequence[Todo]) -> tuple[str, str]:
     if not todos:
         return inline(NO_TODOS), NO_TODOS
     head = f"{tally(todos)[:1].upper()}{tally(todos)[1:]}."
-    return f"{head}\n\n{''.join(map(_item, todos))}", f"{head}\n{checklist(todos)}"
+    return f"{head}\n\n{''.join(map(_todo_line, todos))}", f"{head}\n{checklist(todos)}"
 
 
-def _item(todo: Todo) -> str:
+def _todo_line(todo: Todo) -> str:
     content = inline(todo.content)
     if todo.status == "cancelled":
         return f"- ~~{content}~~ (dropped)\n"

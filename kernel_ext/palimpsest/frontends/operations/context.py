@@ -10,16 +10,21 @@ from pydantic import Field
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.operation_base.grammar import PART, OptionError
 from palimpsest.frontends.operation_base.operation import (
-    Desk,
     Done,
     DrawnText,
     Form,
     InKernel,
     Operation,
+    OperationContext,
 )
-from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines, sentence, table
+from palimpsest.frontends.operation_text.command_output import (
+    CommandOutput,
+    OutputLines,
+    sentence_output,
+    table_output,
+)
 from palimpsest.frontends.operation_text.context_answers import ContextAnswers
-from palimpsest.frontends.operation_text.part_list import HEAD, part_rows
+from palimpsest.frontends.operation_text.part_list import PART_COLUMNS, part_rows
 from palimpsest.frontends.operation_text.policy_text import policy_lines
 from palimpsest.frontends.typed_input.typed_values import policy_words
 from palimpsest.session.controls.context_edits import ContextEdit
@@ -68,17 +73,17 @@ class ShowContext(Operation):
             "context",
             "what fills the model's window, and what is gone from it, since when and why; "
             "context at N shows request N, changed A B two compared, why ITEM N why an item is in it or not",
-            read=_parse_question,
+            parse_rest=_parse_question,
             keywords=tuple(CONTEXT_FORMS),
             view="window",
         ),
     )
 
-    async def run(self, at: Desk) -> DrawnText:
-        services = at.services
-        if at.in_cell and await services.workspace.current_session(at.notebook) is None:
-            return DrawnText(bundle=sentence(at.no_session()).bundle)
-        session = await at.existing_session(self.session)
+    async def run(self, context: OperationContext) -> DrawnText:
+        services = context.services
+        if context.in_cell and await services.workspace.current_session(context.notebook) is None:
+            return DrawnText(bundle=sentence_output(context.no_session()).bundle)
+        session = await context.existing_session(self.session)
         output = await asyncio.to_thread(self._answer, services, session)
         return DrawnText(bundle=output.bundle)
 
@@ -109,17 +114,17 @@ class ListParts(Operation):
     action: str
     in_page: ClassVar[bool] = False
 
-    async def run(self, at: Desk) -> CommandOutput | str:
-        session = await at.find(None)
+    async def run(self, context: OperationContext) -> CommandOutput | str:
+        session = await context.find(None)
         rows = await asyncio.to_thread(
             lambda: part_rows(session.snapshot().messages, session.decisions())
         )
         if not rows:
             return "Nothing was said in this session yet, so there is nothing to choose."
-        text = table(HEAD, rows)
+        text = table_output(PART_COLUMNS, rows)
         words = f"%agent {self.action} ID chooses one of these, the newest first."
         return CommandOutput(
-            f"{text.markdown}\n\n{sentence(words).markdown}", f"{text.plain}\n{words}"
+            f"{text.markdown}\n\n{sentence_output(words).markdown}", f"{text.plain}\n{words}"
         )
 
 
@@ -144,7 +149,7 @@ class ApplyContextEdit(Operation):
     type: Literal["context-edit"] = "context-edit"
     session: str | None = None
     hold: str | None = Field(default=None, max_length=100)
-    """A held request whose session is changed instead, such as a subagent's."""
+    """The id of a held request whose session is changed instead, such as a subagent's."""
     action: Literal["pin", "unpin", "exclude", "restore", "undo"]
     target: Annotated[str, PART] = Field(default="", max_length=200)
     """The id of a part or message; empty for ``undo``, which undoes the newest compaction."""
@@ -159,14 +164,14 @@ class ApplyContextEdit(Operation):
         ),
     )
 
-    async def run(self, at: Desk) -> EditedContext:
-        session = await at.find(self.session)
+    async def run(self, context: OperationContext) -> EditedContext:
+        session = await context.find(self.session)
         changed = session.step_mode.session_of(self.hold) if self.hold else session
         try:
             # In a worker thread, because it may first read older messages from the log.
-            edit = await at.run_blocking(changed.edit_context, self.action, self.target)
+            edit = await context.run_blocking(changed.edit_context, self.action, self.target)
         except NotFound as missing:
-            if not at.in_cell:
+            if not context.in_cell:
                 raise
             prompt = f"To send it as a prompt, write %agent -- {self.action} {self.target}."
             raise UserError(f"{missing} {prompt}") from None
@@ -180,7 +185,7 @@ class PolicyAnswer(Done):
     """The policy that holds from now on."""
 
     policy: Policy = Field(exclude=True)
-    lines: InKernel[Lines] = ()
+    lines: InKernel[OutputLines] = ()
     """The output of a cell."""
 
 
@@ -195,26 +200,26 @@ class UsePolicy(Operation):
     type: Literal["policy"] = "policy"
     session: str | None = None
     hold: str | None = Field(default=None, max_length=100)
-    """A held request whose session is changed instead, such as a subagent's."""
+    """The id of a held request whose session is changed instead, such as a subagent's."""
     words: tuple[str, ...] = ()
     """The name of a preset, ``name=value`` for one number, or ``default``; empty only shows the policy."""
     forms = (
         Form(
             "policy",
             "what is left out for the model, and when: %agent policy [NAME] [number=value]",
-            read=_parse_policy,
+            parse_rest=_parse_policy,
         ),
     )
 
-    async def run(self, at: Desk) -> PolicyAnswer:
-        session = await at.find(self.session)
+    async def run(self, context: OperationContext) -> PolicyAnswer:
+        session = await context.find(self.session)
         changed = session.step_mode.session_of(self.hold) if self.hold else session
         if self.words:
             await changed.use_policy(*self.words)
-        if not at.in_cell:
+        if not context.in_cell:
             return PolicyAnswer(policy=session.policy())
-        lines = policy_lines(session, at.services.config.origins, whole=not self.words)
+        lines = policy_lines(session, context.services.config.origins, whole=not self.words)
         return PolicyAnswer(policy=session.policy(), lines=lines)
 
-    def output(self, answer: PolicyAnswer) -> Lines:
+    def output(self, answer: PolicyAnswer) -> OutputLines:
         return answer.lines

@@ -9,12 +9,22 @@ from pydantic import Field
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.operation_base.grammar import OptionError
-from palimpsest.frontends.operation_base.operation import Desk, Done, Form, InKernel, Operation
-from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines, PolicySection
+from palimpsest.frontends.operation_base.operation import (
+    Done,
+    Form,
+    InKernel,
+    Operation,
+    OperationContext,
+)
+from palimpsest.frontends.operation_text.command_output import (
+    CommandOutput,
+    OutputLines,
+    TitledTable,
+)
 from palimpsest.frontends.operation_text.control_text import (
     NOTHING_ALLOWED,
     NOTHING_WITHHELD,
-    REVOKE,
+    REVOKE_HINT,
     approval_origin,
     budget_text,
     titled_list,
@@ -27,11 +37,13 @@ from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.controls.session_controls import SessionControls
 from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 
-WITHHELD = "The log of this session says that this was allowed. Nobody allowed it here, so it does not hold:"
-ALLOW = "%agent trust session allows it in this session."
-AGAIN = "Look it through, and write %agent trust session again to allow all of it in this session."
-FIXED = "An administrator's settings leave this as it is:"
-AMOUNTS = "Write %agent budget 2usd, %agent budget 500k tokens, both, or off."
+WITHHELD_TITLE = "The log of this session says that this was allowed. Nobody allowed it here, so it does not hold:"
+ALLOW_HINT = "%agent trust session allows it in this session."
+ALLOW_ALL_HINT = (
+    "Look it through, and write %agent trust session again to allow all of it in this session."
+)
+FIXED_TITLE = "An administrator's settings leave this as it is:"
+AMOUNTS_HINT = "Write %agent budget 2usd, %agent budget 500k tokens, both, or off."
 _MODE = re.compile(r"(ask|plan|accept[-_ ]edits|bypass|default)", re.IGNORECASE)
 _REVOKE = re.compile(r"revoke((?:\s+\d+)+|\s+all)?", re.IGNORECASE)
 _UNIT = r"(usd|dollars?|tokens?)"
@@ -43,7 +55,7 @@ _OFF = re.compile(r"off|none", re.IGNORECASE)
 class ControlAnswer(Done):
     """The outcome of a change to a session's controls."""
 
-    lines: InKernel[Lines] = ()
+    lines: InKernel[OutputLines] = ()
     """The output of a cell."""
 
 
@@ -52,15 +64,15 @@ class ControlOperation(Operation):
 
     session: str | None = None
 
-    async def run(self, at: Desk) -> ControlAnswer:
-        control = (await at.find(self.session)).control
+    async def run(self, context: OperationContext) -> ControlAnswer:
+        control = (await context.find(self.session)).control
         return await asyncio.to_thread(self.apply, control)
 
     def apply(self, control: SessionControls) -> ControlAnswer:
         """Apply the change; in a worker thread, because it writes a file."""
         raise NotImplementedError
 
-    def output(self, answer: ControlAnswer) -> Lines:
+    def output(self, answer: ControlAnswer) -> OutputLines:
         return answer.lines
 
 
@@ -79,7 +91,7 @@ class SetMode(ControlOperation):
         Form(
             "mode",
             "how freely the agent works: %agent mode ask, plan, accept-edits or bypass",
-            read=lambda rest: (
+            parse_rest=lambda rest: (
                 {"mode": " ".join(rest.split()) or None}
                 if len(rest.split()) < 2 or _MODE.fullmatch(" ".join(rest.split()))
                 else None
@@ -97,7 +109,7 @@ class SetMode(ControlOperation):
         current = control.mode
         rows = [(f"{'* ' if mode == current else ''}{mode}", MEANINGS[mode]) for mode in MODES]
         hint = "%agent mode NAME chooses another, default the configured one. No mode lifts a deny."
-        return ControlAnswer(lines=[PolicySection("", ("mode", "what it means"), rows), hint])
+        return ControlAnswer(lines=[TitledTable("", ("mode", "what it means"), rows), hint])
 
 
 class ListedApprovals(ControlAnswer):
@@ -113,7 +125,7 @@ def _parse_revoke(rest: str) -> dict[str, Any] | None:
     if match is None:
         return None if words else {}
     if match[1] is None:
-        raise OptionError(f"Which one? {REVOKE}")
+        raise OptionError(f"Which one? {REVOKE_HINT}")
     return {"revoke": tuple(int(number) for number in match[1].split() if number.isdecimal())}
 
 
@@ -127,14 +139,14 @@ class ListApprovals(ControlOperation):
         Form(
             "permissions",
             "what is always allowed, and every rule; %agent permissions revoke N or all",
-            read=_parse_revoke,
+            parse_rest=_parse_revoke,
             keywords=("revoke",),
-            begins_no_prompt=True,
+            is_never_prompt=True,
         ),
     )
 
-    async def run(self, at: Desk) -> ListedApprovals:
-        return await asyncio.to_thread(self.apply, (await at.find(self.session)).control)
+    async def run(self, context: OperationContext) -> ListedApprovals:
+        return await asyncio.to_thread(self.apply, (await context.find(self.session)).control)
 
     def apply(self, control: SessionControls) -> ListedApprovals:
         revoked = control.revoke(*self.revoke) if self.revoke is not None else ()
@@ -166,8 +178,8 @@ class ListApprovals(ControlOperation):
         control: SessionControls,
         approvals: Sequence[ApprovalRow],
         rules: Sequence[RuleRow],
-    ) -> Lines:
-        lines: list[str | PolicySection] = [
+    ) -> OutputLines:
+        lines: list[str | TitledTable] = [
             f"The mode of this session is {control.mode}: {MEANINGS[control.mode]}."
         ]
         if approvals:
@@ -176,11 +188,11 @@ class ListApprovals(ControlOperation):
                 (str(approval.number), approval.permission, approval.pattern, approval.where)
                 for approval in approvals
             ]
-            lines += [PolicySection("", head, rows), REVOKE]
+            lines += [TitledTable("", head, rows), REVOKE_HINT]
         else:
             lines.append(NOTHING_ALLOWED)
         rule_rows = [(rule.permission, rule.pattern, rule.action, rule.origin) for rule in rules]
-        lines.append(PolicySection("", ("rule", "for", "says", "from"), rule_rows))
+        lines.append(TitledTable("", ("rule", "for", "says", "from"), rule_rows))
         lines.append("Of the rules that match a call the last one holds; a deny is never lifted.")
         return [*lines, *([control.problem] if control.problem else [])]
 
@@ -195,7 +207,7 @@ def _parse_limit(rest: str) -> dict[str, Any] | None:
         return {"usd": wanted.get("usd"), "tokens": int(tokens) if tokens else None}
     # A prompt that begins with "budget" goes on with words, and a typing error must not cost a request.
     if all(_NUMBER_WORD.fullmatch(word) for word in words.split()) and _SIGN.search(words):
-        raise OptionError(f"{one_line(words, 60)!r} is no amount. {AMOUNTS}")
+        raise OptionError(f"{one_line(words, 60)!r} is no amount. {AMOUNTS_HINT}")
     return None
 
 
@@ -211,7 +223,7 @@ class SetBudget(ControlOperation):
         Form(
             "budget",
             "what the session may spend: %agent budget 2usd, 500k tokens, or off",
-            read=_parse_limit,
+            parse_rest=_parse_limit,
             keywords=("off",),
         ),
     )
@@ -234,7 +246,7 @@ class TrustSession(ControlOperation):
             "trust",
             "what the session's log claims and does not hold; %agent trust session allows it",
             ("what",),
-            begins_no_prompt=True,
+            is_never_prompt=True,
         ),
     )
 
@@ -242,7 +254,7 @@ class TrustSession(ControlOperation):
         lines = self._lines(control)
         return ControlAnswer(lines=[*lines, *(_unsaved_warning(control) if self.what else [])])
 
-    def _lines(self, control: SessionControls) -> Lines:
+    def _lines(self, control: SessionControls) -> OutputLines:
         claims = control.withheld
         if not claims:
             return [NOTHING_WITHHELD]
@@ -252,9 +264,9 @@ class TrustSession(ControlOperation):
             lines = (
                 [titled_list("Allowed in this session from now on:", granted)] if granted else []
             )
-            return [*lines, *([titled_list(FIXED, fixed)] if fixed else [])]
+            return [*lines, *([titled_list(FIXED_TITLE, fixed)] if fixed else [])]
         control.shown = True
-        return [titled_list(WITHHELD, claims), AGAIN if self.what else ALLOW]
+        return [titled_list(WITHHELD_TITLE, claims), ALLOW_ALL_HINT if self.what else ALLOW_HINT]
 
 
 class TrustProject(Operation):
@@ -263,8 +275,8 @@ class TrustProject(Operation):
     type: Literal["trust"] = "trust"
     trusted: bool = True
 
-    async def run(self, at: Desk) -> "TrustedProject":
-        return await asyncio.to_thread(self._apply, at.services)
+    async def run(self, context: OperationContext) -> "TrustedProject":
+        return await asyncio.to_thread(self._apply, context.services)
 
     def _apply(self, services: FrontendServices) -> "TrustedProject":
         if not self.trusted:

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
-from palimpsest.frontends.operation_base.operation import Desk, Form, Operation
+from palimpsest.frontends.operation_base.operation import Form, Operation, OperationContext
 from palimpsest.frontends.operation_text.command_output import (
     CommandOutput,
-    Lines,
-    PolicySection,
-    table,
+    OutputLines,
+    TitledTable,
+    table_output,
 )
 from palimpsest.frontends.protocol.choices import AgentChoice, Choices, ModelChoice
 from palimpsest.render.safety.escaping import inline, one_line
@@ -21,14 +21,14 @@ from palimpsest.tools.permission_rules.modes import MEANINGS, MODES
 from palimpsest.tools.workflow.skill import Skill
 from palimpsest.transcript.errors import ConfigError
 
-AGENT_HEAD = ("agent", "answers", "model", "what it is for", "from")
-COMMAND_HEAD = ("command", "goes to", "what it is for", "from")
-SKILL_HEAD = ("skill", "when the model uses it", "from")
+AGENT_COLUMNS = ("agent", "answers", "model", "what it is for", "from")
+COMMAND_COLUMNS = ("command", "goes to", "what it is for", "from")
+SKILL_COLUMNS = ("skill", "when the model uses it", "from")
 NO_COMMANDS = "There are no commands yet. Write a prompt into .palimpsest/commands/NAME.md, and %agent /NAME sends it."
 NO_SKILLS = (
     "There are no skills yet. A skill is a folder .palimpsest/skills/NAME with a SKILL.md in it."
 )
-NAMED = "Begin a prompt with @NAME to hand it to an agent that works for others; --agent NAME lets another one answer."
+AGENT_HINT = "Begin a prompt with @NAME to hand it to an agent that works for others; --agent NAME lets another one answer."
 MAX_DESCRIPTION_CHARS = 160
 NO_DEFAULT = "none, until a server that is configured says what it has: %agent models names it"
 WHY_NO_DEFAULT = "Without -m no model answers, until the server that is named above does."
@@ -49,26 +49,30 @@ class ListDefinitions(Operation):
     type: Literal["definitions"] = "definitions"
     kind: Kind
     in_page: ClassVar[bool] = False
-    forms = (*(Form(kind, words, fixed={"kind": kind}) for kind, words in KINDS.items()),)
+    forms = (*(Form(kind, words, fixed_values={"kind": kind}) for kind, words in KINDS.items()),)
 
-    async def run(self, at: Desk) -> Lines:
-        return await asyncio.to_thread(self._lines, at.services)
+    async def run(self, context: OperationContext) -> OutputLines:
+        return await asyncio.to_thread(self._lines, context.services)
 
-    def _lines(self, services: FrontendServices) -> Lines:
+    def _lines(self, services: FrontendServices) -> OutputLines:
         if self.kind == "models":
             return model_lines(services)
         definitions = services.definitions
         definitions.refresh()
         if self.kind == "agents":
             rows = agent_rows(definitions.agents, definitions.default_agent)
-            return [PolicySection("", AGENT_HEAD, rows), NAMED, *definition_problems(definitions)]
-        choices, head, none = (
-            (command_rows(definitions.commands), COMMAND_HEAD, NO_COMMANDS)
+            return [
+                TitledTable("", AGENT_COLUMNS, rows),
+                AGENT_HINT,
+                *definition_problems(definitions),
+            ]
+        choices, head, fallback = (
+            (command_rows(definitions.commands), COMMAND_COLUMNS, NO_COMMANDS)
             if self.kind == "commands"
-            else (skill_rows(definitions.skills), SKILL_HEAD, NO_SKILLS)
+            else (skill_rows(definitions.skills), SKILL_COLUMNS, NO_SKILLS)
         )
         return [
-            PolicySection("", head, choices) if choices else none,
+            TitledTable("", head, choices) if choices else fallback,
             *definition_problems(definitions),
         ]
 
@@ -78,35 +82,35 @@ class ListChoices(Operation):
 
     type: Literal["choices"] = "choices"
 
-    async def run(self, at: Desk) -> Choices:
-        return await asyncio.to_thread(choices_of, at.services)
+    async def run(self, context: OperationContext) -> Choices:
+        return await asyncio.to_thread(choices_of, context.services)
 
 
-def default_model(services: FrontendServices, none: str = NO_DEFAULT) -> str:
-    """Return the default model; ``none`` where no configured server lists a model."""
+def default_model(services: FrontendServices, fallback: str = NO_DEFAULT) -> str:
+    """Return the default model; ``fallback`` where no configured server lists a model."""
     try:
         return services.default_model()
     except ConfigError:
-        return none
+        return fallback
 
 
-def model_lines(services: FrontendServices) -> Lines:
+def model_lines(services: FrontendServices) -> OutputLines:
     """Return the models as a table, and which one answers by default."""
     rows, default = services.models(), default_model(services)
     if not rows:
         return [f"The model is {default}. Choose another with -m provider/name."]
     words = f"Without -m the model is {default}." if default != NO_DEFAULT else WHY_NO_DEFAULT
-    text = table(("model", "window", "why it is here"), rows)
+    text = table_output(("model", "window", "why it is here"), rows)
     return [CommandOutput(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")]
 
 
-def agent_rows(agents: Mapping[str, Agent], first: str) -> list[tuple[str, ...]]:
+def agent_rows(agents: Mapping[str, Agent], default_agent: str) -> list[tuple[str, ...]]:
     """Return rows for the agents that a user can name, first those that can answer the user."""
     shown = [agent for agent in agents.values() if not agent.hidden]
-    shown.sort(key=lambda agent: (not agent.answers, agent.name != first, agent.name))
+    shown.sort(key=lambda agent: (not agent.answers, agent.name != default_agent, agent.name))
     return [
         (
-            f"{'* ' if agent.name == first else ''}{agent.name}",
+            f"{'* ' if agent.name == default_agent else ''}{agent.name}",
             _requesters(agent),
             agent.model or "",
             one_line(agent.description, MAX_DESCRIPTION_CHARS),
@@ -148,7 +152,9 @@ def definition_problems(definitions: ProjectDefinitions) -> Sequence[str]:
     return [one_line(words, 400) for words in definitions.problems]
 
 
-def _choices(definitions: Mapping[str, Agent | CustomCommand | Skill]) -> tuple[AgentChoice, ...]:
+def _definition_choices(
+    definitions: Mapping[str, Agent | CustomCommand | Skill],
+) -> tuple[AgentChoice, ...]:
     """Return the names and descriptions of definitions of one kind."""
     return tuple(
         AgentChoice(name=name, description=agent.description) for name, agent in definitions.items()
@@ -175,9 +181,9 @@ def choices_of(services: FrontendServices) -> Choices:
         agents=tuple(AgentChoice(name=name, description=words) for name, words in agents),
         model=default_model(services, ""),
         agent=agents[0][0] if agents else "",
-        commands=_choices(definitions.commands),
-        skills=_choices(definitions.skills),
-        subagents=_choices(subagents_of(definitions.agents)),
+        commands=_definition_choices(definitions.commands),
+        skills=_definition_choices(definitions.skills),
+        subagents=_definition_choices(subagents_of(definitions.agents)),
         modes=tuple(AgentChoice(name=mode, description=MEANINGS[mode]) for mode in MODES),
         mode=config.value.mode,
         untrusted=tuple(setting.words for setting in config.held),

@@ -3,8 +3,13 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from palimpsest.frontends.operation_base.operation import Desk, Form, InKernel, Operation
-from palimpsest.frontends.operation_text.command_output import Lines, PolicySection
+from palimpsest.frontends.operation_base.operation import (
+    Form,
+    InKernel,
+    Operation,
+    OperationContext,
+)
+from palimpsest.frontends.operation_text.command_output import OutputLines, TitledTable
 from palimpsest.model.wire.schema_repair import is_repaired
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import one_line
@@ -15,8 +20,8 @@ from palimpsest.tools.mcp.values import MAX_DESCRIPTION_CHARS
 from palimpsest.tools.registration.registry import Registry
 from palimpsest.transcript.values import Value
 
-HOOK_HEAD = ("hook", "function", "from", "asked", "failed")
-SERVER_HEAD = ("server", "state", "from", "tools")
+HOOK_COLUMNS = ("hook", "function", "from", "asked", "failed")
+SERVER_COLUMNS = ("server", "state", "from", "tools")
 NO_HOOKS = (
     "No hook takes part. Add one with @palimpsest.hook in a cell, or under hooks in the settings; a "
     "package may bring some."
@@ -24,13 +29,13 @@ NO_HOOKS = (
 NO_SERVERS = (
     "No MCP server is configured. Name one under mcp in the settings: docs/mcp.md shows how."
 )
-WAITING = "This project's file has {key} that wait for your trust: %agent config shows them, %agent config trust believes them."
+WAITING_FOR_TRUST = "This project's file has {key} that wait for your trust: %agent config shows them, %agent config trust believes them."
 MAX_LISTED_TOOLS = 12
-REPAIRED = (
+REPAIRED_SCHEMAS = (
     "Schemas of the MCP server {server!r} are repaired for the model, since providers would refuse the whole request for what "
     "is wrong in them: {names}. Inputs are checked against what the server wrote."
 )
-SHORTENED = "The description of {tool!r} of the MCP server {server!r} has {chars} characters: the model is shown the first {most}."
+SHORTENED_DESCRIPTION = "The description of {tool!r} of the MCP server {server!r} has {chars} characters: the model is shown the first {most}."
 
 
 def names_text(names: Sequence[str]) -> str:
@@ -46,7 +51,7 @@ class Extensions(Value):
     servers: tuple[McpServerStatus, ...]
     remarks: tuple[str, ...]
     """Hooks that cannot be loaded."""
-    lines: InKernel[Lines] = ()
+    lines: InKernel[OutputLines] = ()
     """The output of a cell."""
 
 
@@ -61,20 +66,20 @@ class ListExtensions(Operation):
         Form(
             "hooks",
             "functions that take part in each turn, where they come from, and which failed",
-            fixed={"kind": "hooks"},
+            fixed_values={"kind": "hooks"},
         ),
         Form(
             "mcp",
             "MCP servers, their state and tools; %agent mcp connect tries them again",
-            fixed={"kind": "mcp"},
-            read=lambda rest: {"": {}, "connect": {"connect": True}}.get(rest.strip()),
+            fixed_values={"kind": "mcp"},
+            parse_rest=lambda rest: {"": {}, "connect": {"connect": True}}.get(rest.strip()),
             keywords=("connect",),
-            begins_no_prompt=True,
+            is_never_prompt=True,
         ),
     )
 
-    async def run(self, at: Desk) -> Extensions:
-        services = at.services
+    async def run(self, context: OperationContext) -> Extensions:
+        services = context.services
         if self.kind != "mcp":
             await services.hooks.load()
         if self.connect:
@@ -91,13 +96,13 @@ class ListExtensions(Operation):
             else server_lines(servers, services.registry, held),
         )
 
-    def output(self, answer: Extensions) -> Lines:
+    def output(self, answer: Extensions) -> OutputLines:
         return answer.lines
 
 
 def hook_lines(
     hooks: Sequence[HookStatus], problems: Sequence[str], held: Sequence[UntrustedSetting]
-) -> Lines:
+) -> OutputLines:
     """Return the hooks as a table, and their problems."""
     lines = [*problems, *_untrusted_hint(held, "hooks", "hooks")]
     rows = [
@@ -110,12 +115,12 @@ def hook_lines(
         )
         for hook in hooks
     ]
-    return [PolicySection("", HOOK_HEAD, rows), *lines] if rows else (lines or [NO_HOOKS])
+    return [TitledTable("", HOOK_COLUMNS, rows), *lines] if rows else (lines or [NO_HOOKS])
 
 
 def server_lines(
     servers: Sequence[McpServerStatus], registry: Registry, held: Sequence[UntrustedSetting] = ()
-) -> Lines:
+) -> OutputLines:
     """Return the servers as a table, and sentences about tools that the model is shown changed."""
     waiting = _untrusted_hint(held, "mcp", "MCP servers")
     if not servers:
@@ -129,7 +134,7 @@ def server_lines(
         )
         for server in servers
     ]
-    lines: list[str | PolicySection] = [PolicySection("", SERVER_HEAD, rows)]
+    lines: list[str | TitledTable] = [TitledTable("", SERVER_COLUMNS, rows)]
     lines += [words for server in servers for words in server.left_out]
     lines += [words for server in servers for words in _repaired_tools(server, registry)]
     if any(server.state in ("waiting", "failed") for server in servers):
@@ -142,13 +147,15 @@ def _repaired_tools(server: McpServerStatus, registry: Registry) -> Iterator[str
     specs = [registry.spec(tool) for tool in registry.offered() if tool.name in server.tools]
     repaired = [spec.name for spec in specs if is_repaired(spec)]
     if repaired:
-        yield REPAIRED.format(server=server.name, names=names_text(repaired))
+        yield REPAIRED_SCHEMAS.format(server=server.name, names=names_text(repaired))
     for name, chars in server.shortened[:MAX_LISTED_TOOLS]:
-        yield SHORTENED.format(
+        yield SHORTENED_DESCRIPTION.format(
             tool=name, server=server.name, chars=count(chars), most=count(MAX_DESCRIPTION_CHARS)
         )
 
 
 def _untrusted_hint(held: Sequence[UntrustedSetting], key: str, words: str) -> list[str]:
     """Return a sentence if settings of this key in a project's file wait for trust."""
-    return [WAITING.format(key=words)] if any(setting.key == key for setting in held) else []
+    return (
+        [WAITING_FOR_TRUST.format(key=words)] if any(setting.key == key for setting in held) else []
+    )

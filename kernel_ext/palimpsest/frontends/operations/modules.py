@@ -1,4 +1,4 @@
-"""The list of the modules of operations, with the types and commands of each, so that one is imported alone.
+"""The names of the operation modules with their types and commands, so that only the needed module is imported.
 
 Border: text only. ``operation_table.py`` imports the modules; ``palimpsest --help`` uses this list and imports none.
 """
@@ -14,7 +14,7 @@ class OperationModule(NamedTuple):
     types: str
     """The types of its operations, separated by blanks, in order."""
     commands: Mapping[str, str] = {}
-    """Its commands of ``palimpsest``: the help of each form for the terminal, by name."""
+    """The help text of each of its commands of ``palimpsest``, by name."""
 
 
 MODULES = (

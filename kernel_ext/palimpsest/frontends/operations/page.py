@@ -6,7 +6,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from palimpsest.frontends.operation_base.operation import Desk, DrawnText, Operation, WithContent
+from palimpsest.frontends.operation_base.operation import (
+    ContentFile,
+    DrawnText,
+    Operation,
+    OperationContext,
+)
 from palimpsest.frontends.protocol.segments import TurnSegment
 from palimpsest.frontends.turn_output.closed_segment import closed_bundle
 from palimpsest.frontends.turn_output.restored_outputs import turn_outputs
@@ -36,18 +41,18 @@ class ShowImage(Operation):
     url: str = Field(max_length=200)
     """The URL of the attachment: ``blob:`` and a hash."""
 
-    async def run(self, at: Desk) -> Image:
-        session = await at.find(self.session)
+    async def run(self, context: OperationContext) -> Image:
+        session = await context.find(self.session)
         return Image(image=await asyncio.to_thread(session.picture, self.url))
 
 
 class CloseSegment(TurnSegment, Operation):
-    """Build the final output of a segment that its cell did not receive because the page was reloaded."""
+    """Build the final output of a part of a turn whose cell missed it because the page was reloaded."""
 
     type: Literal["close"] = "close"
 
-    async def run(self, at: Desk) -> DrawnText:
-        session = await at.find(self.session)
+    async def run(self, context: OperationContext) -> DrawnText:
+        session = await context.find(self.session)
 
         def close() -> dict[str, Any]:
             notes = OutlineNotes.of(session.records_after(max(self.first_seq - 1, 0)))
@@ -71,8 +76,8 @@ class RecreateOutputs(Operation):
     session: str
     turn: str
 
-    async def run(self, at: Desk) -> RecreatedOutputs:
-        session = await at.find(self.session)
+    async def run(self, context: OperationContext) -> RecreatedOutputs:
+        session = await context.find(self.session)
         recreated = await asyncio.to_thread(
             lambda: turn_outputs(
                 session.id,
@@ -97,8 +102,8 @@ class ListMentions(Operation):
     query: str = ""
     """Part of a file's path; the other kinds are listed completely, and the page filters them."""
 
-    async def run(self, at: Desk) -> MentionList:
-        session = await at.find(self.session)
+    async def run(self, context: OperationContext) -> MentionList:
+        session = await context.find(self.session)
         return await session.mentions.list_mentions(self.query, self.agent)
 
 
@@ -116,8 +121,8 @@ class PreviewMentions(Operation):
     agent: str | None = None
     text: str
 
-    async def run(self, at: Desk) -> PreviewedMentions:
-        session = await at.find(self.session)
+    async def run(self, context: OperationContext) -> PreviewedMentions:
+        session = await context.find(self.session)
         return PreviewedMentions(previews=await session.mentions.previews(self.text, self.agent))
 
 
@@ -128,10 +133,10 @@ class AttachFile(Operation):
     session: str | None = None
     model: str | None = None
     """The model that would answer; None means that it is not known."""
-    file: WithContent
+    file: ContentFile
 
-    async def run(self, at: Desk) -> PastedFile:
-        session = await at.find(self.session)
+    async def run(self, context: OperationContext) -> PastedFile:
+        session = await context.find(self.session)
         return await session.attach(self.file, self.model)
 
 
@@ -151,9 +156,9 @@ class ListPrompts(Operation):
     cursor: str | None = Field(default=None, max_length=200)
     """The cursor in the answer for the page before."""
 
-    async def run(self, at: Desk) -> ListedPrompts:
-        session = await at.find(self.session)
-        typed = await at.services.workspace.typed_prompts(session.id, self.cursor)
+    async def run(self, context: OperationContext) -> ListedPrompts:
+        session = await context.find(self.session)
+        typed = await context.services.workspace.typed_prompts(session.id, self.cursor)
         return ListedPrompts(prompts=typed.prompts, cursor=typed.cursor)
 
 
@@ -169,15 +174,15 @@ class Inspect(Operation):
     client: str = Field(default="", max_length=200)
     """The page that sends it: of its waiting questions for a track, only the newest is answered."""
 
-    async def run(self, at: Desk) -> ViewAnswer:
-        inspections = at.services.inspections
+    async def run(self, context: OperationContext) -> ViewAnswer:
+        inspections = context.services.inspections
         if self.path is not None:
             return await inspections.answer_recording(
                 self.path, self.session or "", self.query, self.client
             )
         session = self.session
         if session is None:
-            known = await at.services.workspace.current_session(at.notebook)
+            known = await context.services.workspace.current_session(context.notebook)
             if known is None:
                 raise NotFound(NOTHING_TO_INSPECT)
             session = known.id

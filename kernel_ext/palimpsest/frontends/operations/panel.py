@@ -3,8 +3,8 @@
 import asyncio
 from typing import Annotated, ClassVar, Literal
 
-from palimpsest.frontends.operation_base.operation import Desk, Form, OneWord, Operation
-from palimpsest.frontends.operation_text.command_output import PolicySection, joined_output
+from palimpsest.frontends.operation_base.operation import Form, OneWord, Operation, OperationContext
+from palimpsest.frontends.operation_text.command_output import TitledTable, joined_output
 from palimpsest.frontends.operations.definitions import model_lines
 from palimpsest.frontends.protocol.connection import TypedAnswer
 from palimpsest.transcript.errors import UserError
@@ -26,11 +26,11 @@ class ChooseModel(Operation):
         ),
     )
 
-    async def run(self, at: Desk) -> TypedAnswer:
+    async def run(self, context: OperationContext) -> TypedAnswer:
         if self.model is None:
-            lines = await asyncio.to_thread(model_lines, at.services)
+            lines = await asyncio.to_thread(model_lines, context.services)
             return TypedAnswer(markdown=joined_output(lines).markdown)
-        at.services.check_model(self.model)
+        context.services.check_model(self.model)
         return TypedAnswer(model=self.model)
 
 
@@ -50,10 +50,10 @@ class ChooseAgent(Operation):
         ),
     )
 
-    async def run(self, at: Desk) -> TypedAnswer:
-        rows = await asyncio.to_thread(at.services.agents)
+    async def run(self, context: OperationContext) -> TypedAnswer:
+        rows = await asyncio.to_thread(context.services.agents)
         if self.agent is None:
-            table = PolicySection("", ("agent", "what it is for"), [(*row,) for row in rows])
+            table = TitledTable("", ("agent", "what it is for"), [(*row,) for row in rows])
             return TypedAnswer(markdown=joined_output([table]).markdown)
         names = [name for name, _ in rows]
         if self.agent not in names:
@@ -76,5 +76,5 @@ class OpenInspector(Operation):
         ),
     )
 
-    async def run(self, at: Desk) -> TypedAnswer:  # noqa: ARG002
+    async def run(self, context: OperationContext) -> TypedAnswer:  # noqa: ARG002
         return TypedAnswer(view="inspector")

@@ -12,10 +12,10 @@ from pydantic import ConfigDict
 
 from palimpsest.frontends.operation_base.operation import (
     Argument,
-    Desk,
     FileName,
     Form,
     Operation,
+    OperationContext,
     Unvalidated,
 )
 from palimpsest.frontends.operation_text.command_report import CommandReport
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from palimpsest.review.recorded_sessions.recording_review import RecordingReview
     from palimpsest.review.session_review import PolicyLike, SessionReview
 
-ALL = "all"
-PRICES = ("session", "price", "lifetime")
+ALL_POLICIES = "all"
+PRICE_FIELDS = ("session", "price", "lifetime")
 Policies = Annotated[
     tuple[tuple[str, ...], ...] | None, Argument("NAME", nargs="+", action="append")
 ]
@@ -35,7 +35,7 @@ Policies = Annotated[
 
 def _terminal_form(name: str, *fields: str, has_rows: bool = False) -> Form:
     return Form(
-        name, takes=fields, in_panel=False, in_cell=False, in_terminal=True, has_rows=has_rows
+        name, fields=fields, in_panel=False, in_cell=False, in_terminal=True, has_rows=has_rows
     )
 
 
@@ -51,22 +51,22 @@ class RecordingOperation(Operation):
     lifetime: Annotated[str | None, Argument("TIME")] = None
     """how long the cache keeps a prefix: seconds, or 5m, 1h"""
 
-    def answer(self, at: Desk) -> CommandReport:
+    def answer(self, context: OperationContext) -> CommandReport:
         """Run the operation, blocking; raises UserError."""
         raise NotImplementedError
 
-    async def run(self, at: Desk) -> CommandReport:
-        return await at.run_blocking(self.answer, at)
+    async def run(self, context: OperationContext) -> CommandReport:
+        return await context.run_blocking(self.answer, context)
 
     def report(self, answer: CommandReport) -> CommandReport:
         return answer
 
-    def open_recording(self, path: str, at: Desk) -> "Recording[RecordingReview]":
+    def open_recording(self, path: str, context: OperationContext) -> "Recording[RecordingReview]":
         """Open a recording."""
         from palimpsest.review.recorded_sessions import recording
         from palimpsest.store.exchange.importer import ImportControl, ignore_progress
 
-        control = ImportControl(at.progress or ignore_progress)
+        control = ImportControl(context.progress or ignore_progress)
         return recording.open_recording(
             path, control=control, price=self.price, lifetime=self.lifetime
         )
@@ -78,12 +78,12 @@ class ShowFigures(RecordingOperation):
     type: Literal["figures"] = "figures"
     path: Annotated[FileName, Argument("PATH")]
     """a recording, a folder, or a project"""
-    forms = (_terminal_form("inspect", "path", *PRICES, has_rows=True),)
+    forms = (_terminal_form("inspect", "path", *PRICE_FIELDS, has_rows=True),)
 
-    def answer(self, at: Desk) -> CommandReport:
+    def answer(self, context: OperationContext) -> CommandReport:
         from palimpsest.frontends.operation_text.session_report import SessionReport
 
-        with self.open_recording(self.path, at) as recording:
+        with self.open_recording(self.path, context) as recording:
             reports = [
                 SessionReport(session) for session in _select_sessions(recording, self.session)
             ]
@@ -108,10 +108,12 @@ class CompareRecordings(RecordingOperation):
     summary: Annotated[str | None, Argument("TEXT")] = None
     """what stands where policies would have had a summary: stub(1500), extract(2000), recorded"""
     forms = (
-        _terminal_form("compare", "path", "policy", "window", "summary", *PRICES, has_rows=True),
+        _terminal_form(
+            "compare", "path", "policy", "window", "summary", *PRICE_FIELDS, has_rows=True
+        ),
     )
 
-    def answer(self, at: Desk) -> CommandReport:
+    def answer(self, context: OperationContext) -> CommandReport:
         first, *others = self.path
         if len(others) > 1:
             raise UserError("compare takes one recording with policies, or two recordings.")
@@ -120,14 +122,16 @@ class CompareRecordings(RecordingOperation):
                 "Policies are compared over one recording; give one, or neither --policy nor --summary."
             )
         return (
-            self._compare_recordings(first, others[0], at)
+            self._compare_recordings(first, others[0], context)
             if others
-            else self._compare_policies(first, at)
+            else self._compare_policies(first, context)
         )
 
-    def _compare_policies(self, path: str, at: Desk) -> CommandReport:
-        policies = _policies_named([name for many in self.policy or [[ALL]] for name in many])
-        with self.open_recording(path, at) as recording:
+    def _compare_policies(self, path: str, context: OperationContext) -> CommandReport:
+        policies = _named_policies(
+            [name for many in self.policy or [[ALL_POLICIES]] for name in many]
+        )
+        with self.open_recording(path, context) as recording:
             comparisons = [
                 session.compare(policies, window=self.window, summary=self.summary)
                 for session in _select_sessions(recording, self.session, with_requests=True)
@@ -139,10 +143,15 @@ class CompareRecordings(RecordingOperation):
                 recording.problems,
             )
 
-    def _compare_recordings(self, first: str, second: str, at: Desk) -> CommandReport:
+    def _compare_recordings(
+        self, first: str, second: str, context: OperationContext
+    ) -> CommandReport:
         from palimpsest.review.recorded_comparison import compare_recorded
 
-        with self.open_recording(first, at) as recording, self.open_recording(second, at) as other:
+        with (
+            self.open_recording(first, context) as recording,
+            self.open_recording(second, context) as other,
+        ):
             left = next(_select_sessions(recording, self.session, with_requests=True))
             right = next(_select_sessions(other, "", with_requests=True))
             comparison = compare_recorded(left, right)
@@ -170,13 +179,13 @@ class WriteReport(RecordingOperation):
         Argument("{none,preview,all}", choices=("none", "preview", "all")),
     ] = "preview"
     """of the session's texts: none, the first 200 characters (the default), or all"""
-    forms = (_terminal_form("report", "path", "file", "policy", "texts", *PRICES),)
+    forms = (_terminal_form("report", "path", "file", "policy", "texts", *PRICE_FIELDS),)
 
-    def answer(self, at: Desk) -> CommandReport:
+    def answer(self, context: OperationContext) -> CommandReport:
         if self.path is None:  # a session of the kernel's project
-            review = at.services.inspections.answers(self.session).review()
-            return self._write(review, at.services.services.environment)
-        with self.open_recording(self.path, at) as recording:
+            review = context.services.inspections.answers(self.session).review()
+            return self._write(review, context.services.services.environment)
+        with self.open_recording(self.path, context) as recording:
             review = next(_select_sessions(recording, self.session, with_requests=True))
             report = self._write(review, os.environ)
             return replace(report, problems=recording.problems)
@@ -201,13 +210,13 @@ class WriteReport(RecordingOperation):
         )
 
 
-def _policies_named(words: Sequence[str]) -> "list[PolicyLike]":
+def _named_policies(words: Sequence[str]) -> "list[PolicyLike]":
     from palimpsest.context_policies.interface.recorded_policy import RECORDED
     from palimpsest.context_policies.replay.simulation import RAW
     from palimpsest.review.recorded_sessions.preset_policies import policy_from_words, preset_names
 
     all_names = (RECORDED, RAW, *preset_names())
-    names = [name for word in words for name in (all_names if word == ALL else (word,))]
+    names = [name for word in words for name in (all_names if word == ALL_POLICIES else (word,))]
     return [policy_from_words(name) for name in dict.fromkeys(names)]
 
 
@@ -219,7 +228,7 @@ def _select_sessions(
     ``with_requests`` omits sessions without requests and those of subagents.
     """
     if session:
-        yield _session(recording, session)
+        yield _find_session(recording, session)
         return
     count = 0
     for review in recording:
@@ -231,7 +240,7 @@ def _select_sessions(
         raise UserError("The recording has no session with a request, so there is nothing to say.")
 
 
-def _session(recording: "Recording[RecordingReview]", session: str) -> "SessionReview":
+def _find_session(recording: "Recording[RecordingReview]", session: str) -> "SessionReview":
     if not session.isdecimal():
         return recording[session]
     if not 0 < int(session) <= len(recording):

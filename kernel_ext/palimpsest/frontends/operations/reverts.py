@@ -5,7 +5,12 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from palimpsest.frontends.operation_base.operation import Desk, Form, Operation, Reader
+from palimpsest.frontends.operation_base.operation import (
+    Form,
+    Operation,
+    OperationContext,
+    RestParser,
+)
 from palimpsest.frontends.operation_text.command_output import CommandOutput
 from palimpsest.frontends.operation_text.revert_text import cleaned_text, diff_text, revert_text
 from palimpsest.session.revert.operations import Reverts
@@ -13,7 +18,7 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.reverts import FileDiff, RevertPreview
 from palimpsest.transcript.values import Value
 
-ALL = "all"
+ALL_FILES = "all"
 FLAGS = {"revert": ("--preview", "--overwrite"), "unrevert": ("--overwrite",)}
 
 
@@ -28,7 +33,7 @@ class RevertAnswer(Value):
     """The number of messages that a cleanup removed."""
 
 
-def _revert_reader(name: str, max_ids: int = 0) -> Reader:
+def _revert_reader(name: str, max_ids: int = 0) -> RestParser:
     """Return a parser for ``[ID] [--preview] [--overwrite[=FILES]]``, limited to the flags and ids of the form."""
 
     def read(rest: str) -> dict[str, Any] | None:
@@ -67,31 +72,31 @@ class Revert(Operation):
         Form(
             "revert",
             "revert the newest prompt, or from ID on, with its files: %agent revert [ID] [--preview]",
-            fixed={"action": "revert"},
-            read=_revert_reader("revert", 1),
+            fixed_values={"action": "revert"},
+            parse_rest=_revert_reader("revert", 1),
         ),
         Form(
             "unrevert",
             "undo the revert",
-            fixed={"action": "unrevert"},
-            read=_revert_reader("unrevert"),
+            fixed_values={"action": "unrevert"},
+            parse_rest=_revert_reader("unrevert"),
         ),
         Form(
             "cleanup",
             "remove what is reverted, for good",
-            fixed={"action": "cleanup"},
+            fixed_values={"action": "cleanup"},
         ),
         Form(
             "diff",
             "what the session changed in files: %agent diff, or diff last for the newest turn",
-            fixed={"action": "diff"},
-            read=_revert_reader("diff", 1),
+            fixed_values={"action": "diff"},
+            parse_rest=_revert_reader("diff", 1),
             keywords=("last",),
         ),
     )
 
-    async def run(self, at: Desk) -> RevertAnswer:
-        reverts = (await at.find(self.session)).reverts
+    async def run(self, context: OperationContext) -> RevertAnswer:
+        reverts = (await context.find(self.session)).reverts
         match self.action:
             case "preview":
                 return RevertAnswer(revert=await reverts.preview(self.target))
@@ -110,7 +115,7 @@ class Revert(Operation):
         if not self.in_conflict:
             return self.overwrite
         conflicts = (await reverts.preview(self.target)).conflicts
-        if not self.overwrite or self.overwrite == (ALL,):
+        if not self.overwrite or self.overwrite == (ALL_FILES,):
             return conflicts
         for file in self.overwrite:
             if file not in conflicts:

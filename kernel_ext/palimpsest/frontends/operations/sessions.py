@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from pydantic import Field, SkipValidation, field_validator
 
-from palimpsest.frontends.operation_base.grammar import SESSION, WHICH, OptionError
+from palimpsest.frontends.operation_base.grammar import SESSION, WHICH_SESSION, OptionError
 from palimpsest.frontends.operation_base.operation import (
-    Desk,
     Done,
     Form,
     InKernel,
     Operation,
+    OperationContext,
     SessionAnswer,
 )
-from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines
+from palimpsest.frontends.operation_text.command_output import CommandOutput, OutputLines
 from palimpsest.frontends.operation_text.session_head import head_of
 from palimpsest.frontends.operation_text.session_list import (
     list_lines,
     opened_text,
-    table_of,
+    session_table,
     title_and_size,
     with_children,
 )
@@ -40,7 +40,7 @@ DEFAULT_LIMIT = 100
 """Sessions in one answer; a page requests more when the user scrolls down."""
 MESSAGE_ID = re.compile(r"\w{4,}")
 ANY_NUMBER = re.compile(r"[-+]?\d{1,18}")
-TRY = "try"
+TRY_AGAIN = "try"
 
 
 class ListedSessions(Value):
@@ -129,16 +129,16 @@ class ListSessions(Operation):
         Form(
             "sessions",
             "the kept sessions: %agent sessions [words] [--all|--archived] [--page N]",
-            fixed={"limit": PAGE},
-            read=_parse_query,
+            fixed_values={"limit": PAGE},
+            parse_rest=_parse_query,
             view="sessions",
         ),
     )
 
-    async def run(self, at: Desk) -> ListedSessions:
-        workspace = at.services.workspace
+    async def run(self, context: OperationContext) -> ListedSessions:
+        workspace = context.services.workspace
         page = await workspace.page(self.query)
-        current = workspace.current_id(at.notebook)
+        current = workspace.current_id(context.notebook)
         return ListedSessions(
             sessions=page.sessions,
             total=page.total,
@@ -159,7 +159,7 @@ class ListSessions(Operation):
             cursor=self.cursor,
         )
 
-    def output(self, answer: ListedSessions) -> Lines:
+    def output(self, answer: ListedSessions) -> OutputLines:
         return list_lines(answer.page, self.query, answer.current)
 
 
@@ -176,15 +176,15 @@ class ListChildren(Operation):
         ),
     )
 
-    async def run(self, at: Desk) -> ListedSessions:
-        session_id = self.session or (await at.existing_session(None, TRY)).id
-        children = tuple(await at.services.workspace.children(session_id))
+    async def run(self, context: OperationContext) -> ListedSessions:
+        session_id = self.session or (await context.existing_session(None, TRY_AGAIN)).id
+        children = tuple(await context.services.workspace.children(session_id))
         return ListedSessions(sessions=children, total=len(children))
 
-    def output(self, answer: ListedSessions) -> Lines:
+    def output(self, answer: ListedSessions) -> OutputLines:
         if not answer.sessions:
             return ["No task of this session began one of its own."]
-        return [table_of(answer.sessions, "")]
+        return [session_table(answer.sessions, "")]
 
 
 class OpenSession(Operation):
@@ -197,28 +197,28 @@ class OpenSession(Operation):
             "open",
             "go on with another session: %agent open ID",
             ("session",),
-            missing=WHICH.format(name="open"),
+            missing_message=WHICH_SESSION.format(name="open"),
         ),
         Form(
             "use",
             "go on with another session: %agent use ID",
             ("session",),
-            read=lambda rest: {"session": rest} if len(rest.split()) == 1 else None,
-            missing=WHICH.format(name="use"),
+            parse_rest=lambda rest: {"session": rest} if len(rest.split()) == 1 else None,
+            missing_message=WHICH_SESSION.format(name="use"),
         ),
     )
 
-    async def run(self, at: Desk) -> OpenedSession:
-        session = await at.services.workspace.open(self.session, at.notebook)
-        at.adopt(session)
+    async def run(self, context: OperationContext) -> OpenedSession:
+        session = await context.services.workspace.open(self.session, context.notebook)
+        context.adopt(session)
         return opened_session(session)
 
-    def output(self, answer: OpenedSession) -> Lines:
+    def output(self, answer: OpenedSession) -> OutputLines:
         return [opened_text(answer.live)]
 
 
 class NewSession(Operation):
-    """Begin a new session in this notebook; one with a parent does not become the current session."""
+    """Begin a new session in this notebook; a session with a parent does not become the current one."""
 
     type: Literal["new"] = "new"
     title: str | None = None
@@ -229,17 +229,17 @@ class NewSession(Operation):
         Form(
             "new",
             "begin a new session: %agent new [TITLE]",
-            read=lambda rest: {"title": rest or None},
+            parse_rest=lambda rest: {"title": rest or None},
             in_cell=False,
         ),
     )
 
-    async def run(self, at: Desk) -> OpenedSession:
-        session = await at.services.workspace.new(
-            at.notebook, title=self.title, parent=self.parent, permission=self.permission
+    async def run(self, context: OperationContext) -> OpenedSession:
+        session = await context.services.workspace.new(
+            context.notebook, title=self.title, parent=self.parent, permission=self.permission
         )
         if self.parent is None:
-            at.adopt(session)
+            context.adopt(session)
         return opened_session(session)
 
 
@@ -254,18 +254,18 @@ class Retitle(Operation):
         Form(
             "title",
             "call this session otherwise: %agent title NEW TITLE",
-            read=lambda rest: None if rest.startswith("--") else {"title": rest or None},
+            parse_rest=lambda rest: None if rest.startswith("--") else {"title": rest or None},
         ),
     )
 
-    async def run(self, at: Desk) -> SessionTitle:
+    async def run(self, context: OperationContext) -> SessionTitle:
         if self.title is None:
-            record = (await at.find(self.session)).snapshot(messages=False).session
+            record = (await context.find(self.session)).snapshot(messages=False).session
             return SessionTitle(title=record.title if record is not None else "?")
-        session_id = await at.session_id(self.session)
-        return SessionTitle(title=await at.services.workspace.retitle(session_id, self.title))
+        session_id = await context.session_id(self.session)
+        return SessionTitle(title=await context.services.workspace.retitle(session_id, self.title))
 
-    def output(self, answer: SessionTitle) -> Lines:
+    def output(self, answer: SessionTitle) -> OutputLines:
         if self.title is None:
             return [f"This session is called: {answer.title}"]
         return [f"This session is called {answer.title} now."]
@@ -288,16 +288,16 @@ class Archive(Operation):
             "list an archived session again",
             ("session",),
             {"archived": False},
-            missing=WHICH.format(name="unarchive"),
+            missing_message=WHICH_SESSION.format(name="unarchive"),
         ),
     )
 
-    async def run(self, at: Desk) -> ArchivedSession:
-        session_id = self.session or (await at.existing_session(None, TRY)).id
-        session_id = await at.services.workspace.archive(session_id, archived=self.archived)
+    async def run(self, context: OperationContext) -> ArchivedSession:
+        session_id = self.session or (await context.existing_session(None, TRY_AGAIN)).id
+        session_id = await context.services.workspace.archive(session_id, archived=self.archived)
         return ArchivedSession(session=session_id)
 
-    def output(self, answer: ArchivedSession) -> Lines:
+    def output(self, answer: ArchivedSession) -> OutputLines:
         session_id = answer.session
         if not self.archived:
             return [f"{session_id} is listed again. %agent open {session_id} goes on with it."]
@@ -318,7 +318,7 @@ def _parse_delete(rest: str) -> dict[str, Any] | None:
 
 
 class Delete(Operation):
-    """Delete a session and those that it began, for good."""
+    """Delete a session and the sessions that its tasks began, for good."""
 
     type: Literal["delete"] = "delete"
     session: Annotated[str, SESSION]
@@ -329,21 +329,21 @@ class Delete(Operation):
             "delete",
             "delete a session for good: %agent delete ID --yes",
             ("session",),
-            read=_parse_delete,
+            parse_rest=_parse_delete,
         ),
     )
 
-    async def run(self, at: Desk) -> DeletedSessions:
-        workspace = at.services.workspace
+    async def run(self, context: OperationContext) -> DeletedSessions:
+        workspace = context.services.workspace
         family = await workspace.family(self.session)
         if family[-1].id != self.session:
             raise UserError(f"A session is deleted by its whole id. Is {family[-1].id} meant?")
-        gone = () if self.preview else tuple(await workspace.delete(self.session))
-        for session_id in gone:
-            at.forget(session_id)
-        return DeletedSessions(ids=gone, family=family)
+        deleted_ids = () if self.preview else tuple(await workspace.delete(self.session))
+        for session_id in deleted_ids:
+            context.forget(session_id)
+        return DeletedSessions(ids=deleted_ids, family=family)
 
-    def output(self, answer: DeletedSessions) -> Lines:
+    def output(self, answer: DeletedSessions) -> OutputLines:
         session = answer.family[-1]
         if self.preview:
             would = f"This would delete {title_and_size(session)}{with_children(len(answer.family) - 1)}."
@@ -384,7 +384,7 @@ class Fork(Operation):
             "begin a session with all of this one, or before a message or request: "
             "%agent fork [ID] [at MESSAGE|at request N]",
             ("session",),
-            read=_parse_fork,
+            parse_rest=_parse_fork,
         ),
     )
 
@@ -394,15 +394,19 @@ class Fork(Operation):
         """Convert a value of another type to text, so that the error names it as an unknown request or model."""
         return value if value is None or type(value) is int else str(value)
 
-    async def run(self, at: Desk) -> OpenedSession:
-        session_id = self.session or (await at.existing_session(None, TRY)).id
-        session = await at.services.workspace.fork(
-            session_id, self.message, request=self.request, model=self.model, notebook=at.notebook
+    async def run(self, context: OperationContext) -> OpenedSession:
+        session_id = self.session or (await context.existing_session(None, TRY_AGAIN)).id
+        session = await context.services.workspace.fork(
+            session_id,
+            self.message,
+            request=self.request,
+            model=self.model,
+            notebook=context.notebook,
         )
-        at.adopt(session)
+        context.adopt(session)
         return opened_session(session)
 
-    def output(self, answer: OpenedSession) -> Lines:
+    def output(self, answer: OpenedSession) -> OutputLines:
         return [f"Forked. {opened_text(answer.live)}"]
 
 
@@ -426,13 +430,13 @@ class ListBranches(Operation):
         ),
     )
 
-    async def run(self, at: Desk) -> ListedBranches:
-        workspace, submit = at.services.workspace, at.services.engine.submit
+    async def run(self, context: OperationContext) -> ListedBranches:
+        workspace, submit = context.services.workspace, context.services.engine.submit
         comparison = await asyncio.to_thread(
             _compare_branches,
             await workspace.every_session(),
             lambda session_id: submit(workspace.records(session_id)).result(),
-            await at.session_id(self.session),
+            await context.session_id(self.session),
         )
         return ListedBranches(branches=comparison)
 

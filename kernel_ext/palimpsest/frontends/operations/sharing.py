@@ -13,13 +13,13 @@ from pydantic import BaseModel, Field
 from palimpsest.frontends.operation_base.grammar import OptionError
 from palimpsest.frontends.operation_base.operation import (
     Argument,
-    Desk,
     Done,
     FileName,
     Form,
     Operation,
+    OperationContext,
 )
-from palimpsest.frontends.operation_text.command_output import CommandOutput, close_lines
+from palimpsest.frontends.operation_text.command_output import CommandOutput, unspaced_output
 from palimpsest.frontends.operation_text.command_report import CommandReport
 from palimpsest.frontends.protocol.sharing import ExportedFile, ImportProgressNotice
 from palimpsest.render.content.phrases import count, size_text, some
@@ -32,12 +32,12 @@ from palimpsest.transcript.visible_text import visible_line
 PROGRESS_SECONDS = 0.2
 """Least time between two progress notices of an import."""
 MAX_SENT_BYTES = 1_500_000
-"""Largest shared page that is sent to the browser; a server forwards so much in one message."""
+"""Largest shared page that is sent to the browser: about what a server forwards in one message."""
 MAX_SHOWN_PROBLEMS = 10
 """Most problems that a cell shows; the Python call returns all of them."""
 
-GO_ON = "%agent use ID goes on with one of them; nothing of it was run."
-READ_ONLY = (
+CONTINUE_HINT = "%agent use ID goes on with one of them; nothing of it was run."
+READ_ONLY_HINT = (
     "%agent use ID opens one of them. A recording of another agent is only read; %agent fork ID goes on from it. "
     "Nothing of it was run."
 )
@@ -48,8 +48,8 @@ OUTCOMES = {
     "copy": "came as a copy, because the one here went on or is another one",
 }
 IMPORT_USAGE = "Write %agent import PATH: a recording of another agent, an exported session, or a folder of them."
-_RUNNING: dict[str, threading.Event] = {}
-"""The running imports, by the ids of their operations; setting its event stops one."""
+_STOP_EVENTS: dict[str, threading.Event] = {}
+"""For each running import, by its operation's id, the event that stops it when it is set."""
 
 
 class ImportedSessions(Value):
@@ -67,9 +67,9 @@ class FileOperation(Operation):
     session: str | None = None
 
     def _exported_file(
-        self, at: Desk, path: Path, size: int, form: str, text: str = ""
+        self, context: OperationContext, path: Path, size: int, form: str, text: str = ""
     ) -> ExportedFile:
-        root = at.services.workspace.project
+        root = context.services.workspace.project
         inside = root in path.parents
         return ExportedFile(
             path=str(path),
@@ -86,11 +86,11 @@ class Share(FileOperation):
     type: Literal["share"] = "share"
     forms = (Form("share", "make a page of this session that can be passed on", view="share"),)
 
-    async def run(self, at: Desk) -> ExportedFile:
-        session_id = await at.session_id(self.session)
-        path: Path = await at.services.workspace.sharing.share(session_id)
+    async def run(self, context: OperationContext) -> ExportedFile:
+        session_id = await context.session_id(self.session)
+        path: Path = await context.services.workspace.sharing.share(session_id)
         text = await asyncio.to_thread(path.read_text, encoding="utf-8")
-        return self._exported_file(at, path, len(text.encode()), "html", text)
+        return self._exported_file(context, path, len(text.encode()), "html", text)
 
     def output(self, answer: ExportedFile) -> str:
         return (
@@ -106,9 +106,9 @@ class Unshare(Operation):
     session: str | None = None
     forms = (Form("unshare", "delete that page"),)
 
-    async def run(self, at: Desk) -> Done:
-        session_id = await at.session_id(self.session)
-        return Done(late=not await at.services.workspace.sharing.unshare(session_id))
+    async def run(self, context: OperationContext) -> Done:
+        session_id = await context.session_id(self.session)
+        return Done(late=not await context.services.workspace.sharing.unshare(session_id))
 
     def output(self, answer: Done) -> str:
         if answer.late:
@@ -119,7 +119,7 @@ class Unshare(Operation):
 def _parse_export(rest: str) -> dict[str, Any] | None:
     from palimpsest.session.sharing.exports import form_of
 
-    words = _split(rest)
+    words = _split_words(rest)
     form = form_of(words[0]) if words and not set(words[0]) & set("./") else None
     if form is not None:
         words = words[1:]
@@ -142,17 +142,17 @@ class Export(FileOperation):
         Form(
             "export",
             "write this session to a file: %agent export [md|ipynb|json|html|opencode|atif] [path]",
-            read=_parse_export,
+            parse_rest=_parse_export,
             keywords=("md", "ipynb", "json", "html", "opencode", "atif"),
         ),
     )
 
-    async def run(self, at: Desk) -> ExportedFile:
-        session_id = await at.session_id(self.session)
-        exported = await at.services.workspace.sharing.export(
-            session_id, self.form, self.path, prompts=self.prompts, inside=at.is_page
+    async def run(self, context: OperationContext) -> ExportedFile:
+        session_id = await context.session_id(self.session)
+        exported = await context.services.workspace.sharing.export(
+            session_id, self.form, self.path, prompts=self.prompts, inside=context.is_page
         )
-        return self._exported_file(at, exported.path, exported.bytes, exported.form)
+        return self._exported_file(context, exported.path, exported.bytes, exported.form)
 
     def output(self, answer: ExportedFile) -> str:
         name = recorded_name(answer.path)
@@ -163,7 +163,7 @@ class Export(FileOperation):
 
 
 def _parse_import(rest: str) -> dict[str, Any] | None:
-    words = _split(rest)
+    words = _split_words(rest)
     if not words:
         raise OptionError(IMPORT_USAGE)
     if len(words) > 1 or not (_is_path(words[0]) or Path(words[0]).exists()):
@@ -181,7 +181,7 @@ class Import(Operation):
     forms = (
         Form(
             "import",
-            takes=("path",),
+            fields=("path",),
             in_panel=False,
             in_cell=False,
             in_terminal=True,
@@ -190,24 +190,28 @@ class Import(Operation):
         Form(
             "import",
             "bring sessions in: %agent import PATH (OpenCode's storage, or an exported JSON)",
-            read=_parse_import,
+            parse_rest=_parse_import,
         ),
     )
     ends_with_cell: ClassVar[bool] = True
 
-    async def run(self, at: Desk) -> ImportedSessions:
-        stopped = _RUNNING[self.id] = threading.Event()
-        place = at.imports or at.services.workspace.sharing.imports
-        control = ImportControl(at.progress or self._progress_sender(at.publish), stopped.is_set)
+    async def run(self, context: OperationContext) -> ImportedSessions:
+        stop_event = _STOP_EVENTS[self.id] = threading.Event()
+        import_place = context.imports or context.services.workspace.sharing.imports
+        control = ImportControl(
+            context.progress or self._progress_sender(context.publish), stop_event.is_set
+        )
         try:
-            report = await at.run_blocking(place.import_from, self.path, control, inside=at.is_page)
+            report = await context.run_blocking(
+                import_place.import_from, self.path, control, inside=context.is_page
+            )
         except asyncio.CancelledError:
-            stopped.set()
+            stop_event.set()
             raise
         finally:
-            _RUNNING.pop(self.id, None)
+            _STOP_EVENTS.pop(self.id, None)
         return ImportedSessions(
-            imported=report.sessions, unreadable=report.problems, project=str(place.root)
+            imported=report.sessions, unreadable=report.problems, project=str(import_place.root)
         )
 
     def _progress_sender(self, publish: Callable[[BaseModel], None]) -> Callable[[int, int], None]:
@@ -231,7 +235,9 @@ class Import(Operation):
         ]
         if answer.imported:
             lines.append(
-                READ_ONLY if any(session.read_only for session in answer.imported) else GO_ON
+                READ_ONLY_HINT
+                if any(session.read_only for session in answer.imported)
+                else CONTINUE_HINT
             )
         else:
             lines = ["No session was found there."]
@@ -239,7 +245,7 @@ class Import(Operation):
         lines += [f"Not read: {problem.where}. {problem.what}" for problem in shown]
         if len(answer.unreadable) > len(shown):
             lines.append(f"{count(len(answer.unreadable) - len(shown))} more could not be read.")
-        return close_lines(lines)
+        return unspaced_output(lines)
 
     def report(self, answer: ImportedSessions) -> CommandReport:
         imported, project = answer.imported, answer.project
@@ -268,14 +274,14 @@ class StopImport(Operation):
     import_id: str
     """The id of the import operation."""
 
-    async def run(self, at: Desk) -> Done:  # noqa: ARG002
-        stopped = _RUNNING.get(self.import_id)
-        if stopped is not None:
-            stopped.set()
-        return Done(late=stopped is None)
+    async def run(self, context: OperationContext) -> Done:  # noqa: ARG002
+        stop_event = _STOP_EVENTS.get(self.import_id)
+        if stop_event is not None:
+            stop_event.set()
+        return Done(late=stop_event is None)
 
 
-def _split(rest: str) -> list[str]:
+def _split_words(rest: str) -> list[str]:
     """Split a line as a shell does; raises OptionError for a quote that never ends."""
     try:
         return shlex.split(rest)

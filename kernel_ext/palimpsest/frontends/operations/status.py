@@ -7,8 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
-from palimpsest.frontends.operation_base.operation import Desk, Form, Operation
-from palimpsest.frontends.operation_text.command_output import CommandOutput, Lines, PolicySection
+from palimpsest.frontends.operation_base.operation import Form, Operation, OperationContext
+from palimpsest.frontends.operation_text.command_output import (
+    CommandOutput,
+    OutputLines,
+    TitledTable,
+)
 from palimpsest.frontends.operation_text.context_answers import ContextAnswers
 from palimpsest.frontends.operation_text.revert_text import revert_state_text
 from palimpsest.frontends.operation_text.todo_text import todo_text
@@ -29,19 +33,19 @@ if TYPE_CHECKING:
     from palimpsest.session.open_sessions.workspace import Workspace
 
 WHERE_TO_ANSWER = "in the page, or in %agent wait"
-PRIVATE = (
+CELL_IS_HIDDEN = (
     "The next cell that you run is kept from the agent: its source, its output and its errors. The tag "
     f"{HIDDEN_TAG} does that for a cell each time."
 )
-REPLAY: Mapping[ReplayMode, str] = {
+REPLAY_SENTENCES: Mapping[ReplayMode, str] = {
     "only": "Cells show their recorded answers, and send nothing.",
     "ask": "Cells show their recorded answers. Run All asks before it sends a prompt that has none.",
     "prefer": "Cells show their recorded answers, and send the prompts that have none.",
     "never": "Each cell sends its prompt whenever it runs, with Run All too. %agent replay on ends that.",
 }
-FIXED = "The setting replay is {mode} or fixed, which counts before this. {does}"
-_UNREADABLE: dict[tuple[str, str], str] = {}
-"""Sentence on unreadable lines by project and session: a log is checked once in a kernel's life."""
+REPLAY_SETTING_WINS = "The setting replay is {mode} or fixed, which counts before this. {does}"
+_UNREADABLE_LOG_SENTENCES: dict[tuple[str, str], str] = {}
+"""The sentence on a log's unreadable lines, by project and session: a kernel checks each log once."""
 
 
 class ShowStatus(Operation):
@@ -51,12 +55,12 @@ class ShowStatus(Operation):
     in_page: ClassVar[bool] = False
     forms = (Form("status", "the session of this notebook, its model, what runs and what waits"),)
 
-    async def run(self, at: Desk) -> Lines:
-        session = await at.find(None)
-        workspace = at.services.workspace
+    async def run(self, context: OperationContext) -> OutputLines:
+        session = await context.find(None)
+        workspace = context.services.workspace
         unreadable = await _unreadable_log(session, workspace)
-        rows = await asyncio.to_thread(_status_rows, session, unreadable, at.services)
-        return [PolicySection("", ("", ""), rows)]
+        rows = await asyncio.to_thread(_status_rows, session, unreadable, context.services)
+        return [TitledTable("", ("", ""), rows)]
 
 
 def _status_rows(
@@ -86,14 +90,14 @@ def _status_rows(
 async def _unreadable_log(session: KernelSession, workspace: "Workspace") -> str:
     """Return a sentence about the unreadable part of the session's log; empty without one."""
     key = str(workspace.project), session.id
-    if key not in _UNREADABLE:
+    if key not in _UNREADABLE_LOG_SENTENCES:
         problems = await workspace.problems(session.id)
         first = problems[0].sentence if problems else ""
         words = f"{some(len(problems), 'line')} of the log, left out; the first is {first}"
         if problems and not problems[0].where:  # the log is missing, which may change: ask again
             return first
-        _UNREADABLE[key] = words if problems else ""
-    return _UNREADABLE[key]
+        _UNREADABLE_LOG_SENTENCES[key] = words if problems else ""
+    return _UNREADABLE_LOG_SENTENCES[key]
 
 
 def _session_cost(session: KernelSession, snapshot: Snapshot, services: FrontendServices) -> str:
@@ -163,8 +167,8 @@ class ListTodos(Operation):
     in_page: ClassVar[bool] = False
     forms = (Form("todo", "what the agent has to do in this session"),)
 
-    async def run(self, at: Desk) -> ListedTodos:
-        return ListedTodos(todos=(await at.find(None)).snapshot(messages=False).todos)
+    async def run(self, context: OperationContext) -> ListedTodos:
+        return ListedTodos(todos=(await context.find(None)).snapshot(messages=False).todos)
 
     def output(self, answer: ListedTodos) -> CommandOutput:
         return CommandOutput(*todo_text(answer.todos))
@@ -177,16 +181,16 @@ class HideCell(Operation):
     in_page: ClassVar[bool] = False
     forms = (Form("private", "keep the next cell, its output and its errors from the agent"),)
 
-    async def run(self, at: Desk) -> str:
-        runs = at.services.notebook_runs
+    async def run(self, context: OperationContext) -> str:
+        runs = context.services.notebook_runs
         if runs is None:
             return "No cells are told to the agent here."
         runs.hide_next()
-        return PRIVATE
+        return CELL_IS_HIDDEN
 
 
 class SwitchReplay(Operation):
-    """Show whether cells show their recorded answers, or switch it."""
+    """Show or switch whether cells show their recorded answers."""
 
     type: Literal["replay"] = "replay"
     on: Literal["", "on", "off"] = ""
@@ -199,14 +203,14 @@ class SwitchReplay(Operation):
         ),
     )
 
-    async def run(self, at: Desk) -> str:
-        replay = at.services.workspace.replay
+    async def run(self, context: OperationContext) -> str:
+        replay = context.services.workspace.replay
         if self.on:
-            replay.switch(at.notebook, on=self.on == "on")
-        mode = replay.mode(at.notebook)
+            replay.switch(context.notebook, on=self.on == "on")
+        mode = replay.mode(context.notebook)
         if self.on == "off" and mode != "never":
-            return FIXED.format(mode=mode, does=REPLAY[mode])
-        return REPLAY[mode]
+            return REPLAY_SETTING_WINS.format(mode=mode, does=REPLAY_SENTENCES[mode])
+        return REPLAY_SENTENCES[mode]
 
 
 class ListedSettings(Value):
@@ -219,7 +223,7 @@ class ListedSettings(Value):
     """The remarks under their titles."""
 
 
-SETTINGS: Mapping[str, Operation | Mapping[str, Any]] = {
+CONFIG_ARGUMENTS: Mapping[str, Operation | Mapping[str, Any]] = {
     "": {},
     "trust": TrustProject(),
     "distrust": TrustProject(trusted=False),
@@ -235,14 +239,14 @@ class ListSettings(Operation):
         Form(
             "config",
             "every setting and where it came from; %agent config trust believes this project's file",
-            read=lambda rest: SETTINGS.get(rest.strip()),
+            parse_rest=lambda rest: CONFIG_ARGUMENTS.get(rest.strip()),
             keywords=("trust", "distrust"),
-            begins_no_prompt=True,
+            is_never_prompt=True,
         ),
     )
 
-    async def run(self, at: Desk) -> ListedSettings:
-        config = at.services.config
+    async def run(self, context: OperationContext) -> ListedSettings:
+        config = context.services.config
         remarks = tuple(config.remarks())
         return ListedSettings(
             settings=tuple(
@@ -255,7 +259,7 @@ class ListSettings(Operation):
             titled=remarks,
         )
 
-    def output(self, answer: ListedSettings) -> Lines:
+    def output(self, answer: ListedSettings) -> OutputLines:
         rows = [(setting.key, str(setting.value), setting.origin) for setting in answer.settings]
         remarks = [
             CommandOutput(
@@ -265,4 +269,4 @@ class ListSettings(Operation):
             )
             for title, sentences in answer.titled
         ]
-        return [PolicySection("", ("setting", "value", "from"), rows), *remarks]
+        return [TitledTable("", ("setting", "value", "from"), rows), *remarks]

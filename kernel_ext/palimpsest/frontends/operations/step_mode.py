@@ -5,18 +5,20 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from palimpsest.frontends.operation_base.operation import Desk, Done, Form, Operation
-from palimpsest.frontends.operation_text.command_output import CommandOutput, close_lines
+from palimpsest.frontends.operation_base.operation import Done, Form, Operation, OperationContext
+from palimpsest.frontends.operation_text.command_output import CommandOutput, unspaced_output
 from palimpsest.render.reports.held_request import held_request_text
 from palimpsest.session.controls.step_mode import NO_NEW_SUMMARY, NONE_PUT_ASIDE
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 
-ON = (
+STEP_MODE_ON = (
     "Step mode is on in this session: each request is held, and shown with its cost, until you let it go. "
     "%agent step off ends it."
 )
-OFF = "Step mode is off in this session: requests are sent at once. %agent step on holds each."
-SEND = "%agent step send lets it go, %agent stop ends the turn; pin, exclude, policy and budget change it first."
+STEP_MODE_OFF = (
+    "Step mode is off in this session: requests are sent at once. %agent step on holds each."
+)
+SEND_HINT = "%agent step send lets it go, %agent stop ends the turn; pin, exclude, policy and budget change it first."
 
 
 class SteppingAnswer(Done):
@@ -41,7 +43,7 @@ def _parse_step(rest: str) -> "Operation | Mapping[str, Any] | None":
 
 
 class SetStepMode(Operation):
-    """Hold each request of this session until the user releases it, or end that."""
+    """Switch step mode, in which each request of this session is held until the user releases it."""
 
     type: Literal["step"] = "step"
     session: str | None = None
@@ -51,23 +53,23 @@ class SetStepMode(Operation):
         Form(
             "step",
             "hold each request until you let it go: %agent step on, off, status, send, another or older",
-            read=_parse_step,
+            parse_rest=_parse_step,
             keywords=("on", "off", "status", "send", "another", "older"),
-            begins_no_prompt=True,
+            is_never_prompt=True,
         ),
     )
 
-    async def run(self, at: Desk) -> SteppingAnswer:
-        session = await at.find(self.session)
+    async def run(self, context: OperationContext) -> SteppingAnswer:
+        session = await context.find(self.session)
         if self.on is not None:
             session.step_mode.switch(on=self.on)
         return SteppingAnswer(on=session.step_mode.on, held=session.held)
 
     def output(self, answer: SteppingAnswer) -> CommandOutput:
-        lines = [ON if answer.on else OFF]
+        lines = [STEP_MODE_ON if answer.on else STEP_MODE_OFF]
         for request in answer.held:
             lines += held_request_text(request).splitlines()
-        return close_lines([*lines, *((SEND,) if answer.held else ())])
+        return unspaced_output([*lines, *((SEND_HINT,) if answer.held else ())])
 
 
 class HeldOperation(Operation):
@@ -76,19 +78,19 @@ class HeldOperation(Operation):
     session: str | None = None
     hold: str = Field(default="", max_length=100)
     """The id of the held request; empty means all to which the decision applies."""
-    method: ClassVar[str]
+    step_mode_method: ClassVar[str]
     """The name of the method of ``StepMode``."""
-    done: ClassVar[str]
-    nothing: ClassVar[str]
+    done_sentence: ClassVar[str]
+    nothing_held_sentence: ClassVar[str]
 
-    async def run(self, at: Desk) -> Done:
-        session = await at.find(self.session)
+    async def run(self, context: OperationContext) -> Done:
+        session = await context.find(self.session)
         request_ids = (
             [self.hold]
             if self.hold
             else [request.id for request in session.held if self.applies_to(request)]
         )
-        decide = getattr(session.step_mode, self.method)
+        decide = getattr(session.step_mode, self.step_mode_method)
         outcomes = [decide(request_id) for request_id in request_ids]
         return Done(late=not any(outcomes))
 
@@ -97,37 +99,37 @@ class HeldOperation(Operation):
         return True
 
     def output(self, answer: Done) -> str:
-        return self.nothing if answer.late else self.done
+        return self.nothing_held_sentence if answer.late else self.done_sentence
 
 
 class ReleaseRequest(HeldOperation):
     """Release a held request; it is assembled again and sent."""
 
     type: Literal["release"] = "release"
-    method: ClassVar[str] = "release"
-    done: ClassVar[str] = "Sent."
-    nothing: ClassVar[str] = "No request is held now."
+    step_mode_method: ClassVar[str] = "release"
+    done_sentence: ClassVar[str] = "Sent."
+    nothing_held_sentence: ClassVar[str] = "No request is held now."
 
 
 class AskForAnotherSummary(HeldOperation):
-    """Set aside the new summary that a held request is the first to use, and request another."""
+    """Set aside the new summary that a held request would use first, and request another summary."""
 
     type: Literal["another-summary"] = "another-summary"
-    method: ClassVar[str] = "another_summary"
-    done: ClassVar[str] = "The new summary is put aside, and another is requested."
-    nothing: ClassVar[str] = NO_NEW_SUMMARY
+    step_mode_method: ClassVar[str] = "another_summary"
+    done_sentence: ClassVar[str] = "The new summary is put aside, and another is requested."
+    nothing_held_sentence: ClassVar[str] = NO_NEW_SUMMARY
 
     def applies_to(self, held: ProposedRequest) -> bool:
         return held.new_summary is not None
 
 
 class UseOlderSummary(HeldOperation):
-    """Use the summary that was set aside, in place of a newer one or of the held request for one."""
+    """Use the summary that was set aside, instead of a newer summary or a held request for a summary."""
 
     type: Literal["older-summary"] = "older-summary"
-    method: ClassVar[str] = "older_summary"
-    done: ClassVar[str] = "The summary that was put aside is used."
-    nothing: ClassVar[str] = NONE_PUT_ASIDE
+    step_mode_method: ClassVar[str] = "older_summary"
+    done_sentence: ClassVar[str] = "The summary that was put aside is used."
+    nothing_held_sentence: ClassVar[str] = NONE_PUT_ASIDE
 
     def applies_to(self, held: ProposedRequest) -> bool:
         return held.older_summary is not None

@@ -7,9 +7,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from palimpsest.frontends.operation_base.grammar import OptionError
-from palimpsest.frontends.operation_base.operation import Desk, Form, InKernel, Operation
-from palimpsest.frontends.operation_text.command_output import Lines, PolicySection, Rows
-from palimpsest.frontends.operation_text.session_list import day
+from palimpsest.frontends.operation_base.operation import (
+    Form,
+    InKernel,
+    Operation,
+    OperationContext,
+)
+from palimpsest.frontends.operation_text.command_output import OutputLines, Rows, TitledTable
+from palimpsest.frontends.operation_text.session_list import local_time
 from palimpsest.frontends.protocol.project import StorageReport, StorageRow
 from palimpsest.render.content.phrases import count, size_text, some
 from palimpsest.session.config.settings import RetentionSettings
@@ -30,7 +35,7 @@ from palimpsest.store.blobs.blob_sweep import DAY_SECONDS, Sweep, UnneededBlob
 from palimpsest.store.blobs.disk_usage import DiskUsage
 from palimpsest.store.interface import SessionSummary
 
-NOTHING = "Every kept text is needed by a session; there is nothing to clean up."
+NOTHING_UNNEEDED = "Every kept text is needed by a session; there is nothing to clean up."
 SIZE_FIELDS = ("total", "logs", "blobs", "snapshots", "share", "other")
 MAX_LISTED_SESSIONS = 20
 """Number of the largest sessions that are listed, since deleting those frees the most."""
@@ -79,7 +84,7 @@ def _parse_days(text: str) -> float:
 
 
 class ShowStorage(Operation):
-    """Measure the project's folder, and list the sessions that may be deleted, or delete them first."""
+    """Measure the project's folder, and list or delete the sessions that may be deleted."""
 
     type: Literal["storage"] = "storage"
     days: float | None = None
@@ -94,14 +99,14 @@ class ShowStorage(Operation):
         Form(
             "storage",
             "what the sessions take; %agent storage prune [--days N] [--max-size 1GB] [--yes]",
-            read=_parse_prune,
+            parse_rest=_parse_prune,
             keywords=("prune",),
-            begins_no_prompt=True,
+            is_never_prompt=True,
         ),
     )
 
-    async def run(self, at: Desk) -> MeasuredStorage:
-        services = at.services
+    async def run(self, context: OperationContext) -> MeasuredStorage:
+        services = context.services
         retention, workspace = services.config.value.retention, services.workspace
         pruned = await prune_storage(
             workspace,
@@ -113,22 +118,22 @@ class ShowStorage(Operation):
         )
         for tree in pruned.sessions_gone or ():
             for session_id in tree.ids:
-                at.forget(session_id)
+                context.forget(session_id)
         use = await measure_storage(workspace, retention)
         sizes = use.sizes
         return MeasuredStorage(
             **{name: getattr(sizes, name) for name in SIZE_FIELDS},
-            sessions=_rows(session_trees(use.sessions, sizes)),
-            due=_rows(pruned.plan.due),
-            spared=_rows(pruned.plan.spared),
+            sessions=_storage_rows(session_trees(use.sessions, sizes)),
+            due=_storage_rows(pruned.plan.due),
+            spared=_storage_rows(pruned.plan.spared),
             unneeded=sum(tree.bytes for tree in pruned.unneeded.due),
-            gone=_rows(pruned.sessions_gone) if pruned.sessions_gone is not None else None,
+            gone=_storage_rows(pruned.sessions_gone) if pruned.sessions_gone is not None else None,
             use=use,
             pruned=pruned,
             retention=retention,
         )
 
-    def output(self, answer: MeasuredStorage) -> Lines:
+    def output(self, answer: MeasuredStorage) -> OutputLines:
         use, pruned, days = answer.use, answer.pruned, answer.retention.texts
         if not self.prune:
             return [*storage_lines(use.sizes, use.sessions), sweep_text(use.unneeded, days, None)]
@@ -138,7 +143,7 @@ class ShowStorage(Operation):
         ]
 
 
-def _rows(trees: Sequence[SessionTree]) -> tuple[StorageRow, ...]:
+def _storage_rows(trees: Sequence[SessionTree]) -> tuple[StorageRow, ...]:
     return tuple(
         StorageRow(
             id=tree.summary.id,
@@ -152,7 +157,7 @@ def _rows(trees: Sequence[SessionTree]) -> tuple[StorageRow, ...]:
     )
 
 
-def storage_lines(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> Lines:
+def storage_lines(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> OutputLines:
     """Return the disk usage of the folder, the largest sessions first."""
     rows: Rows = [
         (
@@ -170,7 +175,7 @@ def storage_lines(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> Line
         ("the rest", size_text(sizes.other), ""),
         ("together", size_text(sizes.total), ""),
     ]
-    lines: list[str | PolicySection] = [PolicySection("", ("what", "takes", ""), rows)]
+    lines: list[str | TitledTable] = [TitledTable("", ("what", "takes", ""), rows)]
     trees = sorted(session_trees(summaries, sizes), key=lambda tree: -tree.bytes)
     if trees:
         lines.append(
@@ -183,27 +188,27 @@ def storage_lines(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> Line
     return lines
 
 
-def _session_table(title: str, trees: Sequence[SessionTree]) -> PolicySection:
+def _session_table(title: str, trees: Sequence[SessionTree]) -> TitledTable:
     rows = [
-        (tree.summary.id, tree.summary.title, size_text(tree.bytes), day(tree.updated))
+        (tree.summary.id, tree.summary.title, size_text(tree.bytes), local_time(tree.updated))
         for tree in trees
     ]
-    return PolicySection(title, ("session", "title", "takes", "last used"), rows)
+    return TitledTable(title, ("session", "title", "takes", "last used"), rows)
 
 
-def plan_lines(plan: PrunePlan, gone: Sequence[SessionTree] | None) -> Lines:
+def plan_lines(plan: PrunePlan, deleted: Sequence[SessionTree] | None) -> OutputLines:
     """Return the sessions that would be or were deleted, and those that are never deleted."""
     limits = limits_text(plan.limits)
     if not limits:
         return []
     if not plan.due and not plan.spared:
         return [f"No session is over the limits ({limits})."]
-    lines: list[str | PolicySection] = []
-    if gone is not None:
+    lines: list[str | TitledTable] = []
+    if deleted is not None:
         lines.append(
-            f"Deleted {_session_count(gone)} ({size_text(sum(tree.bytes for tree in gone))})."
+            f"Deleted {_session_count(deleted)} ({size_text(sum(tree.bytes for tree in deleted))})."
         )
-        still_used = [tree for tree in plan.due if tree not in gone]
+        still_used = [tree for tree in plan.due if tree not in deleted]
         if still_used:
             lines.append(f"{_session_count(still_used)} came into use meanwhile and stayed.")
     elif plan.due:
@@ -217,7 +222,7 @@ def plan_lines(plan: PrunePlan, gone: Sequence[SessionTree] | None) -> Lines:
             (tree.summary.id, tree.summary.title, size_text(tree.bytes), tree.reason_to_keep)
             for tree in plan.spared
         ]
-        lines.append(PolicySection("Never taken", ("session", "title", "takes", "why"), rows))
+        lines.append(TitledTable("Never taken", ("session", "title", "takes", "why"), rows))
     return lines
 
 
@@ -231,20 +236,20 @@ def limits_text(limits: RetentionLimits) -> str:
     return ", ".join(sentences)
 
 
-def sweep_text(sweep: Sweep, days: float, gone: Sequence[UnneededBlob] | None) -> str:
-    """Return sentences on unneeded texts, and on deleted ones; ``gone`` is None where nothing was to be deleted."""
+def sweep_text(sweep: Sweep, days: float, deleted: Sequence[UnneededBlob] | None) -> str:
+    """Return sentences on unneeded and deleted texts; ``deleted`` is None where no deletion was requested."""
     sentences = []
     if sweep.snapshot_bytes:
         takes = f"snapshots of files that no session needs ({size_text(sweep.snapshot_bytes)})"
         sentences.append(
             f"Deleted {takes}."
-            if gone is not None
+            if deleted is not None
             else f"There are {takes}; prune --yes deletes them."
         )
     if not sweep.due and not sweep.waiting:
-        return " ".join(sentences) or NOTHING
-    if gone is not None and sweep.due:
-        sentences.append(f"Deleted {_text_count(gone)}.")
+        return " ".join(sentences) or NOTHING_UNNEEDED
+    if deleted is not None and sweep.due:
+        sentences.append(f"Deleted {_text_count(deleted)}.")
     elif sweep.due:
         them = "it" if len(sweep.due) == 1 else "them"
         sentences.append(

@@ -8,12 +8,12 @@ from pydantic import Field
 
 from palimpsest.frontends.operation_base.grammar import PART, OptionError, option_value
 from palimpsest.frontends.operation_base.operation import (
-    Desk,
+    ContentFile,
     Done,
     Form,
     Operation,
+    OperationContext,
     TurnOperation,
-    WithContent,
 )
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions, TurnToRetry
 from palimpsest.session.open_sessions.followed_session import KernelSession
@@ -23,8 +23,8 @@ from palimpsest.transcript.values import Reply
 STOPPED, NOTHING_RAN = "Stopped.", "Nothing was running."
 
 
-def _left_to_prompt_parser(_rest: str) -> None:
-    """Return None, since the prompt parser parses these forms."""
+def _defer_to_prompt_parser(_rest: str) -> None:
+    """Return None, so that the line is parsed as a prompt."""
 
 
 class PromptBase(TurnOperation):
@@ -36,9 +36,9 @@ class PromptBase(TurnOperation):
     agent: str | None = None
     system: str | None = None
     tools: tuple[str, ...] | dict[str, bool] | None = None
-    """Only these tools, or a mapping that switches single ones on and off."""
+    """The only tools to offer, or a mapping that switches single tools on and off."""
     max_steps: int | None = Field(default=None, ge=1)
-    files: tuple[WithContent, ...] = ()
+    files: tuple[ContentFile, ...] = ()
     """Files sent with the text, such as those of a prompt that was withdrawn."""
 
     def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:
@@ -60,12 +60,12 @@ class Prompt(PromptBase):
         Form(
             "fix",
             "mend the newest error, or that of a cell: %agent fix [NUMBER]",
-            read=_left_to_prompt_parser,
+            parse_rest=_defer_to_prompt_parser,
         ),
         Form(
             "explain",
             "explain the newest error, or that of a cell: %agent explain [NUMBER]",
-            read=_left_to_prompt_parser,
+            parse_rest=_defer_to_prompt_parser,
         ),
     )
 
@@ -89,15 +89,15 @@ class Cancel(Operation):
     session: str | None = None
     forms = (Form("stop", "stop the turn that runs"),)
 
-    async def run(self, at: Desk) -> Done:
-        return Done(late=not (await at.find(self.session)).cancel(STOPPED))
+    async def run(self, context: OperationContext) -> Done:
+        return Done(late=not (await context.find(self.session)).cancel(STOPPED))
 
     def output(self, answer: Done) -> str:
         return NOTHING_RAN if answer.late else STOPPED
 
 
 class Join(TurnOperation):
-    """Await the end of the running turn; if none runs, answer a prompt that a killed kernel remaining."""
+    """Await the end of the running turn; if none runs, answer a prompt that a killed kernel left waiting."""
 
     type: Literal["loop"] = "loop"
     forms = (Form("wait", "wait for the turn that runs, and show its answer"),)
@@ -106,7 +106,7 @@ class Join(TurnOperation):
         return session.loop()
 
 
-def _read_retry(rest: str) -> dict[str, Any] | None:
+def _parse_retry(rest: str) -> dict[str, Any] | None:
     """Parse ``[ID or last] [--model NAME] [--mode MODE]``."""
     values: dict[str, Any] = {}
     while rest:
@@ -128,7 +128,7 @@ class Retry(TurnOperation):
 
     type: Literal["retry"] = "retry"
     target: Annotated[str, PART] = Field(default="", max_length=200)
-    """A message or part of the turn that is replaced, with all that follow; ``last`` is the newest turn."""
+    """A message or part of the turn to replace; later turns are replaced, too; ``last`` is the newest turn."""
     overwrite: tuple[str, ...] = ()
     """Files to restore although they were changed outside the session."""
     model: str | None = Field(default=None, max_length=200)
@@ -141,7 +141,7 @@ class Retry(TurnOperation):
             "send the newest request again, because it failed; or a turn's prompt, in its place: "
             "%agent retry [ID or last] [--model NAME] [--mode MODE]",
             ("target", "model", "mode"),
-            read=_read_retry,
+            parse_rest=_parse_retry,
             keywords=("last",),
         ),
     )
@@ -170,13 +170,13 @@ class Withdraw(Operation):
         Form(
             "withdraw",
             "take waiting prompts back: the newest, or %agent withdraw all",
-            read=lambda rest: {"": {}, "all": {"which": "all"}}.get(rest),
+            parse_rest=lambda rest: {"": {}, "all": {"which": "all"}}.get(rest),
             keywords=("all",),
         ),
     )
 
-    async def run(self, at: Desk) -> Withdrawn:
-        session = await at.find(self.session)
+    async def run(self, context: OperationContext) -> Withdrawn:
+        session = await context.find(self.session)
         if self.prompt_id is None:
             waiting = [prompt.prompt_id for prompt in session.snapshot(messages=False).inbox]
             prompt_ids = waiting if self.which == "all" else waiting[-1:]
@@ -191,7 +191,7 @@ class Withdraw(Operation):
         return "Withdrawn." if answer.count == 1 else f"{answer.count} prompts were withdrawn."
 
 
-def _read_compact(rest: str) -> dict[str, Any] | None:
+def _parse_compact(rest: str) -> dict[str, Any] | None:
     """Parse ``[--model NAME] [--auto] [focus on ...]``."""
     values: dict[str, Any] = {}
     text = rest
@@ -228,9 +228,9 @@ class Compact(TurnOperation):
             "compact",
             "put a summary in the place of what was said: %agent compact [--model NAME] [--auto] [focus on ...]",
             ("model", "auto"),
-            read=_read_compact,
+            parse_rest=_parse_compact,
             keywords=("focus",),
-            begins_no_prompt=True,
+            is_never_prompt=True,
         ),
     )
 
@@ -249,8 +249,8 @@ class AnswerAsk(Operation):
     scope: Literal["session", "project"] | None = None
     """The scope of an ``always``; None means the session."""
 
-    async def run(self, at: Desk) -> Done:
-        session = await at.find(self.session)
+    async def run(self, context: OperationContext) -> Done:
+        session = await context.find(self.session)
         reply = Reply(answer=self.answer, feedback=self.feedback, scope=self.scope)
         return Done(late=not session.reply(self.ask_id, reply))
 
@@ -264,6 +264,6 @@ class AnswerQuestion(Operation):
     answers: tuple[tuple[str, ...], ...] | None = None
     """The chosen labels, or free text, for each question; None declines."""
 
-    async def run(self, at: Desk) -> Done:
-        session = await at.find(self.session)
+    async def run(self, context: OperationContext) -> Done:
+        session = await context.find(self.session)
         return Done(late=not session.answer(self.question_id, self.answers))

@@ -22,7 +22,12 @@ from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.cell_turn.turn import without_cell
 from palimpsest.frontends.kernel.main_thread import MainThread
 from palimpsest.frontends.magic.agent_magics import current_notebook, rename_notebook
-from palimpsest.frontends.operation_base.operation import Desk, Done, Operation, SessionAnswer
+from palimpsest.frontends.operation_base.operation import (
+    Done,
+    Operation,
+    OperationContext,
+    SessionAnswer,
+)
 from palimpsest.frontends.operation_table import TABLE
 from palimpsest.frontends.operation_text.command_output import joined_output
 from palimpsest.frontends.operation_text.session_head import head_of
@@ -98,7 +103,7 @@ class Channel:
         self._shell = shell
         self._sessions: dict[str, KernelSession] = {}
         self._unsubscribe: list[Callable[[], None]] = []
-        self._current: str | None = None
+        self._current_id: str | None = None
         self._greeting_ends: float | None = None
         self._replies: OrderedDict[str, dict[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
@@ -124,15 +129,15 @@ class Channel:
     def current(self) -> KernelSession | None:
         """The notebook's current session; None while none is open."""
         with self._lock:
-            return self._sessions.get(self._current) if self._current is not None else None
+            return self._sessions.get(self._current_id) if self._current_id is not None else None
 
     def adopt(self, session: KernelSession) -> None:
         """Make a session the notebook's current one; from any thread."""
         with self._lock:
             is_known = session.id in self._sessions
-            is_changed = self._current != session.id
+            is_changed = self._current_id != session.id
             self._sessions[session.id] = session
-            self._current = session.id
+            self._current_id = session.id
             if not is_known:
                 self._unsubscribe.append(session.subscribe(partial(self._forward, session.id)))
                 self._unsubscribe.append(session.on_problem(partial(self._send_problem, session)))
@@ -151,9 +156,9 @@ class Channel:
         """Remove a session that was deleted; from any thread."""
         with self._lock:
             self._sessions.pop(session_id, None)
-            was_current = self._current == session_id
+            was_current = self._current_id == session_id
             if was_current:
-                self._current = None
+                self._current_id = None
         if was_current:
             self._services.engine.submit(self._find_current())
 
@@ -189,7 +194,7 @@ class Channel:
     def prepare(self, session_id: str | None = None) -> None:
         """Begin to import the modules of the session's model; returns at once, from any thread."""
         with self._lock:
-            session = self._sessions.get(session_id or self._current or "")
+            session = self._sessions.get(session_id or self._current_id or "")
         record = session.snapshot(messages=False).session if session is not None else None
         model = record.model.id if record is not None and record.model is not None else None
         self._services.engine.submit(asyncio.to_thread(self._services.preload_model, model))
@@ -244,12 +249,12 @@ class Channel:
             case PromptBase() if "/" in command.text:
                 return await self._run_typed(command)
             case Operation():
-                return await command.run(self._desk())
+                return await command.run(self._operation_context())
             case _:
                 raise UserError(f"Nothing is done for {type(command).__name__}.")
 
-    def _desk(self) -> Desk:
-        return Desk(
+    def _operation_context(self) -> OperationContext:
+        return OperationContext(
             self._services,
             self._session,
             self._notebook(),
@@ -267,7 +272,7 @@ class Channel:
         own = await asyncio.to_thread(own_commands, self._services)
         typed = typed_command(command.text, own)
         if isinstance(typed, str):
-            return await command.model_copy(update={"text": typed}).run(self._desk())
+            return await command.model_copy(update={"text": typed}).run(self._operation_context())
         if typed.view is not None:
             return TypedAnswer(view=typed.view)
         fields: dict[str, str | None] = {"id": command.id}
@@ -275,7 +280,7 @@ class Channel:
             fields["session"] = command.session
         operation = typed.operation.model_copy(update=fields)
         try:
-            answer = await operation.run(replace(self._desk(), in_cell=True))
+            answer = await operation.run(replace(self._operation_context(), in_cell=True))
         except UserError as error:
             raise UserError(panel_words(str(error))) from None
         if isinstance(answer, TypedAnswer):
@@ -355,7 +360,7 @@ class Channel:
     def _reply(self, command: CommandBase, **fields: Any) -> CommandReply:
         with self._lock:
             # Under the lock, so that no head of the former session gets a higher order than one of the present session.
-            session_id = getattr(command, "session", None) or self._current
+            session_id = getattr(command, "session", None) or self._current_id
             session = self._sessions.get(session_id) if session_id is not None else None
             head = head_of(session) if session is not None else None
         return CommandReply(
@@ -386,7 +391,7 @@ class Channel:
                 self._send_to_pages(notice)
 
     def _send_problem(self, session: KernelSession) -> None:
-        if self._current == session.id:
+        if self._current_id == session.id:
             self._send_to_pages(CurrentNotice(session=head_of(session)))
 
     def _send_to_pages(self, notice: BaseModel) -> None:

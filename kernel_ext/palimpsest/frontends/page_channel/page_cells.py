@@ -1,7 +1,7 @@
 """Read the present cells of open notebooks from their pages.
 
 Border: sends a notice and collects the answers, on the engine's loop; never waits for long.
-Waits only for a page that announced that it can answer, was heard recently, and answered the last question:
+Waits only for a page that announced that it can answer, sent a message recently, and answered the last request:
 a dead or sleeping tab costs one timeout; without a page there is no wait.
 """
 
@@ -17,11 +17,11 @@ from palimpsest.frontends.page_channel.page_presence import FORGOTTEN_SECONDS
 from palimpsest.frontends.protocol.connection import CellsRequestNotice, TellCells
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 
-OTHERS_SECONDS = 0.3
+OTHER_PAGES_SECONDS = 0.3
 """Time to wait for further pages after one has answered completely."""
 
 
-class _Question:
+class _CellsRequest:
     """A question to the pages, and their answers so far."""
 
     def __init__(self, clients: frozenset[str]) -> None:
@@ -43,29 +43,31 @@ class PageCells:
     ) -> None:
         self._send = send
         self._clock = clock
-        self._heard: dict[str, float] = {}
-        self._silent: dict[str, float] = {}
-        """Time for which each page was waited for in vain since it was last heard."""
-        self._questions: dict[str, _Question] = {}
-        self._seen: dict[str, set[str]] = {}
+        self._heard_times: dict[str, float] = {}
+        self._silent_seconds: dict[str, float] = {}
+        """The longest wait for each page that has not answered since it was last heard."""
+        self._requests: dict[str, _CellsRequest] = {}
+        self._known_cell_ids: dict[str, set[str]] = {}
         """Ids of all cells that each notebook has had, by its path."""
 
     def heard(self, client: str) -> None:
-        """Record that a page which can answer was heard; from any thread."""
-        self._heard = {**self._heard, client: self._clock()}
-        self._silent.pop(client, None)
+        """Record a message from a page that can answer; from any thread."""
+        self._heard_times = {**self._heard_times, client: self._clock()}
+        self._silent_seconds.pop(client, None)
 
     def gone(self, client: str) -> None:
         """Record that a page went away; from any thread."""
-        self._heard = {page: time for page, time in self._heard.items() if page != client}
+        self._heard_times = {
+            page: time for page, time in self._heard_times.items() if page != client
+        }
 
     def clients(self, seconds: float) -> frozenset[str]:
         """Return the pages that can answer within this time."""
         now = self._clock()
         return frozenset(
             page
-            for page, heard_at in self._heard.items()
-            if now - heard_at < FORGOTTEN_SECONDS and self._silent.get(page, 0.0) < seconds
+            for page, heard_at in self._heard_times.items()
+            if now - heard_at < FORGOTTEN_SECONDS and self._silent_seconds.get(page, 0.0) < seconds
         )
 
     async def read(self, request: CellsWanted, seconds: float) -> Sequence[PageNotebook] | None:
@@ -73,17 +75,19 @@ class PageCells:
         clients = self.clients(seconds)
         if not clients:
             return None
-        question = _Question(clients)
+        cells_request = _CellsRequest(clients)
         request_id = uuid.uuid4().hex
-        self._questions[request_id] = question
+        self._requests[request_id] = cells_request
         try:
             self._send(CellsRequestNotice(request=request_id, **asdict(request)))
-            await self._wait_for_answers(question, seconds)
+            await self._wait_for_answers(cells_request, seconds)
         finally:
-            del self._questions[request_id]
-        if not question.complete:
+            del self._requests[request_id]
+        if not cells_request.complete:
             return None
-        notebooks = _merged_notebooks([question.pieces[page] for page in question.complete])
+        notebooks = _merged_notebooks(
+            [cells_request.pieces[page] for page in cells_request.complete]
+        )
         return (
             notebooks
             if request.cell is not None
@@ -93,36 +97,36 @@ class PageCells:
     def _with_deleted(self, page: PageNotebook) -> PageNotebook:
         """Add cells that the notebook has had to the deleted ones: a page forgets deletions when a cell runs."""
         present = {cell.id for cell in page.cells}
-        known_ids = self._seen.setdefault(page.path, set())
+        known_ids = self._known_cell_ids.setdefault(page.path, set())
         known_ids |= present
         deleted = sorted({*page.deleted, *known_ids} - present)
         return page.model_copy(update={"deleted": tuple(deleted)})
 
-    async def _wait_for_answers(self, question: _Question, seconds: float) -> None:
+    async def _wait_for_answers(self, cells_request: _CellsRequest, seconds: float) -> None:
         """Wait until the pages have answered or the time has passed, and record those that were silent."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + seconds
-        while question.waiting and loop.time() < deadline:
-            question.changed.clear()
+        while cells_request.waiting and loop.time() < deadline:
+            cells_request.changed.clear()
             try:
-                await asyncio.wait_for(question.changed.wait(), deadline - loop.time())
+                await asyncio.wait_for(cells_request.changed.wait(), deadline - loop.time())
             except TimeoutError:
                 break
-            if question.complete:
-                deadline = min(deadline, loop.time() + OTHERS_SECONDS)
-        self._silent.update(dict.fromkeys(question.waiting, seconds))
+            if cells_request.complete:
+                deadline = min(deadline, loop.time() + OTHER_PAGES_SECONDS)
+        self._silent_seconds.update(dict.fromkeys(cells_request.waiting, seconds))
 
     async def take(self, command: TellCells) -> None:
         """Add a piece of an answer; also a late one shows that the page can answer."""
         self.heard(command.client)
-        question = self._questions.get(command.request)
-        if question is None:
+        cells_request = self._requests.get(command.request)
+        if cells_request is None:
             return
-        question.pieces.setdefault(command.client, []).extend(command.notebooks)
+        cells_request.pieces.setdefault(command.client, []).extend(command.notebooks)
         if command.last:
-            question.waiting.discard(command.client)
-            question.complete.append(command.client)
-            question.changed.set()
+            cells_request.waiting.discard(command.client)
+            cells_request.complete.append(command.client)
+            cells_request.changed.set()
 
 
 def _merged_notebooks(answers: Sequence[Sequence[PageNotebook]]) -> list[PageNotebook]:

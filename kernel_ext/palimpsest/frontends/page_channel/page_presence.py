@@ -35,25 +35,27 @@ class PagePresence:
         self._is_watched = is_watched
         self._ping = ping
         self._clock = clock
-        self._heard: dict[tuple[str, str | None], float] = {}
-        self._pinged = float("-inf")
+        self._heard_times: dict[tuple[str, str | None], float] = {}
+        self._pinged_at = float("-inf")
         self._silent_since: float | None = None
 
     def heard(self, client: str, session: str | None) -> None:
         """Record a message from a page that answers pings."""
-        self._heard = {**self._heard, (client, session): self._clock()}
+        self._heard_times = {**self._heard_times, (client, session): self._clock()}
         self._silent_since = None
 
     def gone(self, client: str) -> None:
         """Record that a page ended its watch."""
-        self._heard = {key: heard_at for key, heard_at in self._heard.items() if key[0] != client}
+        self._heard_times = {
+            key: heard_at for key, heard_at in self._heard_times.items() if key[0] != client
+        }
 
     def present(self, session_id: str) -> bool:
         """Return whether a page that watches the session is present, or may still answer a ping."""
         now = self._clock()
         times = [
             heard_at
-            for (_, page), heard_at in self._heard.items()
+            for (_, page), heard_at in self._heard_times.items()
             if page in (None, session_id) and now - heard_at < FORGOTTEN_SECONDS
         ]
         if not times:
@@ -62,8 +64,8 @@ class PagePresence:
             )  # of pages that answer no pings, only their watch is known
         if now - max(times) < PING_SECONDS:
             return True
-        if now - self._pinged >= PING_SECONDS:
-            self._pinged = now
+        if now - self._pinged_at >= PING_SECONDS:
+            self._pinged_at = now
             self._ping()
         if self._silent_since is None:
             self._silent_since = now
@@ -75,27 +77,27 @@ class PageWatches:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._until: dict[tuple[str, str | None], float] = {}
+        self._watch_ends: dict[tuple[str, str | None], float] = {}
 
     def renew(self, client: str, session: str | None, seconds: float = WATCH_SECONDS) -> None:
         """Record that a page watches a session for some seconds from now on."""
         now = self._clock()
-        watches = {key: until for key, until in self._until.items() if until > now}
+        watches = {key: until for key, until in self._watch_ends.items() if until > now}
         watches[client, session] = max(now + seconds, watches.get((client, session), 0.0))
-        self._until = watches
+        self._watch_ends = watches
 
     def end(self, client: str, session: str | None) -> None:
         """End a page's watch of a session; None ends all its watches."""
-        self._until = {
+        self._watch_ends = {
             key: until
-            for key, until in self._until.items()
+            for key, until in self._watch_ends.items()
             if key[0] != client or session not in (None, key[1])
         }
 
     def newest(self) -> str | None:
         """Return the page that watches now and renewed its watch last; None where none does."""
         now = self._clock()
-        active = [(until, client) for (client, _), until in self._until.items() if until > now]
+        active = [(until, client) for (client, _), until in self._watch_ends.items() if until > now]
         return max(active)[1] if active else None
 
     def is_watched(self, session_id: str | None = None) -> bool:
@@ -103,5 +105,5 @@ class PageWatches:
         now = self._clock()
         return any(
             until > now and (session_id is None or session in (None, session_id))
-            for (_, session), until in self._until.items()
+            for (_, session), until in self._watch_ends.items()
         )

@@ -12,7 +12,7 @@ from collections.abc import Collection
 from functools import cache
 from typing import NamedTuple
 
-from palimpsest.frontends.magic.line_parser import error_prompt, operation_of, parse
+from palimpsest.frontends.magic.line_parser import error_prompt, operation_of, parse_line
 from palimpsest.frontends.magic.misspelled_commands import FOREIGN_COMMANDS, MIN_SIMILARITY
 from palimpsest.frontends.operation_base.grammar import OptionError
 from palimpsest.frontends.operation_base.operation import Operation
@@ -34,12 +34,12 @@ class TypedCommand(NamedTuple):
     """The panel's view that opens instead of running the operation."""
 
 
-def typed_command(text: str, own: Collection[str]) -> TypedCommand | str:
+def typed_command(text: str, own_commands: Collection[str]) -> TypedCommand | str:
     """Return the command in a text, or the prompt to send; raises UserError with the reason for a text that is neither.
 
     Args:
         text: The typed text.
-        own: The names of the commands that the project and the settings define; they win over built-in ones.
+        own_commands: The names of the commands that the project and the settings define; they win over built-in ones.
     """
     if verbatim := _VERBATIM.match(text):
         return text[verbatim.end() :]
@@ -51,21 +51,23 @@ def typed_command(text: str, own: Collection[str]) -> TypedCommand | str:
             "Write a command's name behind /; /help lists them, and /commands your own."
         )
     command = command_in(stripped)
-    if command is None or command[0] in own:
+    if command is None or command[0] in own_commands:
         return text
     word = stripped[1:].split(maxsplit=1)[0]
     if _NAME.fullmatch(word) is None:
-        closest = _closest_name(word, own) if "/" in word.strip("/") else None
+        closest = _closest_name(word, own_commands) if "/" in word.strip("/") else None
         if closest:
-            raise _unknown(stripped, word, closest)
+            raise _unknown_command_error(stripped, word, closest)
         return text
     name, arguments = word.lower(), " ".join(command[1].split())
     if name in TABLE.panel_forms:
-        return _built_in(stripped, name, arguments)
+        return _built_in_command(stripped, name, arguments)
     if name in commands_of_other_agents():
         proposal = f"did you mean /{commands_of_other_agents()[name]}?"
-        raise _refusal(stripped, f"/{name} is no command here: {proposal}")
-    raise _unknown(stripped, word, _closest_name(name, (*own, *TABLE.panel_forms)))
+        raise _refusal_error(stripped, f"/{name} is no command here: {proposal}")
+    raise _unknown_command_error(
+        stripped, word, _closest_name(name, (*own_commands, *TABLE.panel_forms))
+    )
 
 
 @cache
@@ -89,7 +91,7 @@ def panel_words(text: str) -> str:
     )
 
 
-def _built_in(text: str, name: str, arguments: str) -> TypedCommand | str:
+def _built_in_command(text: str, name: str, arguments: str) -> TypedCommand | str:
     if name == "compact" and arguments and not arguments.startswith(("-", "focus on")):
         arguments = f"focus on {arguments}"
     rest = f"{name} {arguments}".strip()
@@ -98,13 +100,13 @@ def _built_in(text: str, name: str, arguments: str) -> TypedCommand | str:
     try:
         operation = operation_of(rest, in_panel=True)
         if operation is None:
-            parse(rest)  # raises OptionError with a more exact reason, where it has one
+            parse_line(rest)  # raises OptionError with a more exact reason, where it has one
     except OptionError as error:
         problem = str(error).partition(" To send ")[0]
-        raise _refusal(text, panel_words(problem)) from None
+        raise _refusal_error(text, panel_words(problem)) from None
     form, _ = TABLE.panel_forms[name]
     if operation is None:
-        raise _refusal(
+        raise _refusal_error(
             text, f"/{name} does not take {_excerpt(arguments)!r}: {panel_words(form.help)}"
         )
     return TypedCommand(operation, form.view if not arguments else None)
@@ -114,12 +116,12 @@ def _closest_name(word: str, names: Collection[str]) -> str | None:
     return next(iter(difflib.get_close_matches(word, sorted(set(names)), 1, MIN_SIMILARITY)), None)
 
 
-def _unknown(text: str, word: str, closest: str | None) -> UserError:
+def _unknown_command_error(text: str, word: str, closest: str | None) -> UserError:
     proposal = f" Did you mean /{closest}?" if closest else " /help lists those that there are."
-    return _refusal(text, f"There is no command /{_excerpt(word)}.{proposal}")
+    return _refusal_error(text, f"There is no command /{_excerpt(word)}.{proposal}")
 
 
-def _refusal(text: str, reason: str) -> UserError:
+def _refusal_error(text: str, reason: str) -> UserError:
     end = "" if reason.endswith((".", "?")) else "."
     return UserError(f"{reason}{end} To send it as a prompt, write -- {_excerpt(text)}")
 

@@ -1,6 +1,6 @@
-"""Track which piece of the agent's Python the calling code belongs to, also in threads, tasks and callbacks after its end.
+"""Track which piece of the agent's Python the calling code belongs to, also in threads and callbacks after its end.
 
-A context variable holds the piece: tasks and callbacks of an event loop copy it automatically, and a thread gets it from
+A piece is the code of one tool call. A context variable holds it: tasks and callbacks of an event loop copy it, and a thread gets it from
 the code that starts it (``lasting_guards.py``). So code that continues after the end of a piece is distinguished from the
 user's code. The engine's loop runs on a thread of Palimpsest: work that it gets from the main thread during a piece is not part of the piece.
 Border: collects sentences; refuses no call itself.
@@ -18,10 +18,10 @@ from typing import Any
 
 from palimpsest.frontends import terminal
 
-LATE = "What the agent's Python left running ({code}) went on after its end. {sentence}"
+LATE_REFUSAL = "What the agent's Python left running ({code}) went on after its end. {sentence}"
 CODE_CHARS = 60
 MAX_LATE_SENTENCES = 20
-"""Most sentences that are kept for the model's next call; the user has read them at once."""
+"""Most sentences that are kept for the model's next call; the user sees each at once."""
 
 _LATE_SENTENCES: list[str] = []
 
@@ -44,13 +44,13 @@ class Piece:
         """The event loop on which the kernel runs the piece; None without one."""
         self._code = code
         self.threads: set[object] = set()
-        """Running threads that it started: a ``Thread``, or a token for a thread of ``_thread``."""
+        """Running threads that the piece started: a ``Thread``, or a token for a thread of ``_thread``."""
         self.tasks: weakref.WeakSet[asyncio.Task[Any]] = weakref.WeakSet()
-        """The tasks that it created, from their first step on."""
+        """The tasks that the piece created, from their first step on."""
         self.waiting_task: asyncio.Task[Any] | None = None
-        """The task of the cell or kernel that waits for the piece, which it must not cancel."""
+        """The task of the cell or kernel that waits for the piece; the piece must not cancel it."""
         self.listeners: weakref.WeakSet[Any] = weakref.WeakSet()
-        """Its registered listeners of IPython's events."""
+        """The listeners of IPython's events that the piece registered."""
         self._late: set[str] = set()
         self._pid = os.getpid()
 
@@ -70,7 +70,7 @@ class Piece:
                 self.refusals.append(sentence)
         elif sentence not in self._late:
             self._late.add(sentence)
-            late_text = LATE.format(code=_first_code_line(self._code), sentence=sentence)
+            late_text = LATE_REFUSAL.format(code=_first_code_line(self._code), sentence=sentence)
             _LATE_SENTENCES.append(late_text)
             del _LATE_SENTENCES[:-MAX_LATE_SENTENCES]
             terminal.write_error(late_text)
@@ -117,11 +117,11 @@ def piece_thread(piece: Piece, thread: object) -> Iterator[None]:
         yield
     finally:
         piece.threads.discard(thread)
-        for callback in AFTER_LATE_WORK:
+        for callback in LATE_WORK_CALLBACKS:
             callback(piece)
 
 
-AFTER_LATE_WORK: list[Callable[[Piece], object]] = []
+LATE_WORK_CALLBACKS: list[Callable[[Piece], object]] = []
 """Functions that are called when a thread or callback of a piece has ended, on its thread."""
 
 

@@ -24,28 +24,28 @@ class _Pipe:
 
     def __init__(self, stream: Any) -> None:
         self.stream = stream
-        self._target: int = stream._original_stdstream_fd  # noqa: SLF001  # no public way
-        self._before = os.dup(self._target)
+        self._target_fd: int = stream._original_stdstream_fd  # noqa: SLF001  # no public way
+        self._original_fd = os.dup(self._target_fd)
         try:
             self.read_fd, write_fd = os.pipe()
         except OSError:
-            os.close(self._before)
+            os.close(self._original_fd)
             raise
-        os.dup2(write_fd, self._target)
+        os.dup2(write_fd, self._target_fd)
         os.close(write_fd)
         os.set_blocking(self.read_fd, False)
-        self.open = True
+        self.is_open = True
         self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
 
     def read(self) -> str:
         """Return the text written since the last call, without waiting; closes the pipe when no writer is left."""
         texts: list[str] = []
         with suppress(BlockingIOError):
-            while self.open:
+            while self.is_open:
                 data = os.read(self.read_fd, READ_BYTES)
                 texts.append(self._decoder.decode(data, final=not data))
                 if not data:
-                    self.open = False
+                    self.is_open = False
                     os.close(self.read_fd)
                 else:
                     self._log(data)
@@ -53,8 +53,8 @@ class _Pipe:
 
     def restore(self) -> None:
         """Restore the descriptor that the pipe replaced."""
-        os.dup2(self._before, self._target)
-        os.close(self._before)
+        os.dup2(self._original_fd, self._target_fd)
+        os.close(self._original_fd)
 
     def _log(self, data: bytes) -> None:
         """Write the output to the kernel's own log, as ipykernel would."""
@@ -116,7 +116,7 @@ class ChildOutput:
 
     def _read_until_closed(self) -> None:
         """Read until no process can write any more; otherwise a child could wait forever for space in a pipe."""
-        while open_fds := [pipe.read_fd for pipe in self._pipes.values() if pipe.open]:
+        while open_fds := [pipe.read_fd for pipe in self._pipes.values() if pipe.is_open]:
             poll = select.poll()
             for pipe in open_fds:
                 poll.register(pipe, select.POLLIN)

@@ -1,8 +1,8 @@
-"""Run code on an event loop so that the loop survives nested loops and stops by the code.
+"""Keep an event loop running although code on it runs a nested loop or stops the loop.
 
 A nested loop (``nest_asyncio``) runs callbacks that the outer iteration of the loop has counted but not
-run yet, and that iteration then ends the kernel with ``IndexError: pop from an empty deque``. A plain cell has
-mostly no callback after it in its iteration; the agent's Python has the timers of the cell that waits for it.
+run yet, and that iteration then ends the kernel with ``IndexError: pop from an empty deque``. After an ordinary cell
+there is mostly no callback in its iteration; after the agent's Python there are the timers of the waiting cell.
 
 Border: asyncio only. The private attributes ``_ready`` and ``_stopping`` are those of
 ``asyncio.BaseEventLoop``; a loop without them is not changed.
@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Generator, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-STOPPED = (
+LOOP_STOPPED = (
     "The code stopped the kernel's event loop, which would have ended the kernel; it goes on. "
     "Stop a loop of your own (asyncio.new_event_loop()) instead."
 )
@@ -50,12 +50,12 @@ def protected_iteration(
                 loop.call_soon(_no_callback)
         if getattr(loop, "_stopping", False) and not was_stopping:
             loop._stopping = False  # type: ignore[attr-defined]  # noqa: SLF001  # no public way
-            report(STOPPED)
+            report(LOOP_STOPPED)
 
 
 @types.coroutine
 def run_in_steps(
-    cell: Coroutine[Any, Any, Any],
+    coroutine: Coroutine[Any, Any, Any],
     report: Callable[[str], object],
     after_step: Callable[[], object],
 ) -> Generator[Any, Any, Any]:
@@ -67,7 +67,7 @@ def run_in_steps(
         while True:
             try:
                 with protected_iteration(loop, report):
-                    awaited = cell.send(value) if error is None else cell.throw(error)
+                    awaited = coroutine.send(value) if error is None else coroutine.throw(error)
             except StopIteration as stop:
                 after_step()
                 return stop.value
@@ -79,4 +79,4 @@ def run_in_steps(
             except BaseException as thrown:  # noqa: BLE001  # a cancellation is passed on to the code
                 error = thrown
     finally:
-        cell.close()
+        coroutine.close()

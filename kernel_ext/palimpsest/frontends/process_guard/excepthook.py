@@ -16,7 +16,7 @@ from palimpsest.frontends.process_guard.attribute_patches import (
     patched_attribute,
 )
 
-NAME = "excepthook"
+HOOK_NAME = "excepthook"
 
 
 class _WatchedSys:
@@ -29,7 +29,7 @@ class _WatchedSys:
         return getattr(sys, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name == NAME:
+        if name == HOOK_NAME:
             self._before_set()
         setattr(sys, name, value)
 
@@ -39,14 +39,14 @@ def reporting_excepthook(
     shell: Any, piece: Piece, report: Callable[[str], object]
 ) -> Iterator[None]:
     """Within the block, report once that code of the piece replaced the hook, which IPython restores."""
-    known = [getattr(sys, NAME, None), getattr(shell, NAME, None)]
+    known_hooks = [getattr(sys, HOOK_NAME, None), getattr(shell, HOOK_NAME, None)]
 
     def before_set() -> None:
-        current = getattr(sys, NAME, None)
-        if PIECE.get() is piece and current not in known:
-            known.append(current)
-            if len(known) == 3:  # the first replacement
-                report(REPLACED_AND_RESTORED.format(name=f"sys.{NAME}"))
+        current = getattr(sys, HOOK_NAME, None)
+        if PIECE.get() is piece and current not in known_hooks:
+            known_hooks.append(current)
+            if len(known_hooks) == 3:  # the first replacement
+                report(REPLACED_AND_RESTORED.format(name=f"sys.{HOOK_NAME}"))
 
     with patched_attribute(interactiveshell, "sys", _WatchedSys(before_set)):
         yield

@@ -20,26 +20,28 @@ from palimpsest.frontends.process_guard.attribute_patches import patched_attribu
 from palimpsest.frontends.process_guard.lasting_guards import (
     CODE_ENDED,
     ORIGINAL_SIGNAL,
-    SHUT_DOWN,
+    SHUTDOWN_REFUSED,
     TEMPORARY_HANDLERS,
     TIMERS,
 )
 from palimpsest.frontends.process_guard.late_callbacks import guard_handlers
 from palimpsest.frontends.process_guard.process_settings import signal_handlers
 
-ALARMED = (
+TIMER_FIRED = (
     "A timer went off ({name}) that no handler takes, which would have ended the kernel; it was left out. "
     "Set a handler before a timer."
 )
-CANCELLED = "A timer ({name}) without a handler was still set and was cancelled: it would have ended the kernel."
-RESTORED = "The code removed {names}, without which the kernel cannot go on; they were put back."
-NEXT_INPUT = (
+TIMER_CANCELLED = "A timer ({name}) without a handler was still set and was cancelled: it would have ended the kernel."
+NAMES_RESTORED = (
+    "The code removed {names}, without which the kernel cannot go on; they were put back."
+)
+NEXT_INPUT_REFUSED = (
     "This wanted to put text into the user's next cell, which was not done. The text:\n{text}"
 )
-OTHER_PAYLOAD = "This wanted the page to do something ({source}), which was not done."
+PAYLOAD_REFUSED = "This wanted the page to do something ({source}), which was not done."
 
 ADVICE = "To exit: use 'exit', 'quit'"
-NEEDED = ("builtins", "sys", "os", "IPython", "ipykernel", "threading", "asyncio")
+NEEDED_MODULES = ("builtins", "sys", "os", "IPython", "ipykernel", "threading", "asyncio")
 
 
 def exit_text(raised: SystemExit) -> str:
@@ -66,12 +68,12 @@ def keeping_kernel_alive(shell: Any, piece: Piece) -> Iterator[None]:
         try:
             yield
         finally:
-            _restore_removed(piece, sys.modules, modules, NEEDED)
+            _restore_removed(piece, sys.modules, modules, NEEDED_MODULES)
             _restore_removed(piece, vars(builtins), names, tuple(names))
             for name, value in flags.items():
                 if getattr(shell, name) != value:
                     if name in ("exit_now", "keep_running"):
-                        piece.refuse(SHUT_DOWN)
+                        piece.refuse(SHUTDOWN_REFUSED)
                     setattr(shell, name, value)
             _end_timers(piece, timers)
             guard_handlers(handlers, piece)
@@ -85,7 +87,7 @@ def _catch_timers(piece: Piece) -> list[tuple[signal.Signals, int]]:
         return caught
 
     def on_timer(number: int, _frame: object) -> None:
-        piece.refuse(ALARMED.format(name=signal.Signals(number).name))
+        piece.refuse(TIMER_FIRED.format(name=signal.Signals(number).name))
 
     for name, timer in TIMERS:
         signal_number = getattr(signal, name, None)
@@ -101,7 +103,7 @@ def _end_timers(piece: Piece, caught: list[tuple[signal.Signals, int]]) -> None:
         if signal.getsignal(number) in (signal.SIG_DFL, *TEMPORARY_HANDLERS):
             if signal.getitimer(timer)[0]:
                 signal.setitimer(timer, 0)
-                piece.refuse(CANCELLED.format(name=number.name))
+                piece.refuse(TIMER_CANCELLED.format(name=number.name))
             ORIGINAL_SIGNAL(number, signal.SIG_DFL)
     if caught:
         TEMPORARY_HANDLERS.clear()
@@ -114,7 +116,7 @@ def _restore_removed(
     if removed:
         for name, value in before.items():
             table.setdefault(name, value)
-        piece.refuse(RESTORED.format(names=", ".join(removed[:5])))
+        piece.refuse(NAMES_RESTORED.format(names=", ".join(removed[:5])))
 
 
 def remove_payloads(
@@ -138,11 +140,11 @@ def _refuse_payloads(piece: Piece, manager: Any, before: list[dict[str, Any]]) -
     ):
         source = payload.get("source")
         if source == "set_next_input":
-            piece.refuse(NEXT_INPUT.format(text=payload.get("text", "")))
+            piece.refuse(NEXT_INPUT_REFUSED.format(text=payload.get("text", "")))
         elif source == "ask_exit":
-            piece.refuse(SHUT_DOWN)
+            piece.refuse(SHUTDOWN_REFUSED)
         else:
-            piece.refuse(OTHER_PAYLOAD.format(source=source))
+            piece.refuse(PAYLOAD_REFUSED.format(source=source))
 
 
 _FLAGS = ("exit_now", "keepkernel_on_exit", "keep_running")

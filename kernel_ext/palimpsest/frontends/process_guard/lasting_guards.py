@@ -27,7 +27,7 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     patch_for_pieces,
     piece_thread,
 )
-from palimpsest.frontends.process_guard.event_loop import STOPPED
+from palimpsest.frontends.process_guard.event_loop import LOOP_STOPPED
 from palimpsest.frontends.process_guard.late_callbacks import (
     LateFunction,
     guard_callbacks,
@@ -40,28 +40,28 @@ CODE_ENDED = (
     "The code ended here. The kernel is the user's and was not ended: its variables are all there, and exit() "
     "and quit() do not end it from here. Let code run to its end (if/else), or raise an exception that says why."
 )
-SHUT_DOWN = (
+SHUTDOWN_REFUSED = (
     "The code asked the kernel to end. The kernel is the user's and was not ended: its variables are all "
     "there. Ask the user to restart it if that is needed."
 )
 NO_RESET = "%{name} is not available here: the variables are the user's. Delete those of yours by name, with del."
-SIGNALLED = (
+SIGNAL_REFUSED = (
     "The code sent {name} to the kernel's own process, which would have ended it. The kernel is the user's "
     "and goes on; send signals to processes that the code started."
 )
-INTERRUPTED = (
+INTERRUPT_REFUSED = (
     "The code sent SIGINT to the kernel's own process, which is the user's stop button; it was not sent. "
     "Stop a thread of yours by an event that it looks at."
 )
-ALARMED = (
+TIMER_REFUSED = (
     "The code set a timer ({name}) without a handler, which would have ended the kernel; it was not set. "
     "Set a handler before a timer."
 )
-DUMPED = (
+DUMP_REFUSED = (
     "faulthandler.dump_traceback_later(exit=True) would have ended the kernel; it was not set. "
     "Leave out exit=True."
 )
-PAYLOAD = "The code asked the page for something ({source}), which was not done."
+LATE_PAYLOAD_REFUSED = "The code asked the page for something ({source}), which was not done."
 HARMLESS_SIGNALS = ("SIGCHLD", "SIGURG", "SIGWINCH", "SIGCONT", "SIGKILL", "SIGSTOP")
 """Signals that do not end a process by default, and two that cannot be handled."""
 TIMERS = (
@@ -75,7 +75,7 @@ TEMPORARY_HANDLERS: list[Any] = []
 """The handlers that replace a default one while code runs."""
 
 _PIECE_OF_THREAD = "_palimpsest_piece"
-_guarded: set[str] = set()
+_installed_guards: set[str] = set()
 """The guards installed in this process: ``process``, and the ids of shells."""
 
 
@@ -89,15 +89,15 @@ class OwnInterrupt(KeyboardInterrupt):
 def install_guards(shell: Any) -> None:
     """Install the guards of the process and of a shell, once each."""
     add_builtins()
-    if "process" not in _guarded:
-        _guarded.add("process")
+    if "process" not in _installed_guards:
+        _installed_guards.add("process")
         _guard_threads()
         _guard_signals()
         _guard_loop()
         guard_callbacks()
         guard_debuggers()
-    if str(id(shell)) not in _guarded:
-        _guarded.add(str(id(shell)))
+    if str(id(shell)) not in _installed_guards:
+        _installed_guards.add(str(id(shell)))
         _guard_shell(shell)
 
 
@@ -156,25 +156,27 @@ def _guard_threads() -> None:
 
 def _guard_signals() -> None:
     """Let signals of the agent's code to its own process raise in the sender."""
-    for module, name, own_target in (
+    for module, name, is_own_target in (
         (os, "kill", _is_own_process),
         (os, "killpg", _is_own_group),
         (signal, "pthread_kill", lambda _target: True),
     ):
         if hasattr(module, name):
-            patch_for_pieces(module, name, _sender(own_target))
-    patch_for_pieces(signal, "raise_signal", _raise)
-    patch_for_pieces(_thread, "interrupt_main", _raise)
+            patch_for_pieces(module, name, _signal_sender(is_own_target))
+    patch_for_pieces(signal, "raise_signal", _raise_signal)
+    patch_for_pieces(_thread, "interrupt_main", _raise_signal)
     for name in ("alarm", "setitimer"):
         if hasattr(signal, name):
             patch_for_pieces(signal, name, _set_timer)
     patch_for_pieces(signal, "signal", _set_handler)
-    patch_for_pieces(faulthandler, "dump_traceback_later", _dump_later)
+    patch_for_pieces(faulthandler, "dump_traceback_later", _set_dump_timer)
 
 
-def _dump_later(dump: Callable[..., None], piece: Piece, *arguments: Any, **options: Any) -> None:
+def _set_dump_timer(
+    dump: Callable[..., None], piece: Piece, *arguments: Any, **options: Any
+) -> None:
     if options.get("exit") or any(arguments[3:]):
-        piece.refuse(DUMPED)
+        piece.refuse(DUMP_REFUSED)
     else:
         dump(*arguments, **options)
 
@@ -182,7 +184,7 @@ def _dump_later(dump: Callable[..., None], piece: Piece, *arguments: Any, **opti
 def _guard_loop() -> None:
     """Let the kernel's loop continue where the agent's code stops it, from any thread."""
     patch_for_pieces(asyncio.BaseEventLoop, "set_exception_handler", _set_exception_handler)
-    patch_for_pieces(asyncio.BaseEventLoop, "stop", _stop)
+    patch_for_pieces(asyncio.BaseEventLoop, "stop", _stop_loop)
 
 
 def _set_exception_handler(
@@ -192,9 +194,9 @@ def _set_exception_handler(
     set_handler(loop, LateFunction(handler, piece) if is_kernel_loop else handler)
 
 
-def _stop(stop: Callable[[object], None], piece: Piece, loop: object) -> None:
+def _stop_loop(stop: Callable[[object], None], piece: Piece, loop: object) -> None:
     if loop is piece.loop:
-        piece.refuse(STOPPED)
+        piece.refuse(LOOP_STOPPED)
     else:
         stop(loop)
 
@@ -211,17 +213,17 @@ def _is_own_group(group: Any) -> bool:
     return False
 
 
-def _sender(own_target: Callable[[Any], bool]) -> Callable[..., Any]:
+def _signal_sender(is_own_target: Callable[[Any], bool]) -> Callable[..., Any]:
     def send_to(send: Callable[..., Any], piece: Piece, target: Any, number: Any) -> Any:
         __tracebackhide__ = True
-        if own_target(target):
+        if is_own_target(target):
             _refuse_signal(piece, number)
         return send(target, number)
 
     return send_to
 
 
-def _raise(send: Callable[..., Any], piece: Piece, number: Any = signal.SIGINT) -> Any:
+def _raise_signal(send: Callable[..., Any], piece: Piece, number: Any = signal.SIGINT) -> Any:
     __tracebackhide__ = True
     _refuse_signal(piece, number)
     return send(number)
@@ -233,14 +235,14 @@ def _refuse_signal(piece: Piece, number: Any) -> None:
         signal_number = signal.Signals(number)
         handler = signal.getsignal(signal_number)
         if signal_number is signal.SIGINT and (piece.ended or not on_main_thread()):
-            end_code(piece, INTERRUPTED)
+            end_code(piece, INTERRUPT_REFUSED)
         if signal_number is signal.SIGINT and handler is not signal.SIG_IGN:
             raise OwnInterrupt
         if (
             handler in (signal.SIG_DFL, *TEMPORARY_HANDLERS)
             and signal_number.name not in HARMLESS_SIGNALS
         ):
-            end_code(piece, SIGNALLED.format(name=signal_number.name))
+            end_code(piece, SIGNAL_REFUSED.format(name=signal_number.name))
 
 
 def _set_handler(set_handler: Callable[..., Any], piece: Piece, number: Any, handler: Any) -> Any:
@@ -259,30 +261,32 @@ def _set_timer(set_timer: Callable[..., Any], piece: Piece, *arguments: Any) -> 
         names = [name for name, timer in TIMERS if getattr(signal, timer, None) == which]
         is_set = bool(arguments[-1 if len(arguments) == 1 else 1])
         if names and is_set and signal.getsignal(getattr(signal, names[0])) is signal.SIG_DFL:
-            end_code(piece, ALARMED.format(name=names[0]))
+            end_code(piece, TIMER_REFUSED.format(name=names[0]))
     return set_timer(*arguments)
 
 
 def _guard_shell(shell: Any) -> None:
     """Prevent the agent's code from ending or emptying a shell."""
-    patch_for_pieces(shell, "ask_exit", _no_exit)
-    patch_for_pieces(shell, "reset", _no_reset)
+    patch_for_pieces(shell, "ask_exit", _refuse_exit)
+    patch_for_pieces(shell, "reset", _refuse_reset)
     if hasattr(shell, "_update_exit_now"):  # traitlets finds it by name on the instance
-        patch_for_pieces(shell, "_update_exit_now", _keep_running)
+        patch_for_pieces(shell, "_update_exit_now", _refuse_exit_flag)
     table = shell.magics_manager.magics["line"]
     for name in ("reset", "reset_selective"):
         if name in table:
-            table[name] = dispatch_by_caller(table[name], functools.partial(_no_reset, name=name))
+            table[name] = dispatch_by_caller(
+                table[name], functools.partial(_refuse_reset, name=name)
+            )
     guard_questions(shell)
-    patch_for_pieces(shell.events, "register", _register)
+    patch_for_pieces(shell.events, "register", _register_listener)
     patch_for_pieces(shell.payload_manager, "write_payload", _write_payload)
 
 
-def _no_exit(_exit: object, piece: Piece, *_arguments: Any, **_options: Any) -> NoReturn:
-    end_code(piece, CODE_ENDED if on_main_thread() and not piece.ended else SHUT_DOWN)
+def _refuse_exit(_exit: object, piece: Piece, *_arguments: Any, **_options: Any) -> NoReturn:
+    end_code(piece, CODE_ENDED if on_main_thread() and not piece.ended else SHUTDOWN_REFUSED)
 
 
-def _no_reset(
+def _refuse_reset(
     _reset: object, piece: Piece, *_arguments: Any, name: str = "reset", **_: Any
 ) -> NoReturn:
     sentence = NO_RESET.format(name=name)
@@ -291,12 +295,14 @@ def _no_reset(
     raise usage_error(sentence)
 
 
-def _keep_running(_update: object, piece: Piece, change: Any) -> None:
+def _refuse_exit_flag(_update: object, piece: Piece, change: Any) -> None:
     if change.new:
-        piece.refuse(SHUT_DOWN)
+        piece.refuse(SHUTDOWN_REFUSED)
 
 
-def _register(register: Callable[..., None], piece: Piece, event: str, function: Any) -> None:
+def _register_listener(
+    register: Callable[..., None], piece: Piece, event: str, function: Any
+) -> None:
     listener = LateFunction(function, piece)
     piece.listeners.add(listener)
     register(event, listener)
@@ -307,6 +313,6 @@ def _write_payload(
 ) -> None:
     if piece.ended:
         source = data.get("source") if isinstance(data, dict) else ""
-        piece.refuse(PAYLOAD.format(source=source))
+        piece.refuse(LATE_PAYLOAD_REFUSED.format(source=source))
     else:
         write(data, *arguments, **options)

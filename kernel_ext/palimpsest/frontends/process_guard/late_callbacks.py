@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from palimpsest.frontends.process_guard.agent_pieces import (
-    AFTER_LATE_WORK,
+    LATE_WORK_CALLBACKS,
     PIECE,
     KernelEndRefused,
     Piece,
@@ -53,7 +53,7 @@ def guard_callbacks() -> None:
         except (SystemExit, KeyboardInterrupt) as raised:
             _refuse_exit(piece, raised)
         finally:
-            for after_callback in AFTER_LATE_WORK:
+            for after_callback in LATE_WORK_CALLBACKS:
                 after_callback(piece)
         return None
 

@@ -11,15 +11,15 @@ import sys
 from contextlib import suppress
 from typing import Any
 
-from palimpsest.frontends.process_guard.agent_pieces import AFTER_LATE_WORK, PIECE, Piece
+from palimpsest.frontends.process_guard.agent_pieces import LATE_WORK_CALLBACKS, PIECE, Piece
 from palimpsest.frontends.process_guard.left_running import (
     pieces_with_running_work,
     set_ended_futures,
 )
 
-UNUSABLE = "It left sys.{name} unusable ({what}); it was put back."
-REPLACED = "It replaced sys.{name} while no cell ran; it was put back."
-NAMES = ("stdout", "stderr")
+STREAM_UNUSABLE = "It left sys.{name} unusable ({what}); it was put back."
+STREAM_REPLACED = "It replaced sys.{name} while no cell ran; it was put back."
+STREAM_NAMES = ("stdout", "stderr")
 
 _last_usable: dict[str, tuple[Any, Any]] = {}
 """By name, the last usable stream, and the thread that sends the text of a kernel's stream."""
@@ -29,7 +29,7 @@ _recently_ended: list[Piece] = []
 _guarded_shells: set[str] = set()
 """The ids of the guarded shells."""
 
-_unreported: list[tuple[Piece, str]] = []
+_unreported_restorations: list[tuple[Piece, str]] = []
 
 
 def guard_streams(shell: Any) -> None:
@@ -37,9 +37,9 @@ def guard_streams(shell: Any) -> None:
     if str(id(shell)) in _guarded_shells:
         return
     _guarded_shells.add(str(id(shell)))
-    _remember()
-    shell.events.register("pre_run_cell", lambda *_: _cell_begins(shell))
-    shell.events.register("post_run_cell", _cell_ended)
+    _remember_streams()
+    shell.events.register("pre_run_cell", lambda *_: _before_cell(shell))
+    shell.events.register("post_run_cell", _after_cell)
     kernel: Any = getattr(shell, "kernel", None)
     hook = getattr(kernel, "post_handler_hook", None)
     if hook is not None:
@@ -53,7 +53,7 @@ def guard_streams(shell: Any) -> None:
         kernel.post_handler_hook = checked
 
 
-def _cell_begins(shell: Any) -> None:
+def _before_cell(shell: Any) -> None:
     set_ended_futures()
     # Streams get their parent message when a cell begins, which a replaced stream missed.
     parent = getattr(shell, "get_parent", lambda: None)()
@@ -63,11 +63,11 @@ def _cell_begins(shell: Any) -> None:
     _report_restored()
 
 
-def _cell_ended(*_: object) -> None:
+def _after_cell(*_: object) -> None:
     if PIECE.get() is None:  # a piece has its own streams
         _restore_streams()
         _report_restored()
-        _remember()
+        _remember_streams()
         _recently_ended.clear()
 
 
@@ -79,10 +79,10 @@ def _after_late_work(piece: Piece) -> None:
         _report_restored()
 
 
-def _remember() -> None:
-    for name in NAMES:
+def _remember_streams() -> None:
+    for name in STREAM_NAMES:
         stream = getattr(sys, name, None)
-        if not _problem(stream):
+        if not _stream_problem(stream):
             _last_usable[name] = (stream, getattr(stream, "pub_thread", None))
 
 
@@ -94,27 +94,30 @@ def _restore_streams(*, is_between_cells: bool = False) -> list[Any]:
         return restored
     for name, (usable, thread) in _last_usable.items():
         current = getattr(sys, name, None)
-        problem = _problem(current)
+        problem = _stream_problem(current)
         if not problem and (current is usable or not is_between_cells):
             continue
-        if thread is not None and _problem(usable):
+        if thread is not None and _stream_problem(usable):
             usable.pub_thread = thread  # a kernel's stream that was closed
         setattr(sys, name, usable)
         restored.append(usable)
-        _unreported.append(
-            (pieces[-1], (UNUSABLE if problem else REPLACED).format(name=name, what=problem))
+        _unreported_restorations.append(
+            (
+                pieces[-1],
+                (STREAM_UNUSABLE if problem else STREAM_REPLACED).format(name=name, what=problem),
+            )
         )
     return restored
 
 
 def _report_restored() -> None:
     """Report restored streams to their pieces; called when both streams are usable again."""
-    while _unreported:
-        piece, sentence = _unreported.pop(0)
+    while _unreported_restorations:
+        piece, sentence = _unreported_restorations.pop(0)
         piece.refuse(sentence)
 
 
-def _problem(stream: Any) -> str:
+def _stream_problem(stream: Any) -> str:
     """Return why a stream is unusable; empty where it is usable."""
     if stream is None:
         return "None"
@@ -126,4 +129,4 @@ def _problem(stream: Any) -> str:
     return f"of the type {type(stream).__name__}"
 
 
-AFTER_LATE_WORK.append(_after_late_work)
+LATE_WORK_CALLBACKS.append(_after_late_work)

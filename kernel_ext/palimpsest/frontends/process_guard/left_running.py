@@ -16,7 +16,7 @@ from concurrent.futures import thread as executor
 from contextlib import suppress
 from typing import Any
 
-from palimpsest.frontends.process_guard.agent_pieces import AFTER_LATE_WORK, PIECE, Piece
+from palimpsest.frontends.process_guard.agent_pieces import LATE_WORK_CALLBACKS, PIECE, Piece
 from palimpsest.frontends.process_guard.event_loop import running_loop
 from palimpsest.frontends.process_guard.lasting_guards import TIMERS
 from palimpsest.frontends.process_guard.late_callbacks import LateHandler
@@ -43,7 +43,7 @@ def work_left_by(piece: Piece) -> LeftRunning | None:
 
 
 def set_ended_futures(*pieces: Piece) -> None:
-    """Set the futures of the given pieces, or of all, whose work has ended."""
+    """Set the future of each given piece, or of all pieces, whose work has ended."""
     for piece in pieces or tuple(_WITH_RUNNING_WORK):
         if piece in _WITH_RUNNING_WORK and not piece.in_child and not any(_running_work(piece)):
             all_ended = _WITH_RUNNING_WORK.pop(piece, None)
@@ -57,12 +57,12 @@ def pieces_with_running_work() -> tuple[Piece, ...]:
 
 
 def _running_work(piece: Piece) -> Iterator[str]:
-    yield from _threads(piece)
+    yield from _running_threads(piece)
     for task in tuple(piece.tasks):
         if not task.done():
             yield f"the task {task.get_name()[:NAME_CHARS]!r}"
     loop = piece.loop if isinstance(piece.loop, asyncio.AbstractEventLoop) else running_loop()
-    for description, handle in _handles(loop):
+    for description, handle in _pending_handles(loop):
         if not handle.cancelled() and handle._context.get(PIECE) is piece:  # noqa: SLF001  # no public way
             yield description
     for _ in tuple(piece.listeners):
@@ -74,21 +74,21 @@ def _running_work(piece: Piece) -> Iterator[str]:
                 yield f"a timer ({name})"
 
 
-def _threads(piece: Piece) -> Iterator[str]:
+def _running_threads(piece: Piece) -> Iterator[str]:
     for thread in tuple(piece.threads):
         if not isinstance(thread, threading.Thread):
             yield "a thread"
-        elif not _waits_for_work(thread):
+        elif not _is_idle_worker(thread):
             yield f"the thread {thread.name[:NAME_CHARS]!r}"
 
 
-def _waits_for_work(thread: threading.Thread) -> bool:
+def _is_idle_worker(thread: threading.Thread) -> bool:
     """Return whether a thread is an idle worker of an executor."""
     frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001  # no public way
     return frame is not None and frame.f_code is executor._worker.__code__  # noqa: SLF001
 
 
-def _handles(loop: Any) -> Iterator[tuple[str, Any]]:
+def _pending_handles(loop: Any) -> Iterator[tuple[str, Any]]:
     """Yield the callbacks that a loop will call: its timers, first steps of tasks, and readers of files."""
     with suppress(RuntimeError):  # another thread may add a callback meanwhile
         for handle in tuple(getattr(loop, "_scheduled", ())):
@@ -103,4 +103,4 @@ def _handles(loop: Any) -> Iterator[tuple[str, Any]]:
                     yield "a reader of a file", handle
 
 
-AFTER_LATE_WORK.append(set_ended_futures)
+LATE_WORK_CALLBACKS.append(set_ended_futures)

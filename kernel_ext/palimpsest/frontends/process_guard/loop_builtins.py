@@ -24,24 +24,24 @@ PACKAGES = frozenset(
     | {"queue", "selectors", "threading", "tornado", "weakref", "zmq"}
 )
 """Libraries that run the loops and the turn, or read and send messages."""
-NAMES = (
+BUILTIN_NAMES = (
     *("abs", "all", "any", "bool", "bytes", "callable", "dict", "enumerate", "float", "frozenset"),
     *("getattr", "hasattr", "id", "int", "isinstance", "issubclass", "iter", "len", "list", "map"),
     *("max", "min", "next", "range", "repr", "reversed", "round", "set", "setattr", "sorted"),
     *("str", "sum", "super", "tuple", "type", "zip"),
 )
 
-_BUILTINS = {name: getattr(builtins, name) for name in NAMES}
-_done: set[str] = set()
+_BUILTINS = {name: getattr(builtins, name) for name in BUILTIN_NAMES}
+_completed_modules: set[str] = set()
 """The modules that were given the names."""
 
 
 def add_builtins() -> None:
     """Add the builtins to each module of the packages, once; later imported modules get them at the next call."""
     for name, module in list(sys.modules.items()):
-        if name in _done or name.partition(".")[0] not in PACKAGES:
+        if name in _completed_modules or name.partition(".")[0] not in PACKAGES:
             continue
-        _done.add(name)
+        _completed_modules.add(name)
         if isinstance(module, types.ModuleType):
             module_globals = vars(module)
             for builtin_name, value in _BUILTINS.items():

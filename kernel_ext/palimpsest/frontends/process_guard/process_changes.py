@@ -15,13 +15,13 @@ from typing import Any
 
 from palimpsest.frontends.process_guard.attribute_patches import patched_attribute
 from palimpsest.frontends.process_guard.process_settings import (
-    TABLES,
+    SETTING_TABLES,
     broad_filters,
     figure_backend,
-    hooks,
+    interpreter_hooks,
     numpy_is_seeded,
-    plain_settings,
     signal_handlers,
+    single_settings,
 )
 
 MAX_NAMES = 5
@@ -34,10 +34,10 @@ COMPARED_BY_VALUE = (str, int, float, bool, bytes, type(None))
 """Types that are compared by value; other objects are compared by identity."""
 
 
-REPLACED: dict[str, Any] = {}
+ORIGINALS: dict[str, Any] = {}
 """The original functions that pieces left replaced, by dotted name, for the code that undoes it."""
 _REPLACEMENTS: dict[str, Any] = {}
-"""The functions that the newest piece set in their place, by dotted name."""
+"""The functions with which the newest piece replaced them, by dotted name."""
 _UNDO_CODE = "{name} = __import__('{module}', fromlist=['REPLACED']).REPLACED[{name!r}]"
 
 
@@ -48,14 +48,14 @@ class ProcessState:
     """
 
     def __init__(self) -> None:
-        self._plain = dict(plain_settings())
-        self._hooks = hooks()
+        self._plain = dict(single_settings())
+        self._hooks = interpreter_hooks()
         self._path = list(sys.path)
         self._environment = dict(os.environ)
         self._handlers = signal_handlers()
         self._filters = broad_filters()
         self._builtins = dict(vars(builtins))
-        self._tables = [read() for _, read, _ in TABLES]
+        self._tables = [read() for _, read, _ in SETTING_TABLES]
         self._backend = figure_backend() or os.environ.get("MPLBACKEND")
         self._seeded: set[str] = set()
         self._numpy_seeded = numpy_is_seeded()
@@ -95,20 +95,20 @@ class ProcessState:
         return recording_seed
 
     def _plain_changes(self) -> Iterator[str]:
-        for (setting, undo), value in plain_settings():
+        for (setting, undo), value in single_settings():
             before = self._plain.get((setting, undo), value)
             if value != before:
-                yield _line(
+                yield _change_text(
                     f"left {setting} at {_short_repr(value)} (was {_short_repr(before)})",
                     _restoring_code(undo, before),
                 )
 
     def _hook_changes(self) -> Iterator[str]:
-        for (hook, undo), value in hooks().items():
+        for (hook, undo), value in interpreter_hooks().items():
             before = self._hooks[hook, undo]
             if value is not before:
                 is_name = hook.replace(".", "").isidentifier()
-                yield _line(
+                yield _change_text(
                     f"replaced {hook}", _undo_replacement(hook, before, value) if is_name else undo
                 )
 
@@ -117,10 +117,10 @@ class ProcessState:
         removed = [path for path in self._path if path not in sys.path]
         if added:
             undo = "; ".join(f"sys.path.remove({path!r})" for path in added[:MAX_NAMES])
-            yield _line(f"added {_names_text(added)} to sys.path", undo)
+            yield _change_text(f"added {_names_text(added)} to sys.path", undo)
         if removed:
             undo = "; ".join(f"sys.path.append({path!r})" for path in removed[:MAX_NAMES])
-            yield _line(f"removed {_names_text(removed)} from sys.path", undo)
+            yield _change_text(f"removed {_names_text(removed)} from sys.path", undo)
 
     def _environment_changes(self) -> Iterator[str]:
         before, now = self._environment, dict(os.environ)
@@ -129,11 +129,11 @@ class ProcessState:
         removed = sorted(before.keys() - now.keys())
         if added:
             undo = "; ".join(f"del os.environ[{name!r}]" for name in added[:MAX_NAMES])
-            yield _line(f"set environment variables: {_names_text(added)}", undo)
+            yield _change_text(f"set environment variables: {_names_text(added)}", undo)
         for verb, names in (("changed", changed), ("removed", removed)):
             if names:
                 undo = f"os.environ[{names[0]!r}] = ... with the old value, which is not kept"
-                yield _line(f"{verb} environment variables: {_names_text(names)}", undo)
+                yield _change_text(f"{verb} environment variables: {_names_text(names)}", undo)
 
     def _handler_changes(self) -> Iterator[str]:
         for number, handler in signal_handlers().items():
@@ -148,7 +148,7 @@ class ProcessState:
                     if handler_name
                     else "restart the kernel"
                 )
-                yield _line(f"left another handler for {name}", undo)
+                yield _change_text(f"left another handler for {name}", undo)
 
     def _filter_changes(self) -> Iterator[str]:
         now = broad_filters()
@@ -156,7 +156,7 @@ class ProcessState:
         removed = [entry for entry in self._filters if entry not in now]
         if added:
             filters = ", ".join(f"{action} {category}" for action, category, _ in added[:MAX_NAMES])
-            yield _line(
+            yield _change_text(
                 f"left a warning filter ({filters})", f"del warnings.filters[:{len(added)}]"
             )
         if removed:
@@ -167,10 +167,10 @@ class ProcessState:
                 f"warnings.simplefilter({action!r}, {category}, append=True)"
                 for action, category, _ in removed[:MAX_NAMES]
             )
-            yield _line(f"removed a warning filter ({filters})", undo)
+            yield _change_text(f"removed a warning filter ({filters})", undo)
 
     def _table_changes(self) -> Iterator[str]:
-        for (table, read, undo), before in zip(TABLES, self._tables, strict=True):
+        for (table, read, undo), before in zip(SETTING_TABLES, self._tables, strict=True):
             now = read()
             if before is None or now is None:
                 continue
@@ -179,7 +179,7 @@ class ProcessState:
             ]
             if names:
                 old = {name: before[name] for name in names[:MAX_NAMES]}
-                yield _line(f"left {table} changed: {_names_text(names)}", undo(old))
+                yield _change_text(f"left {table} changed: {_names_text(names)}", undo(old))
 
     def _builtin_changes(self) -> Iterator[str]:
         now = vars(builtins)
@@ -194,13 +194,13 @@ class ProcessState:
                 for name in replaced
             ]
             undo = "; ".join(["import builtins", *undo_codes[:MAX_NAMES]])
-            yield _line(f"replaced builtins: {_names_text(replaced)}", undo)
+            yield _change_text(f"replaced builtins: {_names_text(replaced)}", undo)
 
     def _seeds(self) -> Iterator[str]:
         if numpy_is_seeded() and not self._numpy_seeded:
             self._seeded.add("numpy.random")
         for name in sorted(self._seeded):
-            yield _line(f"gave {name} a seed, so that its numbers repeat", f"{name}.seed()")
+            yield _change_text(f"gave {name} a seed, so that its numbers repeat", f"{name}.seed()")
 
     def _backend_change(self) -> Iterator[str]:
         before, now = self._backend, figure_backend()
@@ -217,16 +217,16 @@ class ProcessState:
         yield f"This set the figure backend to {now}; it was put back to {before}, so that figures are shown."
 
 
-def _line(change: str, undo: str) -> str:
+def _change_text(change: str, undo: str) -> str:
     return f"This {change}. Back: {undo if len(undo) <= MAX_UNDO_CHARS else 'restart the kernel'}"
 
 
 def _undo_replacement(name: str, before: Any, now: Any) -> str:
     """Store the object from before the first replacement by a piece, and return the code that restores it."""
     if (
-        name not in REPLACED or _REPLACEMENTS.get(name) is not before
+        name not in ORIGINALS or _REPLACEMENTS.get(name) is not before
     ):  # the user has set it meanwhile
-        REPLACED[name] = before
+        ORIGINALS[name] = before
     _REPLACEMENTS[name] = now
     return _UNDO_CODE.format(name=name, module=__name__)
 

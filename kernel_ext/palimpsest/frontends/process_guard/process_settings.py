@@ -26,8 +26,8 @@ Setting = tuple[str, str]
 """A setting's name, and the code that restores it, with the old value as ``{before}``, or as ``on()|off()``."""
 
 
-def plain_settings() -> Iterator[tuple[Setting, Any]]:
-    """Yield each setting that is one value."""
+def single_settings() -> Iterator[tuple[Setting, Any]]:
+    """Yield each setting that consists of one value."""
     with suppress(OSError):  # the folder may be gone
         yield ("the working folder", "os.chdir({before})"), str(Path.cwd())
     yield ("logging.disable", "logging.disable({before})"), logging.root.manager.disable
@@ -77,7 +77,7 @@ def plain_settings() -> Iterator[tuple[Setting, Any]]:
         yield ("the umask", "os.umask({before})"), umask
 
 
-def hooks() -> dict[Setting, Any]:
+def interpreter_hooks() -> dict[Setting, Any]:
     """Return the functions that the interpreter calls, by name and the code that restores them."""
     return {
         ("sys.excepthook", "sys.excepthook = sys.__excepthook__"): sys.excepthook,
@@ -158,10 +158,12 @@ def _matplotlib_settings() -> dict[str, Any]:
 
 def figure_settings() -> Table:
     """Return matplotlib's rcParams without its backend."""
-    return {name: value for name, value in _matplotlib_settings().items() if name not in _BACKENDS}
+    return {
+        name: value for name, value in _matplotlib_settings().items() if name not in _BACKEND_NAMES
+    }
 
 
-_BACKENDS = ("backend", "backend_fallback", "interactive")
+_BACKEND_NAMES = ("backend", "backend_fallback", "interactive")
 
 
 def figure_backend() -> str | None:
@@ -177,22 +179,22 @@ def numpy_is_seeded() -> bool:
     return generator is not None and getattr(generator, "_seed_seq", "") is None
 
 
-def _update(function: str) -> Callable[[Table], str]:
+def _update_code(function: str) -> Callable[[Table], str]:
     return lambda old: f"{function}(**{dict(old)!r})"
 
 
-def _options(old: Table) -> str:
+def _pandas_options_code(old: Table) -> str:
     return "; ".join(f"pandas.set_option({name!r}, {value!r})" for name, value in old.items())
 
 
-TABLES: tuple[tuple[str, Callable[[], Table | None], Callable[[Table], str]], ...] = (
-    ("pandas options", pandas_options, _options),
+SETTING_TABLES: tuple[tuple[str, Callable[[], Table | None], Callable[[Table], str]], ...] = (
+    ("pandas options", pandas_options, _pandas_options_code),
     (
         "numpy's print options",
         partial(_numpy_call, "get_printoptions"),
-        _update("numpy.set_printoptions"),
+        _update_code("numpy.set_printoptions"),
     ),
-    ("numpy's error handling", partial(_numpy_call, "geterr"), _update("numpy.seterr")),
+    ("numpy's error handling", partial(_numpy_call, "geterr"), _update_code("numpy.seterr")),
     (
         "matplotlib's rcParams",
         figure_settings,

@@ -29,7 +29,9 @@ from palimpsest.frontends.process_guard.agent_pieces import (
 )
 from palimpsest.frontends.process_guard.attribute_patches import swapped_attribute
 
-NOBODY = "The code waited for keys ({name}), and nobody can answer there: it was ended. {instead}"
+INPUT_REFUSED = (
+    "The code waited for keys ({name}), and nobody can answer there: it was ended. {instead}"
+)
 ADVICE_ASK = "Put the value into the code, or ask the user for it in your answer."
 ADVICE_PRINT = "Print the values to look at, and run the code in smaller pieces."
 
@@ -44,7 +46,7 @@ class NobodyAnswers(StdinNotImplementedError):  # type: ignore[misc]  # no suffi
 def refuse_input(piece: Piece, name: str, instead: str = ADVICE_ASK) -> None:
     """Refuse a call that waits for keyboard input; raises NobodyAnswers."""
     __tracebackhide__ = True
-    sentence = NOBODY.format(name=name, instead=instead)
+    sentence = INPUT_REFUSED.format(name=name, instead=instead)
     piece.refuse(sentence)
     raise NobodyAnswers(sentence)
 
@@ -58,7 +60,7 @@ def _refusing_function(name: str, instead: str = ADVICE_ASK) -> Callable[..., No
 
 
 def guard_questions(shell: Any) -> None:
-    """Guard the kernel's functions for questions, also where code holds them, or a terminal's input functions."""
+    """Guard the kernel's input functions, also where code holds references to them; in a terminal, Python's own."""
     kernel = getattr(shell, "kernel", None)
     for name, called in (("raw_input", "input()"), ("getpass", "getpass()")):
         if hasattr(kernel, name):
@@ -74,19 +76,21 @@ def guard_questions(shell: Any) -> None:
 
 def guard_debuggers() -> None:
     """Guard the entry points of Python's debugger, which IPython's and other debuggers use."""
-    bdb.Bdb.set_trace = _without_keys(bdb.Bdb.set_trace)  # type: ignore[method-assign]
-    pdb.Pdb.interaction = _without_keys(pdb.Pdb.interaction)  # type: ignore[method-assign]
-    patch_for_pieces(sys, "breakpointhook", _break)
+    bdb.Bdb.set_trace = _refusing_debugger_method(bdb.Bdb.set_trace)  # type: ignore[method-assign]
+    pdb.Pdb.interaction = _refusing_debugger_method(pdb.Pdb.interaction)  # type: ignore[method-assign]
+    patch_for_pieces(sys, "breakpointhook", _refuse_breakpoint)
 
 
-def _break(hook: Callable[..., Any], piece: Piece, *arguments: Any, **options: Any) -> Any:
+def _refuse_breakpoint(
+    hook: Callable[..., Any], piece: Piece, *arguments: Any, **options: Any
+) -> Any:
     __tracebackhide__ = True
     if os.environ.get("PYTHONBREAKPOINT") != "0":
         refuse_input(piece, "breakpoint()", ADVICE_PRINT)
     return hook(*arguments, **options)
 
 
-def _without_keys(method: Callable[..., Any]) -> Callable[..., Any]:
+def _refusing_debugger_method(method: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(method)
     def checked(self: Any, *arguments: Any, **options: Any) -> Any:
         __tracebackhide__ = True
@@ -100,7 +104,7 @@ def _without_keys(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _input_functions() -> list[tuple[Any, str, str, str]]:
-    """Return the functions that read keys, as module, name, dotted name, and text of a call."""
+    """Return the functions that wait for keyboard input, as module, name, dotted name, and text of a call."""
     return [(builtins, "input", "builtins.input", "input()")] + [
         (getpass, name, f"getpass.{name}", "getpass()")
         for name in ("getpass", "unix_getpass", "win_getpass", "fallback_getpass")

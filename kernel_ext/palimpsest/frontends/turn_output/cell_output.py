@@ -1,4 +1,4 @@
-"""Show a turn in its cell as segments between native outputs.
+"""Show a turn in its cell as segments, each one output, between native outputs such as figures.
 
 Border: publishes displays; ``turn_output/mime_bundle.py`` builds their content, and
 ``turn_output/segments.py`` finds where to cut. Everything is published on the cell's own thread and in its
@@ -17,14 +17,19 @@ from typing import Any
 from palimpsest.frontends import terminal
 from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.file_changes import turn_changes
-from palimpsest.frontends.turn_output.mime_bundle import Frame, bundle, shown_mode, status_line
+from palimpsest.frontends.turn_output.mime_bundle import (
+    Frame,
+    segment_bundle,
+    shown_mode,
+    status_line,
+)
 from palimpsest.frontends.turn_output.segments import (
     MOST_OUTPUTS,
     Segment,
     cut_after_call,
     cut_when_long,
     segment_after,
-    slices,
+    segment_messages,
 )
 from palimpsest.frontends.turn_output.turn_feed import TurnFeed, shown_messages
 from palimpsest.render.content.phrases import LOADING
@@ -70,30 +75,30 @@ class CellOutput:
         self._now_ms = now_ms
         self._prefix = f"palimpsest-{uuid.uuid4().hex[:12]}"
         self._segment = Segment(0, SegmentCut())
-        self._displayed = -1
+        self._newest_displayed = -1
         """Index of the newest segment that has an output."""
-        self._outputs = 0
+        self._output_count = 0
         """Number of outputs of this turn, including native ones."""
-        self._refused = 0
+        self._refused_count = 0
         self._refreshed_at_counts = (-1, -1)
         """Numbers of records and of notable records at the last refresh."""
         self._first_step = self._steps_shown = 0
         """Numbers of steps that had ended where the open segment begins, and at its last refresh."""
-        self._shown_at = self._length_checked_at = float("-inf")
+        self._refreshed_at = self._length_checked_at = float("-inf")
         self._shown_bundles: dict[int, dict[str, Any]] = {}
         """The newest bundle of each segment that may still change."""
-        self._unsettled: list[Segment] = []
+        self._changing_segments: list[Segment] = []
         """Closed segments in which a tool still runs."""
-        self._incomplete: list[tuple[Segment, str]] = []
+        self._incomplete_segments: list[tuple[Segment, str]] = []
         """Closed segments of a message that is not complete yet, with its id."""
         self._stuck_warning = ""
         self._context = contextvars.copy_context()
-        self._has_shown_words = False
+        self._has_shown_content = False
         self._counts_down = False
 
     # Called by jobs on the main thread (JobHost)
 
-    def before(self, call_id: str) -> None:  # noqa: ARG002  # the whole output is refreshed
+    def show_call(self, call_id: str) -> None:  # noqa: ARG002  # the whole output is refreshed
         """Show the card of a call before its code runs, so that its figures come after it.
 
         Where a page watches, the page shows the card, and only the output's place is needed. The agent's
@@ -102,7 +107,7 @@ class CellOutput:
         if not self._quiet:
             if (snapshot := self._feed.snapshot()) is not None:
                 self._close_long_segment(self._messages(snapshot), snapshot)
-            has_output = self._segment.index <= self._displayed
+            has_output = self._segment.index <= self._newest_displayed
             steps = self._feed.steps + 1
             is_update_due = self._has_room() and (
                 not self._is_watched() or self._has_doubled(steps)
@@ -111,31 +116,33 @@ class CellOutput:
             if is_update_due:
                 self._steps_shown = steps
 
-    def native(self, call_id: str) -> bool:
+    def prepare_native_output(self, call_id: str) -> bool:
         """Close the segment after the card of a call, so that a native output follows it there."""
         if self._quiet:
             return False
         if not self._has_room():
-            self._refused += 1
+            self._refused_count += 1
             return False
-        self._outputs += 1
+        self._output_count += 1
         self._cut_after(call_id)
         return True
 
-    def asked(self, call_id: str) -> None:
+    def prepare_question(self, call_id: str) -> None:
         """Close the segment after the card of a call, so that a typed question appears below it."""
         if not self._quiet and self._has_room():
-            self._outputs += 1
+            self._output_count += 1
             self._cut_after(call_id)
 
-    def stuck(self, sentence: str) -> None:
+    def warn_stuck(self, sentence: str) -> None:
         """Show a warning that code does not stop; on the engine thread, since the main thread is blocked."""
         self._stuck_warning = sentence
         snapshot = self._feed.snapshot()
         if snapshot is None or self._quiet:
             return
         messages = self._messages(snapshot)
-        self._context.run(self._show, messages, self._segment, snapshot, status_line(sentence))
+        self._context.run(
+            self._show_segment, messages, self._segment, snapshot, status_line(sentence)
+        )
 
     # Called by the waiting cell
 
@@ -147,7 +154,7 @@ class CellOutput:
             return
         self._refreshed_at_counts = (self._feed.changes, self._feed.notable)
         self._steps_shown = self._feed.steps
-        self._shown_at = self._clock()
+        self._refreshed_at = self._clock()
         snapshot = self._feed.snapshot()
         if snapshot is None or (self._feed.turn_id is None and snapshot.status.type == "idle"):
             return
@@ -155,13 +162,15 @@ class CellOutput:
             isinstance(snapshot.status, Retrying) or _loading_since(snapshot) is not None
         )
         messages = self._messages(snapshot)
-        self._has_shown_words = self._has_shown_words or _has_content(messages)
+        self._has_shown_content = self._has_shown_content or _has_content(messages)
         self._update_closed_segments(messages, snapshot)
         self._close_long_segment(messages, snapshot)
         if self._must_omit_empty(messages):
             return
         status = self._stuck_warning or self._waiting_text(snapshot, messages)
-        self._show(messages, self._segment, snapshot, status_line(status) or status_line("…"))
+        self._show_segment(
+            messages, self._segment, snapshot, status_line(status) or status_line("…")
+        )
 
     def finish(self, answer: Answer) -> None:
         """Show the final state of the turn."""
@@ -173,9 +182,9 @@ class CellOutput:
             messages = _last_text(messages)
         self._update_closed_segments(messages, snapshot)
         self._close_long_segment(messages, snapshot)
-        self._show(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
-        if self._refused and not self._quiet:
-            sentence = f"{self._refused} more figures or tables were made; a cell shows {MOST_OUTPUTS} outputs."
+        self._show_segment(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
+        if self._refused_count and not self._quiet:
+            sentence = f"{self._refused_count} more figures or tables were made; a cell shows {MOST_OUTPUTS} outputs."
             data = {"text/markdown": status_line(sentence), "text/plain": visible(sentence)}
             self._publish(terminal.fitting_output(data), {})
 
@@ -187,10 +196,10 @@ class CellOutput:
         Where a page watches, the segment is shown, because the page draws the stop button in it.
         """
         return (
-            bool(self._unsettled)
-            and self._segment.index > self._displayed
+            bool(self._changing_segments)
+            and self._segment.index > self._newest_displayed
             and not self._is_watched()
-            and not any(message.parts for message in slices(messages, self._segment))
+            and not any(message.parts for message in segment_messages(messages, self._segment))
         )
 
     def _messages(self, snapshot: Snapshot, answer: Answer | None = None) -> list[Message]:
@@ -198,12 +207,12 @@ class CellOutput:
 
     def _is_update_due(self) -> bool:
         changes, notable = self._feed.changes, self._feed.notable
-        elapsed = self._clock() - self._shown_at
+        elapsed = self._clock() - self._refreshed_at
         if self._counts_down and elapsed >= SLOW_SECONDS:
             return True
         if (changes, notable) == self._refreshed_at_counts:
             return False
-        if notable != self._refreshed_at_counts[1] or not self._has_shown_words:
+        if notable != self._refreshed_at_counts[1] or not self._has_shown_content:
             return elapsed >= FIRST_SECONDS
         if self._is_watched():
             return elapsed >= SLOW_SECONDS and (
@@ -218,7 +227,7 @@ class CellOutput:
         turn, most of a long answer would be drawn a second time, in new outputs.
         """
         now = self._clock()
-        if now - self._length_checked_at < SLOW_SECONDS or self._outputs + 1 >= MOST_OUTPUTS:
+        if now - self._length_checked_at < SLOW_SECONDS or self._output_count + 1 >= MOST_OUTPUTS:
             return False
         self._length_checked_at = now
         snapshot = self._feed.snapshot()
@@ -233,8 +242,8 @@ class CellOutput:
         return steps > shown_steps and steps >= 2 * shown_steps
 
     def _has_room(self) -> bool:
-        """Return whether the cell may have a native output, and a segment after it."""
-        return self._outputs + 2 <= MOST_OUTPUTS
+        """Return whether there may be two more outputs in the cell: a native output, and a segment after it."""
+        return self._output_count + 2 <= MOST_OUTPUTS
 
     def _interval(self) -> float:
         length = len(self._shown_bundles.get(self._segment.index, {}).get("text/markdown", ""))
@@ -244,11 +253,11 @@ class CellOutput:
 
     def _close_long_segment(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
         """Close the open segment while it is too long and the cell may have another output."""
-        while self._outputs + 1 < MOST_OUTPUTS:
+        while self._output_count + 1 < MOST_OUTPUTS:
             closed_segment = cut_when_long(messages, self._segment)
             if closed_segment is None:
                 return
-            self._close(messages, closed_segment, snapshot)
+            self._close_segment(messages, closed_segment, snapshot)
 
     def _cut_after(self, call_id: str) -> None:
         """Close the open segment below a call; later content goes to the next segment."""
@@ -257,12 +266,14 @@ class CellOutput:
             messages = self._messages(snapshot)
             closed = cut_after_call(messages, self._segment, call_id)
             if closed is not None:
-                self._close(messages, closed, snapshot)
+                self._close_segment(messages, closed, snapshot)
 
-    def _close(self, messages: Sequence[Message], closed: Segment, snapshot: Snapshot) -> None:
-        self._show(messages, closed, snapshot, "")
+    def _close_segment(
+        self, messages: Sequence[Message], closed: Segment, snapshot: Snapshot
+    ) -> None:
+        self._show_segment(messages, closed, snapshot, "")
         if self._may_change(messages, closed, snapshot):
-            self._unsettled.append(closed)
+            self._changing_segments.append(closed)
         else:
             self._end_updates(messages, closed)
         self._segment = segment_after(messages, closed)
@@ -271,20 +282,20 @@ class CellOutput:
 
     def _update_closed_segments(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
         """Refresh closed segments whose tool calls progressed, or whose message was completed since."""
-        for closed in list(self._unsettled):
-            self._show(messages, closed, snapshot, "")
+        for closed in list(self._changing_segments):
+            self._show_segment(messages, closed, snapshot, "")
             if not self._may_change(messages, closed, snapshot):
-                self._unsettled.remove(closed)
+                self._changing_segments.remove(closed)
                 self._end_updates(messages, closed)
-        if not self._incomplete:
+        if not self._incomplete_segments:
             return
         open_ids = {message.id for message in messages if _is_incomplete(message)}
-        incomplete, self._incomplete = self._incomplete, []
+        incomplete, self._incomplete_segments = self._incomplete_segments, []
         for closed, message_id in incomplete:
             if message_id in open_ids:
-                self._incomplete.append((closed, message_id))
+                self._incomplete_segments.append((closed, message_id))
             else:
-                self._show(messages, closed, snapshot, "")
+                self._show_segment(messages, closed, snapshot, "")
                 self._shown_bundles.pop(closed.index, None)
 
     def _may_change(self, messages: Sequence[Message], closed: Segment, snapshot: Snapshot) -> bool:
@@ -294,14 +305,14 @@ class CellOutput:
     def _end_updates(self, messages: Sequence[Message], closed: Segment) -> None:
         """Stop updating a closed segment, except once more when its message is complete."""
         message_id = next(
-            (part.id for part in slices(messages, closed) if _is_incomplete(part)), None
+            (part.id for part in segment_messages(messages, closed) if _is_incomplete(part)), None
         )
         if message_id is None:
             self._shown_bundles.pop(closed.index, None)
         else:
-            self._incomplete.append((closed, message_id))
+            self._incomplete_segments.append((closed, message_id))
 
-    def _show(
+    def _show_segment(
         self,
         messages: Sequence[Message],
         segment: Segment,
@@ -322,9 +333,9 @@ class CellOutput:
             density=session.density if session is not None else "quiet",
             changes=() if status else turn_changes(snapshot.messages, self._feed.turn_id or ""),
         )
-        data = bundle(messages, segment, frame, notes=self._feed.notes, scrub=self._scrub)
+        data = segment_bundle(messages, segment, frame, notes=self._feed.notes, scrub=self._scrub)
         if not data["text/markdown"]:
-            if segment.index > self._displayed:
+            if segment.index > self._newest_displayed:
                 return
             data["text/markdown"] = data["text/plain"] = " "
         if self._shown_bundles.get(segment.index) == data:
@@ -333,10 +344,10 @@ class CellOutput:
 
     def _publish_bundle(self, data: dict[str, Any], index: int) -> None:
         data = terminal.fitting_output(data)
-        is_update = index <= self._displayed
+        is_update = index <= self._newest_displayed
         if not is_update:
-            self._displayed = index
-            self._outputs += 1
+            self._newest_displayed = index
+            self._output_count += 1
         self._shown_bundles[index] = data
         self._publish(
             data, {}, transient={"display_id": f"{self._prefix}-{index}"}, update=is_update
@@ -374,7 +385,7 @@ def _has_running_call(messages: Sequence[Message], segment: Segment) -> bool:
     """Return whether a tool call of the segment has not ended."""
     return any(
         isinstance(part, ToolPart) and isinstance(part.state, ToolPending | ToolRunning)
-        for message in slices(messages, segment)
+        for message in segment_messages(messages, segment)
         for part in message.parts
     )
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from palimpsest.frontends.protocol.segments import SegmentCut, TurnSegment
-from palimpsest.frontends.turn_output.mime_bundle import bundle, ended_frame
-from palimpsest.frontends.turn_output.segments import Segment, slices
+from palimpsest.frontends.turn_output.mime_bundle import ended_frame, segment_bundle
+from palimpsest.frontends.turn_output.segments import Segment, segment_messages
 from palimpsest.frontends.turn_output.turn_feed import shown_messages
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.session.engine import Snapshot
@@ -33,7 +33,7 @@ def closed_bundle(
     """Return the MIME bundle of a segment of a turn that has ended."""
     messages = turn_messages(snapshot.messages, command.turn)
     start, end = command.start, command.end
-    before = slices(messages, Segment(0, SegmentCut(), start))
+    before = segment_messages(messages, Segment(0, SegmentCut(), start))
     earlier_parts = [part for message in before for part in message.parts]
     segment = Segment(
         index=0,
@@ -44,7 +44,7 @@ def closed_bundle(
         first_step=command.first_step,
     )
     frame = ended_frame(command.session, command.turn, snapshot, command.first_seq, density)
-    return bundle(messages, segment, frame, notes=notes, scrub=scrub)
+    return segment_bundle(messages, segment, frame, notes=notes, scrub=scrub)
 
 
 def turn_messages(messages: Sequence[Message], turn: str) -> list[Message]:
@@ -54,13 +54,13 @@ def turn_messages(messages: Sequence[Message], turn: str) -> list[Message]:
         raise NotFound(f"This session has no turn {turn!r}; open the session that has it.")
     turn_so_far: list[Message] = []
     for message in shown_messages(messages[positions[-1] + 1 :]):
-        if isinstance(message.info, UserMessage) and _begins_turn(message.info, turn_so_far):
+        if isinstance(message.info, UserMessage) and _is_new_turn(message.info, turn_so_far):
             break
         turn_so_far.append(message)
     return turn_so_far
 
 
-def _begins_turn(info: UserMessage, before: Sequence[Message]) -> bool:
+def _is_new_turn(info: UserMessage, before: Sequence[Message]) -> bool:
     if info.joins:
         return False
     if info.origin is not None and info.origin.kind == "cell":

@@ -1,4 +1,4 @@
-"""Write one segment as a MIME bundle: for Palimpsest's front end, for any other, and for a terminal.
+"""Write one segment of a turn as a MIME bundle: for Palimpsest's front end, for other front ends, and for a terminal.
 
 Border: pure; writes a segment in three formats, capped and without secrets. The notebook is
 a document that may be passed on, so it holds no secret, and no tool output can fill it.
@@ -13,7 +13,7 @@ from typing import Any
 from palimpsest.frontends.protocol.page_records import with_sentence
 from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.file_changes import changed_text, saved_changes, turn_changes
-from palimpsest.frontends.turn_output.segments import Segment, slices
+from palimpsest.frontends.turn_output.segments import Segment, segment_messages
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.content.turn_figures import figures_item
 from palimpsest.render.formats import markdown, text
@@ -29,7 +29,7 @@ from palimpsest.transcript.session_record.reverts import FileDiff
 from palimpsest.transcript.values import Ask, Density, Value
 from palimpsest.transcript.visible_text import visible
 
-MIME = "application/vnd.palimpsest.segment+json"
+SEGMENT_MIME = "application/vnd.palimpsest.segment+json"
 SEGMENT_VERSION = 1
 REASONING_CHARS = 2_000
 """Most characters of a reasoning part in the notebook; the session keeps all of it."""
@@ -58,7 +58,7 @@ class Frame:
     """The default amount of detail."""
 
 
-def bundle(
+def segment_bundle(
     messages: Sequence[Message],
     segment: Segment,
     frame: Frame,
@@ -68,7 +68,7 @@ def bundle(
 ) -> dict[str, Any]:
     """Return the MIME bundle of one segment."""
     scrub = cache(scrub)  # the three formats hold the same texts
-    messages_shown = list(slices(messages, segment))
+    messages_shown = list(segment_messages(messages, segment))
     is_open = segment.end is None and bool(frame.status)
     status = frame.status if is_open else ""
     changes = frame.changes if segment.end is None else ()
@@ -85,17 +85,17 @@ def bundle(
         return joined_blocks([rows, writer.step(totals) if totals is not None else ""])
 
     return {
-        MIME: {
+        SEGMENT_MIME: {
             "version": SEGMENT_VERSION,
             "session": frame.session,
             "turn": frame.turn,
             "seq": list(frame.seq),
             "open": is_open,
-            "messages": _json(messages_shown, segment.caps, scrub),
-            "asks": _json_values(frame.asks, scrub),
-            "questions": _json_values(frame.questions, scrub),
-            "replies": _scrubbed(_replies(messages_shown, notes), scrub),
-            "decisions": _json_values(_decisions(messages_shown, notes), scrub),
+            "messages": _messages_json(messages_shown, segment.caps, scrub),
+            "asks": _values_json(frame.asks, scrub),
+            "questions": _values_json(frame.questions, scrub),
+            "replies": _scrubbed(_replies_by_call(messages_shown, notes), scrub),
+            "decisions": _values_json(_decisions_of(messages_shown, notes), scrub),
             "changes": _scrubbed(saved_changes(changes), scrub),
             "first_step": segment.first_step,
             "density": frame.density,
@@ -141,7 +141,7 @@ def status_line(sentence: str) -> str:
     return f"*{inline(sentence)}*" if sentence else ""
 
 
-def _replies(messages: Sequence[Message], notes: OutlineNotes) -> dict[str, Any]:
+def _replies_by_call(messages: Sequence[Message], notes: OutlineNotes) -> dict[str, Any]:
     """Return the user's answers, by the id of the tool call."""
     calls = [part for message in messages for part in message.parts if isinstance(part, ToolPart)]
     replies = [(part.call_id, notes.question_and_reply(part)[1]) for part in calls]
@@ -152,7 +152,7 @@ def _replies(messages: Sequence[Message], notes: OutlineNotes) -> dict[str, Any]
     }
 
 
-def _decisions(messages: Sequence[Message], notes: OutlineNotes) -> list[Decision]:
+def _decisions_of(messages: Sequence[Message], notes: OutlineNotes) -> list[Decision]:
     """Return the decisions about these parts and messages, each with its sentence."""
     message_ids = {message.id for message in messages}
     part_ids = {part.id for message in messages for part in message.parts}
@@ -167,7 +167,7 @@ def _decisions(messages: Sequence[Message], notes: OutlineNotes) -> list[Decisio
     ]
 
 
-def _json(messages: Sequence[Message], caps: Caps, scrub: Scrub) -> list[dict[str, Any]]:
+def _messages_json(messages: Sequence[Message], caps: Caps, scrub: Scrub) -> list[dict[str, Any]]:
     """Return the messages as JSON values; texts of tools are cut to the rest of the turn's limit."""
     room = caps.turn
     messages_json = []
@@ -234,7 +234,7 @@ def _shortened(value: Any, max_chars: int) -> Any:
     return "[left out]"
 
 
-def _json_values(values: Sequence[Value], scrub: Scrub) -> list[Any]:
+def _values_json(values: Sequence[Value], scrub: Scrub) -> list[Any]:
     """Return values as JSON values without secrets."""
     return [_scrubbed(model.model_dump(mode="json", exclude_none=True), scrub) for model in values]
 

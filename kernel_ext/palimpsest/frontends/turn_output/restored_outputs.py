@@ -12,7 +12,7 @@ from typing import Any
 
 from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.closed_segment import turn_messages
-from palimpsest.frontends.turn_output.mime_bundle import bundle, ended_frame
+from palimpsest.frontends.turn_output.mime_bundle import ended_frame, segment_bundle
 from palimpsest.frontends.turn_output.segments import (
     MOST_OUTPUTS,
     Segment,
@@ -91,16 +91,16 @@ def turn_pieces(
         if isinstance(record.event, PromptDelivered) and record.event.message_id == turn
     )
     frame = ended_frame(session, turn, snapshot, next(delivered, 0), density)
-    for piece in _pieces(messages, read_image, with_place):
+    for piece in _segments_and_places(messages, read_image, with_place):
         if not isinstance(piece, Segment):
             yield piece
             continue
-        data = bundle(messages, piece, frame, notes=notes, scrub=scrub)
+        data = segment_bundle(messages, piece, frame, notes=notes, scrub=scrub)
         if data["text/markdown"]:
             yield data
 
 
-def _pieces(
+def _segments_and_places(
     messages: Sequence[Message], read_image: Callable[[str], str], with_place: Collection[str]
 ) -> Iterator[Segment | ShownCall]:
     """Yield the segments of a turn, and the places for outputs below calls."""
@@ -110,7 +110,7 @@ def _pieces(
             call.tool != "python" and call.call_id not in with_place
         ):
             continue
-        figures = tuple(_figures(call, read_image))
+        figures = tuple(_recorded_figures(call, read_image))
         needs_place = figures or call.call_id in with_place
         while needs_place and outputs + 1 + max(1, len(figures)) < MOST_OUTPUTS:
             cut_segment = cut_after_call(messages, segment, call.call_id)
@@ -142,7 +142,7 @@ def _end_of(segment: Segment) -> tuple[int, int]:
     return end.part, end.offset
 
 
-def _figures(part: ToolPart, read_image: Callable[[str], str]) -> list[dict[str, Any]]:
+def _recorded_figures(part: ToolPart, read_image: Callable[[str], str]) -> list[dict[str, Any]]:
     """Return the figures of a Python call as outputs; an unreadable figure becomes a sentence."""
     attachments = part.state.attachments if isinstance(part.state, ToolCompleted) else ()
     outputs: list[dict[str, Any]] = []

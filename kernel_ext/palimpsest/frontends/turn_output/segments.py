@@ -43,7 +43,7 @@ def parts_of(messages: Sequence[Message]) -> list[Part]:
     return [part for message in messages for part in message.parts]
 
 
-def slices(messages: Sequence[Message], segment: Segment) -> Iterator[Message]:
+def segment_messages(messages: Sequence[Message], segment: Segment) -> Iterator[Message]:
     """Yield the messages of a segment, each with its parts inside the segment.
 
     The error of a message is in the segment in which the message ends.
@@ -52,7 +52,7 @@ def slices(messages: Sequence[Message], segment: Segment) -> Iterator[Message]:
     for message in messages:
         parts_inside = []
         for part in message.parts:
-            piece = _piece(part, number, segment)
+            piece = _part_inside(part, number, segment)
             if piece is not None:
                 parts_inside.append(piece)
             number += 1
@@ -83,7 +83,7 @@ def cut_when_long(messages: Sequence[Message], segment: Segment) -> Segment | No
             continue
         start = segment.start if number == segment.start.part else SegmentCut()
         offset = start.offset
-        length = _length(part) - offset
+        length = _shown_length(part) - offset
         if chars + length <= SEGMENT_CHARS:
             chars += length
             continue
@@ -102,7 +102,7 @@ def segment_after(messages: Sequence[Message], closed: Segment) -> Segment:
     """Return the segment that begins where a closed one ends."""
     if closed.end is None:
         raise ValueError("Only a closed segment has one that follows.")
-    parts = [part for message in slices(messages, closed) for part in message.parts]
+    parts = [part for message in segment_messages(messages, closed) for part in message.parts]
     steps = sum(part.type == "step-finish" for part in parts)
     return Segment(
         index=closed.index + 1,
@@ -112,7 +112,7 @@ def segment_after(messages: Sequence[Message], closed: Segment) -> Segment:
     )
 
 
-def _piece(part: Part, number: int, segment: Segment) -> Part | None:
+def _part_inside(part: Part, number: int, segment: Segment) -> Part | None:
     """Return the piece of a part inside the segment; None where there is none."""
     start, end = segment.start, segment.end
     if number < start.part or (end is not None and number > end.part):
@@ -133,7 +133,7 @@ def _piece(part: Part, number: int, segment: Segment) -> Part | None:
     return part.model_copy(update={"text": text})
 
 
-def _length(part: Part) -> int:
+def _shown_length(part: Part) -> int:
     """Return the approximate number of characters that a part shows."""
     if isinstance(part, TextPart):
         return len(part.text)
@@ -162,7 +162,7 @@ def _cut_text(text: str, start: SegmentCut, room: int) -> tuple[int, str, str] |
             return (
                 (offset + position, f"{fence}\n", opener) if fence else (offset + position, "", "")
             )
-        if not fence and not line.strip() and _block_begins(lines, number + 1):
+        if not fence and not line.strip() and _is_block_start(lines, number + 1):
             if position > max(room, 1) and last_break:
                 return offset + last_break, "", ""
             last_break = position
@@ -171,7 +171,7 @@ def _cut_text(text: str, start: SegmentCut, room: int) -> tuple[int, str, str] |
     return None
 
 
-def _block_begins(lines: list[str], number: int) -> bool:
+def _is_block_start(lines: list[str], number: int) -> bool:
     """Return whether the line exists and begins a new block, so that a growing text can be cut before it."""
     if number >= len(lines) or not lines[number].strip():
         return False

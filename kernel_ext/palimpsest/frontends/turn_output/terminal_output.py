@@ -77,11 +77,11 @@ class TerminalOutput:
         self._quiet = quiet
         self._density = density
         self._refreshed_at_counts = (-1, 0)
-        self._printed: dict[str, int] = {}
+        self._printed_chars: dict[str, int] = {}
         self._printed_decisions: set[str] = set()
         """Ids of the decisions that were printed."""
         self._column = 0
-        self._retried = ""
+        self._retry_reason = ""
         """The failure named at the end of the unfinished line of retries; empty where there is no such line."""
         self._printed_problem = ""
         self._folded: list[Item] = []
@@ -90,23 +90,23 @@ class TerminalOutput:
         self._loading_since: int | None = None
         """Start of the import whose line is unfinished, in milliseconds since 1970; None where there is no such line."""
 
-    def before(self, call_id: str) -> None:  # noqa: ARG002  # everything up to it is printed
+    def show_call(self, call_id: str) -> None:  # noqa: ARG002  # everything up to it is printed
         """Print everything that precedes a call."""
         self.refresh()
 
-    def native(self, call_id: str) -> bool:  # noqa: ARG002  # a terminal shows no pictures
+    def prepare_native_output(self, call_id: str) -> bool:  # noqa: ARG002  # a terminal shows no pictures
         """Refuse native outputs: a terminal shows no images."""
         return False
 
-    def asked(self, call_id: str) -> None:  # noqa: ARG002  # a terminal grows at its end
+    def prepare_question(self, call_id: str) -> None:  # noqa: ARG002  # a terminal grows at its end
         """Print the text before a question, which follows in the same terminal."""
         if not self._quiet:
             self._print_folded()
 
-    def stuck(self, sentence: str) -> None:
+    def warn_stuck(self, sentence: str) -> None:
         """Print a warning that the code does not stop."""
         self._print_folded()
-        self._line(sentence)
+        self._print_line(sentence)
 
     def refresh(self) -> None:
         """Print new content."""
@@ -117,7 +117,7 @@ class TerminalOutput:
         snapshot = self._feed.snapshot()
         if snapshot is None:
             return
-        self._problem(snapshot)
+        self._print_problem(snapshot)
         self._print_loading(snapshot)
         has_received = self._feed.has_received(snapshot)
         for message in shown_messages(self._feed.messages(snapshot)):
@@ -125,47 +125,47 @@ class TerminalOutput:
             if failed and not has_received:
                 # A call is printed once only, so not before the record of who refused it has arrived.
                 break
-            self._message(message)
-        self._reductions()
+            self._print_message(message)
+        self._print_reductions()
 
     def finish(self, answer: Answer) -> None:
         """Print the remaining content, and the turn's error."""
         messages = shown_messages(answer.messages)
         if self._quiet:
-            self._line(self._scrub(answer.text))
+            self._print_line(self._scrub(answer.text))
         for message in () if self._quiet else messages:
-            self._message(message, is_final=True)
+            self._print_message(message, is_final=True)
         if not self._quiet:
             self._print_folded()
-            self._reductions()
+            self._print_reductions()
         if answer.error is not None:
             self._end_retries("stopped" if answer.error.type == "aborted" else "given up")
             notice = outline_error(answer.error, self._scrub)
-            self._line(f"{notice.sign} {notice.words} {notice.do}".rstrip())
+            self._print_line(f"{notice.sign} {notice.words} {notice.do}".rstrip())
         figures = figures_item(messages)
         if self._density == "quiet" and not self._quiet and figures is not None:
-            self._line(figures.words)
+            self._print_line(figures.words)
         self._end_line()
 
-    def _message(self, message: Message, *, is_final: bool = False) -> None:
+    def _print_message(self, message: Message, *, is_final: bool = False) -> None:
         is_answer = isinstance(message.info, AssistantMessage)
         for part in message.parts:
             # A user's text was typed here, or is shown where it was typed.
             if is_answer or isinstance(part, CompactionPart):
-                self._part(part, is_final=is_final)
+                self._print_part(part, is_final=is_final)
 
     def _is_unprinted_failure(self, part: Part) -> bool:
         """Return whether a part is a failed call that was not printed yet."""
         is_failed = isinstance(part, ToolPart) and isinstance(part.state, ToolFailed)
-        return is_failed and part.id not in self._printed
+        return is_failed and part.id not in self._printed_chars
 
-    def _part(self, part: Part, *, is_final: bool) -> None:
-        if part.id in self._printed and not isinstance(part, TextPart):
+    def _print_part(self, part: Part, *, is_final: bool) -> None:
+        if part.id in self._printed_chars and not isinstance(part, TextPart):
             return
         match part:
             case TextPart() if user_notice_text(part) is None:
                 if not part.synthetic:
-                    self._text(part, is_final=is_final)
+                    self._print_text(part, is_final=is_final)
             case ReasoningPart() | ToolPart():
                 if _has_ended(part):
                     self._print_once(part)
@@ -176,13 +176,13 @@ class TerminalOutput:
                 self._end_line()
                 self._print_once(part)
             case RetryPart():
-                self._retry(part)
+                self._print_retry(part)
             case _:
                 self._print_once(part)
 
-    def _text(self, part: TextPart, *, is_final: bool) -> None:
+    def _print_text(self, part: TextPart, *, is_final: bool) -> None:
         """Print the new text up to the end of a line, so that a secret to be redacted is never cut in two."""
-        printed = self._printed.get(part.id, 0)
+        printed = self._printed_chars.get(part.id, 0)
         is_complete = is_final or (part.time is not None and part.time.end is not None)
         end = len(part.text) if is_complete else part.text.rfind("\n") + 1
         if end <= printed:
@@ -192,11 +192,11 @@ class TerminalOutput:
         if printed == 0:
             self._end_line()
         self._write(self._scrub(part.text[printed:end]))
-        self._printed[part.id] = end
+        self._printed_chars[part.id] = end
         if is_complete:
             self._end_line()
 
-    def _items(self, part: Part) -> Sequence[Item]:
+    def _outline_items(self, part: Part) -> Sequence[Item]:
         notes = self._feed.notes
         self._printed_decisions |= {
             decision.id for decision in notes.decisions if decision.part_id == part.id
@@ -206,11 +206,14 @@ class TerminalOutput:
             [part], caps=Caps(), scrub=self._scrub, notes=notes, first_step=self._steps
         )
 
-    def _reductions(self) -> None:
+    def _print_reductions(self) -> None:
         """Print the decisions about outputs that were printed before, equal decisions in one line."""
         groups: dict[tuple[str, str, str], list[Decision]] = {}
         for decision in self._feed.notes.decisions:
-            if decision.id in self._printed_decisions or decision.part_id not in self._printed:
+            if (
+                decision.id in self._printed_decisions
+                or decision.part_id not in self._printed_chars
+            ):
                 continue
             self._printed_decisions.add(decision.id)
             if decision.action in ("truncate", "clear", "drop"):
@@ -227,35 +230,35 @@ class TerminalOutput:
                 }
             )
             sentence = self._scrub(decision_sentence(total))
-            self._line(f"--- {some(len(decisions), 'earlier output')} · {sentence} ---")
+            self._print_line(f"--- {some(len(decisions), 'earlier output')} · {sentence} ---")
 
     def _print_once(self, part: Any) -> None:
-        if part.id in self._printed:
+        if part.id in self._printed_chars:
             return
-        self._printed[part.id] = 1
+        self._printed_chars[part.id] = 1
         self._end_retries(ANSWERED)
-        for item in self._items(part):
+        for item in self._outline_items(part):
             if self._density == "quiet" and is_foldable(item):
                 self._folded.append(item)
             else:
                 self._print_folded()
-                self._row(item)
+                self._print_row(item)
 
     def _print_folded(self) -> None:
         """Print the row for the items folded so far, if they need one."""
         folded, self._folded = self._folded, []
         for _, row in fold_work(folded):
-            self._row(row)
+            self._print_row(row)
 
-    def _row(self, row: Row) -> None:
+    def _print_row(self, row: Row) -> None:
         for line in _row_lines(row):
-            self._line(line)
+            self._print_line(line)
 
-    def _problem(self, snapshot: Snapshot) -> None:
+    def _print_problem(self, snapshot: Snapshot) -> None:
         """Print a problem of the disk, once."""
         if snapshot.problem not in ("", self._printed_problem):
             self._print_folded()
-            self._line(f"! {self._scrub(snapshot.problem)}")
+            self._print_line(f"! {self._scrub(snapshot.problem)}")
         self._printed_problem = snapshot.problem
 
     def _print_loading(self, snapshot: Snapshot) -> None:
@@ -270,40 +273,40 @@ class TerminalOutput:
             self._write(f" {duration(time.time() - self._loading_since / 1_000)}\n")
         self._loading_since = since
 
-    def _retry(self, part: RetryPart) -> None:
+    def _print_retry(self, part: RetryPart) -> None:
         """Print a failed attempt; consecutive attempts share a line, which grows until another item is printed."""
-        if part.id in self._printed:
+        if part.id in self._printed_chars:
             return
         self._print_folded()
-        self._printed[part.id] = 1
+        self._printed_chars[part.id] = 1
         reason = one_line(self._scrub(part.error.message))
         reason = reason if reason.endswith((".", "!", "?", "…")) else f"{reason}."
         if is_notice(part):
-            self._line(f"↻ {reason}")
+            self._print_line(f"↻ {reason}")
             return
         ended = part.time.end
         wait = duration((ended - part.time.start) / 1_000) if ended is not None else "a while"
-        if self._retried == reason:
+        if self._retry_reason == reason:
             self._write(f", then {wait}")
-        elif self._retried:
+        elif self._retry_reason:
             self._write(f"; {reason} Sent again after {wait}")
         else:
             self._end_line()
             self._write(f"↻ {reason} Sent again after {wait}")
-        self._retried = reason
+        self._retry_reason = reason
 
     def _end_retries(self, outcome: str) -> None:
         """End the line of failed attempts with their outcome."""
-        if self._retried:
-            self._retried = ""
+        if self._retry_reason:
+            self._retry_reason = ""
             self._write(f": {outcome}.\n")
 
-    def _line(self, text: str) -> None:
+    def _print_line(self, text: str) -> None:
         self._end_line()
         self._write(text + "\n")
 
     def _end_line(self) -> None:
-        self._retried = ""
+        self._retry_reason = ""
         if self._column:
             self._write("\n")
 
@@ -324,7 +327,7 @@ FAILED = "failed"
 REFUSED = "refused by you"
 
 
-def _outcome(item: OutlineCall) -> str:
+def _outcome_text(item: OutlineCall) -> str:
     """Return how a call ended and who decided that; the sign alone does not distinguish refusal from failure."""
     remark = item.remark
     if item.status == "error":
@@ -345,7 +348,7 @@ def _row_lines(item: Row) -> list[str]:
         case OutlineCall():
             row = [SIGNS[item.status], item.tool, item.subject]
             row += [duration(item.seconds)] if item.seconds is not None else []
-            row += [f"· {words}"] if (words := _outcome(item)) else []
+            row += [f"· {words}"] if (words := _outcome_text(item)) else []
             lines = [" ".join(word for word in row if word)]
             for piece in (item.input, item.output):
                 if piece is not None and piece.text.strip():

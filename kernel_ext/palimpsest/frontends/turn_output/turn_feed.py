@@ -43,16 +43,16 @@ class TurnFeed:
     def __init__(self, prompt_id: str, origin: Origin) -> None:
         self.prompt_id = prompt_id
         self._origin = origin
-        self._older: frozenset[str] = frozenset()
+        self._older_message_ids: frozenset[str] = frozenset()
         self.session: KernelSession | None = None
         self.turn_id: str | None = None
         self.first_seq = 0
         self.changes = 0
-        """Number of records of this session so far; an output compares it with the number at its last refresh."""
+        """Number of records of this session so far; an output is refreshed when it has grown."""
         self.steps = 0
         """Number of steps that have ended."""
         self.notable = 0
-        """Number of questions, answers and status changes, which are shown at once."""
+        """Number of questions, answers and status changes; outputs show these at once."""
         self.problems = 0
         """Number of times that the disk stopped responding or resumed."""
         self.notes = OutlineNotes()
@@ -61,7 +61,7 @@ class TurnFeed:
         self.wake: Callable[[], None] = lambda: None
         """Called on the writer thread when records arrived."""
         self._received_seq = 0
-        self._awaited: tuple[int, Callable[[], None]] | None = None
+        self._awaited_record: tuple[int, Callable[[], None]] | None = None
         """The number of the record for which the end of the turn waits, and the callback that wakes it."""
         self._unsubscribe: Callable[[], object] | None = None
 
@@ -71,13 +71,13 @@ class TurnFeed:
         snapshot = session.snapshot()
         self.first_seq = snapshot.seq + 1
         self._received_seq = snapshot.seq
-        self._older = frozenset(message.id for message in snapshot.messages)
+        self._older_message_ids = frozenset(message.id for message in snapshot.messages)
         self.asking = frozenset(ask.id for ask in snapshot.asks) | frozenset(
             question.question_id for question in snapshot.questions
         )
         unsubscribe, stop_listening = (
             session.subscribe(self._on_records),
-            session.on_problem(self._problem),
+            session.on_problem(self._count_problem),
         )
         self._unsubscribe = lambda: (unsubscribe(), stop_listening())
 
@@ -88,11 +88,11 @@ class TurnFeed:
         def wake() -> None:
             loop.call_soon_threadsafe(received.set)
 
-        self._awaited = (seq, wake)
+        self._awaited_record = (seq, wake)
         with suppress(TimeoutError):
             if self._received_seq < seq:
                 await asyncio.wait_for(received.wait(), CATCH_UP_SECONDS)
-        self._awaited = None
+        self._awaited_record = None
 
     def has_received(self, snapshot: Snapshot) -> bool:
         """Return whether all records of a snapshot were received; they arrive up to a tick after it."""
@@ -138,7 +138,7 @@ class TurnFeed:
         """
         for message in snapshot.messages:
             info = message.info
-            is_new = isinstance(info, UserMessage) and message.id not in self._older
+            is_new = isinstance(info, UserMessage) and message.id not in self._older_message_ids
             if is_new and getattr(info, "origin", None) == self._origin:
                 return message.id
         return None
@@ -150,11 +150,11 @@ class TurnFeed:
         self.changes += len(records)
         if records:
             self._received_seq = records[-1].seq
-            if (awaited := self._awaited) is not None and self._received_seq >= awaited[0]:
+            if (awaited := self._awaited_record) is not None and self._received_seq >= awaited[0]:
                 awaited[1]()
             self.wake()
 
-    def _problem(self) -> None:
+    def _count_problem(self) -> None:
         """Count a change in whether the disk responds, so that it is shown at once."""
         self.problems += 1
         self.notable += 1

@@ -21,22 +21,24 @@ CHOICES = (
     "1 send   3 stop   items lists all   {another}off ends step mode; or change it first: {numbers}"
     "pin ID, unpin ID, exclude ID, restore ID, budget 2usd"
 )
-ANOTHER = "another asks for another summary   "
-OLDER = "older uses the summary that was put aside   "
-UNKNOWN = "Please answer 1 or send, 3 or stop, items, off, NAME=NUMBER, pin ID, or budget 2usd: "
-NEWER_SECONDS = 1.0
+ANOTHER_CHOICE = "another asks for another summary   "
+OLDER_CHOICE = "older uses the summary that was put aside   "
+RETRY_HELD_REQUEST = (
+    "Please answer 1 or send, 3 or stop, items, off, NAME=NUMBER, pin ID, or budget 2usd: "
+)
+NEW_PROPOSAL_SECONDS = 1.0
 """Time to wait for the changed proposal; an edit without effect causes none."""
-EDITS = frozenset(get_args(ContextEditAction)) - {"undo"}
+EDIT_WORDS = frozenset(get_args(ContextEditAction)) - {"undo"}
 
 Outcome = Literal["over", "changed", "unknown", "items"]
-"""``over``: released or stopped; ``changed``: proposed again; ``items``: all its items are to be listed."""
+"""``has_ended``: released or stopped; ``changed``: proposed again; ``items``: all its items are to be listed."""
 
 
 def held_question(proposal: ProposedRequest, *, items: bool = False) -> str:
     """Return the text of a held request and of the possible answers."""
     numbers = "".join(f"{number.name}={number.value:g}, " for number in proposal.numbers)
-    another = ANOTHER if proposal.new_summary is not None else ""
-    another += OLDER if proposal.older_summary is not None else ""
+    another = ANOTHER_CHOICE if proposal.new_summary is not None else ""
+    another += OLDER_CHOICE if proposal.older_summary is not None else ""
     choices = CHOICES.format(numbers=numbers, another=another)
     return f"{held_request_text(proposal, items=items)}\n{choices}\n> "
 
@@ -66,10 +68,10 @@ def carry_out(
         case "items":
             return "items"
         case _:
-            return _change(line.strip(), word, words, proposal, session, run)
+            return _change_request(line.strip(), word, words, proposal, session, run)
 
 
-def _change(
+def _change_request(
     line: str,
     word: str,
     words: list[str],
@@ -81,7 +83,7 @@ def _change(
     newer = threading.Event()
     stop_listening = session.on_problem(newer.set)
     try:
-        if word in EDITS and len(words) == 2:
+        if word in EDIT_WORDS and len(words) == 2:
             target = session.step_mode.session_of(proposal.id)
             target.edit_context(word, words[1])  # type: ignore[arg-type]  # the literals are the edits
         elif word == "budget":
@@ -90,7 +92,7 @@ def _change(
             run(session.step_mode.session_of(proposal.id).use_policy(*policy_words(line)))
         else:
             return "unknown"
-        newer.wait(NEWER_SECONDS)
+        newer.wait(NEW_PROPOSAL_SECONDS)
     finally:
         stop_listening()
     return "changed"

@@ -14,17 +14,17 @@ from palimpsest.render.content.phrases import count
 
 MAX_ROWS = 2_000
 """Most rows of a question that can be approved, about fifty pages."""
-MARK = "↪ "
+CONTINUATION_MARK = "↪ "
 """Begins the continuation of a wide line, which therefore cannot look like a line of the question."""
-MORE = (
+NEXT_PAGE = (
     "Page {page} of {pages}: Enter shows the next; after the last it can be answered.   3 {no}\n> "
 )
-NOT_YET = "There is more to see first: Enter shows page {page} of {pages}.   3 {no}\n> "
+PAGES_REMAIN = "There is more to see first: Enter shows page {page} of {pages}.   3 {no}\n> "
 TOO_LONG = (
     "This is too long to be approved here ({rows} lines). Answer it in JupyterLab's panel, which shows it whole, or "
     "have it done in smaller steps.   3 {no}\n> "
 )
-LEFT_OUT = "[{rows} lines are not shown here]"
+OMITTED_ROWS = "[{rows} lines are not shown here]"
 TAB_COLUMNS = 8
 
 AnswerT = TypeVar("AnswerT")
@@ -40,14 +40,14 @@ class AnswerRules(Generic[AnswerT]):
     """Returns whether an answer is a refusal, which is possible before all was shown."""
     retry_prompt: str
     """The prompt after a line that is no answer."""
-    no: str = "reject"
+    no_meaning: str = "reject"
     """The meaning of the answer 3."""
 
 
 class PagedQuestion(Generic[AnswerT]):
     """A question in a terminal, shown page by page.
 
-    Contract: show ``prompt``, read a line, pass it to ``take``; repeat while that returns None. An answer other than
+    Contract: show ``prompt``, read a line, pass it to ``answer_in``; repeat while that returns None. An answer other than
     a refusal is accepted only after the prompt with the last page.
     """
 
@@ -66,13 +66,13 @@ class PagedQuestion(Generic[AnswerT]):
         self._too_long = ""
         if len(rows) > MAX_ROWS:
             half = room // 2
-            left_out = LEFT_OUT.format(rows=count(len(rows) - 2 * half))
+            left_out = OMITTED_ROWS.format(rows=count(len(rows) - 2 * half))
             self._pages = [[*rows[:half], left_out, *rows[-half:]]]
-            self._too_long = TOO_LONG.format(rows=count(len(rows)), no=answers.no)
+            self._too_long = TOO_LONG.format(rows=count(len(rows)), no=answers.no_meaning)
         self.prompt = self._page_text()
         """The text to show next."""
 
-    def take(self, line: str) -> AnswerT | None:
+    def answer_in(self, line: str) -> AnswerT | None:
         """Return the answer in a line; None if the question stays open."""
         answer = self._answers.parse(line)
         if answer is not None and (self._answers.is_refusal(answer) or self._is_last_page()):
@@ -85,8 +85,8 @@ class PagedQuestion(Generic[AnswerT]):
             self._page += 1
             self.prompt = self._page_text()
         else:
-            self.prompt = NOT_YET.format(
-                page=self._page + 2, pages=len(self._pages), no=self._answers.no
+            self.prompt = PAGES_REMAIN.format(
+                page=self._page + 2, pages=len(self._pages), no=self._answers.no_meaning
             )
         return None
 
@@ -99,7 +99,9 @@ class PagedQuestion(Generic[AnswerT]):
             return f"{page}\n{self._too_long}"
         if self._is_last_page():
             return f"{page}\n{self._closing}"
-        footer = MORE.format(page=self._page + 1, pages=len(self._pages), no=self._answers.no)
+        footer = NEXT_PAGE.format(
+            page=self._page + 1, pages=len(self._pages), no=self._answers.no_meaning
+        )
         return f"{page}\n{footer}"
 
 
@@ -113,10 +115,10 @@ def wrap_line(line: str, columns: int) -> list[str]:
         width = _columns(character)
         if used + width > columns:
             rows.append(line[begin:position])
-            begin, used = position, len(margin) + len(MARK)
+            begin, used = position, len(margin) + len(CONTINUATION_MARK)
         used += width
     rows.append(line[begin:])
-    return [rows[0], *(f"{margin}{MARK}{row}" for row in rows[1:])]
+    return [rows[0], *(f"{margin}{CONTINUATION_MARK}{row}" for row in rows[1:])]
 
 
 def _columns(character: str) -> int:

@@ -20,7 +20,7 @@ MAX_DEPTH = 20
 MARGIN = "  "
 SENTENCE_PERMISSIONS = frozenset({"budget", "moved", "doom_loop"})
 """Permissions whose question is the sentence in the title."""
-REASON = "(a reason may follow)"
+REASON_HINT = "(a reason may follow)"
 
 
 def question_text(ask: Ask, scrub: Scrub) -> str:
@@ -64,11 +64,11 @@ def _answer_choices(ask: Ask) -> str:
         return "1 keep it   3 leave it"
     if ask.permission == "doom_loop":
         always = f"2 go on, whenever {tool} repeats itself in this session   "
-        return f"1 go on   {always if ask.always else ''}3 stop {REASON}"
+        return f"1 go on   {always if ask.always else ''}3 stop {REASON_HINT}"
     if not ask.always:
-        return f"1 once   3 reject {REASON}"
+        return f"1 once   3 reject {REASON_HINT}"
     always = ", ".join(map(visible_code, ask.always)) if _fits_lines(ask.always) else "as above"
-    return f"1 once   2 always in this session ({always})   3 reject {REASON}   4 always in this project"
+    return f"1 once   2 always in this session ({always})   3 reject {REASON_HINT}   4 always in this project"
 
 
 def _fits_lines(patterns: Sequence[str]) -> bool:
@@ -89,7 +89,7 @@ def value_lines(key: str, value: Any, scrub: Scrub, margin: str = MARGIN) -> lis
         return [f"{margin}{name}:", *quoted_lines(value, scrub, margin + MARGIN)]
     children = _nested_values(value) if len(margin) < MAX_DEPTH * len(MARGIN) else None
     if children is None:
-        return [f"{margin}{name}: {visible_code(_scalar(value, scrub))}"]
+        return [f"{margin}{name}: {visible_code(_single_line(value, scrub))}"]
     nested_lines = [
         line
         for child_key, item in children
@@ -107,7 +107,7 @@ def _nested_values(value: Any) -> Iterator[tuple[str, Any]] | None:
     return None
 
 
-def _scalar(value: Any, scrub: Scrub) -> str:
+def _single_line(value: Any, scrub: Scrub) -> str:
     """Return a value as one line; a text with blanks at its ends is quoted."""
     if isinstance(value, str) and value and value == value.strip():
         return scrub(value)

@@ -28,14 +28,14 @@ class _ScriptQuestions(TypedQuestions):
         "with yes=True."
     )
 
-    def line(self, identifier: str, text: str, session: KernelSession) -> str:  # noqa: ARG002
+    def read_line(self, identifier: str, text: str, session: KernelSession) -> str:  # noqa: ARG002
         """Read a line; a question at a terminal stays open until it is answered there."""
         if not has_terminal():
             raise NobodyTypes
         return typed_line(text)
 
 
-def wait_attended(
+def await_answer(
     session: KernelSession,
     future: "Future[Answer]",
     first_sentences: Sequence[str] = (),

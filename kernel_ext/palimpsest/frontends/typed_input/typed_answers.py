@@ -10,7 +10,7 @@ from typing import Literal
 
 from palimpsest.frontends import terminal
 from palimpsest.frontends.typed_input.held_requests import (
-    UNKNOWN,
+    RETRY_HELD_REQUEST,
     RunCoroutine,
     carry_out,
     held_question,
@@ -25,18 +25,18 @@ from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.values import Ask, Reply
 
 RETRY_PERMISSION = "Please answer 1, 2 or 3 (or once, always, reject and a reason): "
-RETRY_GO_ON = "Please answer 1 (go on) or 3 (stop): "
+RETRY_CONTINUE = "Please answer 1 (go on) or 3 (stop): "
 RETRY_KEEP = "Please answer 1 (keep it) or 3 (leave it): "
 
-_SECOND_WORD = re.compile(r"^(go|keep|leave) (?:on|it)\b", re.IGNORECASE)
-_ANSWERS: tuple[tuple[Literal["once", "always", "reject"], frozenset[str]], ...] = (
+_TWO_WORD_ANSWER = re.compile(r"^(go|keep|leave) (?:on|it)\b", re.IGNORECASE)
+_ANSWER_WORDS: tuple[tuple[Literal["once", "always", "reject"], frozenset[str]], ...] = (
     ("once", frozenset({"1", "once", "yes", "y", "go", "keep"})),
     ("always", frozenset({"2", "always", "a", "4", "project"})),
     ("reject", frozenset({"3", "reject", "no", "n", "stop", "leave"})),
 )
-_PROMPTS = {
-    "budget": (RETRY_GO_ON, "stop"),
-    "doom_loop": (RETRY_GO_ON, "stop"),
+_OWN_ANSWERS = {
+    "budget": (RETRY_CONTINUE, "stop"),
+    "doom_loop": (RETRY_CONTINUE, "stop"),
     "moved": (RETRY_KEEP, "leave it"),
 }
 """For permissions with their own answers: the prompt after a line that is no answer, and the meaning of 3."""
@@ -61,20 +61,20 @@ def typed_line(prompt: str) -> str:
 class TypedQuestions:
     """Asks a session's open questions at one place.
 
-    Contract: ``line`` reads a line for the question with an id, and returns None where it is no longer needed. After ``over``
+    Contract: ``read_line`` reads a line for the question with an id, and returns None where it is no longer needed. After ``has_ended``
     was set, no question is asked.
     """
 
     headless = ""
     """The answer that the model receives where input is impossible."""
-    over = False
+    has_ended = False
 
     def __init__(self, scrub: Callable[[str], str], run: RunCoroutine) -> None:
         """``run`` runs a coroutine on the engine."""
         self._scrub = scrub
         self._run = run
 
-    def line(self, identifier: str, text: str, session: KernelSession) -> str | None:
+    def read_line(self, identifier: str, text: str, session: KernelSession) -> str | None:
         """Read a line; raises NobodyTypes."""
         raise NotImplementedError
 
@@ -88,13 +88,13 @@ class TypedQuestions:
     def ask(self, session: KernelSession) -> None:
         """Ask all open questions."""
         for ask in session.snapshot(messages=False).asks:
-            if not self.over and (reply := self._reply(ask, session)) is not None:
+            if not self.has_ended and (reply := self._reply(ask, session)) is not None:
                 session.reply(ask.id, reply)
         for question in session.snapshot(messages=False).questions:
-            if not self.over:
+            if not self.has_ended:
                 self._ask_questions(question, session)
         for proposal in session.held:
-            if not self.over:
+            if not self.has_ended:
                 self._ask_about_request(proposal, session)
 
     def _reply(self, ask: Ask, session: KernelSession) -> Reply | None:
@@ -102,8 +102,8 @@ class TypedQuestions:
         self.begin(ask.call_id)
         question = permission_question(ask, self._scrub)
         try:
-            while (line := self.line(ask.id, question.prompt, session)) is not None:
-                if (reply := question.take(line)) is not None:
+            while (typed_text := self.read_line(ask.id, question.prompt, session)) is not None:
+                if (reply := question.answer_in(typed_text)) is not None:
                     return reply
         except NobodyTypes:
             return Reply(answer="reject", feedback=self.headless, by="headless")
@@ -116,13 +116,13 @@ class TypedQuestions:
         for number, question in enumerate(event.questions, 1):
             text = interview_text(question, number, len(event.questions), self._scrub)
             try:
-                line = self.line(event.question_id, text, session)
+                typed_text = self.read_line(event.question_id, text, session)
             except NobodyTypes:
                 session.nobody_answers(event.question_id)
                 return
-            if line is None:
+            if typed_text is None:
                 return
-            answers.append(answer_of(line, question))
+            answers.append(answer_of(typed_text, question))
         session.answer(event.question_id, answers if any(answers) else None)
 
     def _ask_about_request(self, proposal: ProposedRequest, session: KernelSession) -> None:
@@ -130,16 +130,16 @@ class TypedQuestions:
         self.begin(None)
         text = self._scrub(held_question(proposal))
         try:
-            while (line := self.line(proposal.id, text, session)) is not None:
+            while (typed_text := self.read_line(proposal.id, text, session)) is not None:
                 try:
-                    outcome = carry_out(line, proposal, session, self._run)
+                    outcome = carry_out(typed_text, proposal, session, self._run)
                 except UserError as problem:
                     text = self._scrub(f"{problem}\n> ")
                     continue
                 if outcome not in ("unknown", "items"):
                     return
                 items = self._scrub(held_question(proposal, items=True))
-                text = UNKNOWN if outcome == "unknown" else items
+                text = RETRY_HELD_REQUEST if outcome == "unknown" else items
         except NobodyTypes:
             if sentence := session.step_mode.release_unattended(proposal.id):
                 self.show_sentence(sentence)
@@ -147,7 +147,7 @@ class TypedQuestions:
 
 def permission_question(ask: Ask, scrub: Callable[[str], str]) -> PagedQuestion[Reply]:
     """Return a permission question for a terminal."""
-    retry_prompt, refusal = _PROMPTS.get(ask.permission, (RETRY_PERMISSION, "reject"))
+    retry_prompt, refusal = _OWN_ANSWERS.get(ask.permission, (RETRY_PERMISSION, "reject"))
     answers = AnswerRules(
         parse_reply, lambda reply: reply.answer == "reject", retry_prompt, refusal
     )
@@ -155,11 +155,11 @@ def permission_question(ask: Ask, scrub: Callable[[str], str]) -> PagedQuestion[
     return PagedQuestion(text, closing, answers, terminal.terminal_size())
 
 
-def parse_reply(line: str) -> Reply | None:
+def parse_reply(typed_text: str) -> Reply | None:
     """Parse a typed answer to a permission question; returns None where it is none."""
-    word, _, rest = _SECOND_WORD.sub(r"\1", line.strip()).partition(" ")
+    word, _, rest = _TWO_WORD_ANSWER.sub(r"\1", typed_text.strip()).partition(" ")
     word = word.lower().rstrip(".,:")
-    answer = next((reply for reply, words in _ANSWERS if word in words), None)
+    answer = next((reply for reply, words in _ANSWER_WORDS if word in words), None)
     if answer is None:
         return None
     scope = "project" if word in ("4", "project") else None

@@ -48,7 +48,7 @@ MAX_ALL_IMAGE_BYTES = 32_000_000
 MAX_EARLIER_CELLS = 50
 """Most cells from before the extension was loaded, whose source IPython has."""
 
-_RECORDED = frozenset(
+_RECORDED_MESSAGES = frozenset(
     {
         "stream",
         "display_data",
@@ -59,11 +59,11 @@ _RECORDED = frozenset(
         "comm_open",
     }
 )
-_SEGMENT = "application/vnd.palimpsest.segment+json"
-_LLM = "x-vendor/llm"
-_PLAIN = "text/plain"
-_MARKUP = ("text/markdown", "text/latex", "text/html")
-_IMAGES = ("image/png", "image/jpeg")
+_SEGMENT_MIME = "application/vnd.palimpsest.segment+json"
+_LLM_MIME = "x-vendor/llm"
+_PLAIN_MIME = "text/plain"
+_MARKUP_MIMES = ("text/markdown", "text/latex", "text/html")
+_IMAGE_MIMES = ("image/png", "image/jpeg")
 _AGENT_CELL = re.compile(r"\s*%{1,2}agent\b")
 _EMPTY_TEXT = "<IPython.core.display."
 
@@ -125,11 +125,11 @@ class CellRecorder:
         self._displays: OrderedDict[str, tuple[_Run, _Output]] = OrderedDict()
         self._current: _Run | None = None
         self._depth = 0
-        self._count = 0
+        self._run_count = 0
         self._image_bytes = 0
-        self._deleted: set[str] = set()
-        self._earlier: tuple[tuple[int, str], ...] = ()
-        self._hidden = HiddenCells(shell)
+        self._deleted_cells: set[str] = set()
+        self._cells_before_recording: tuple[tuple[int, str], ...] = ()
+        self._hidden_cells = HiddenCells(shell)
         self._undo = ExitStack()
         self.is_agent_code: Callable[[], bool] = lambda: False
         """Returns whether the agent wrote the calling code, whose outputs belong to its tool call."""
@@ -144,16 +144,16 @@ class CellRecorder:
         shell = self._shell
         shell.events.register("pre_run_cell", self.begin)
         shell.events.register("post_run_cell", self.end)
-        self._earlier = _earlier_cells(shell)
-        self._hidden = attached_hidden_cells(shell)
-        self._hidden.hide_unrecorded(_history(shell))
+        self._cells_before_recording = _earlier_cells(shell)
+        self._hidden_cells = attached_hidden_cells(shell)
+        self._hidden_cells.hide_unrecorded(_history(shell))
         kernel = getattr(shell, "kernel", None)
         session = getattr(kernel, "session", None)
         if session is None:
             return
         send = session.send
         session.send = self._recording_send(send)
-        self._undo.callback(_restore, session, "send", send)
+        self._undo.callback(_restore_method, session, "send", send)
         handlers = getattr(kernel, "shell_handlers", {})
         on_comm = handlers.get("comm_msg")
         if on_comm is not None:
@@ -162,7 +162,7 @@ class CellRecorder:
 
     def unregister(self) -> None:
         """Stop recording."""
-        self._hidden.end_recording(max((at for at, _ in _history(self._shell)), default=0))
+        self._hidden_cells.end_recording(max((at for at, _ in _history(self._shell)), default=0))
         self._shell.events.unregister("pre_run_cell", self.begin)
         self._shell.events.unregister("post_run_cell", self.end)
         self._undo.close()
@@ -176,10 +176,10 @@ class CellRecorder:
         with self._lock:
             self._read_terminal_outputs()
             return NotebookRuns(
-                runs=tuple(run.as_value(self._hidden) for run in self._runs.values()),
-                deleted=frozenset(self._deleted),
-                forgotten=self._count - len(self._runs),
-                earlier=self._earlier,
+                runs=tuple(run.as_value(self._hidden_cells) for run in self._runs.values()),
+                deleted=frozenset(self._deleted_cells),
+                forgotten=self._run_count - len(self._runs),
+                earlier=self._cells_before_recording,
             )
 
     async def page(self, request: "CellsWanted", seconds: float) -> "Sequence[PageNotebook] | None":
@@ -193,14 +193,14 @@ class CellRecorder:
             return
         if not getattr(info, "store_history", True) or getattr(info, "silent", False):
             return
-        message = self._request()
+        message = self._running_request()
         metadata = message.get("metadata") or {}
         with self._lock:
-            self._count += 1
+            self._run_count += 1
             source = str(getattr(info, "raw_cell", "") or "")
             cell_id = getattr(info, "cell_id", None) or metadata.get("cellId")
             data = CellRun(
-                serial=self._count,
+                serial=self._run_count,
                 version=1,
                 source=shortened(source, MAX_SOURCE_CHARS),
                 cell_id=cell_id,
@@ -210,16 +210,16 @@ class CellRecorder:
             )
             run = _Run(data)
             if data.hidden:
-                self._hidden.hide(source)
+                self._hidden_cells.hide(source)
             else:
-                self._hidden.reveal(source)
+                self._hidden_cells.reveal(source)
             self._runs[data.serial] = self._current = run
             request_id = (message.get("header") or {}).get("msg_id")
             if isinstance(request_id, str):
-                _remember(self._by_request, request_id, run)
+                _store_bounded(self._by_request, request_id, run)
             deleted = metadata.get("deletedCells")
             if isinstance(deleted, list):
-                self._deleted.update(
+                self._deleted_cells.update(
                     identifier for identifier in deleted if isinstance(identifier, str)
                 )
             self._forget_old()
@@ -237,7 +237,7 @@ class CellRecorder:
             number = getattr(result, "execution_count", None)
             number = number if isinstance(number, int) else None
             if run.data.hidden and number is not None:
-                self._hidden.hide_number(number)
+                self._hidden_cells.hide_number(number)
             problem = getattr(result, "error_before_exec", None) or getattr(
                 result, "error_in_exec", None
             )
@@ -255,7 +255,7 @@ class CellRecorder:
             return "private"
         return ""
 
-    def _request(self) -> dict[str, Any]:
+    def _running_request(self) -> dict[str, Any]:
         """Return the request of the running cell; empty in a terminal."""
         kernel = getattr(self._shell, "kernel", None)
         try:
@@ -281,7 +281,7 @@ class CellRecorder:
             with self._lock:
                 run = self._comms.get(str(comm_id))
                 if run is not None and isinstance(request_id, str):
-                    _remember(self._by_request, request_id, run)
+                    _store_bounded(self._by_request, request_id, run)
             return handler(stream, ident, message)
 
         return handle
@@ -292,11 +292,11 @@ class CellRecorder:
         """Record a message that is sent to the front ends."""
         if isinstance(message, dict):
             kind = message.get("msg_type") or message["header"]["msg_type"]
-            if kind not in _RECORDED:
+            if kind not in _RECORDED_MESSAGES:
                 return
             content, parent = message.get("content"), message.get("parent_header")
         else:
-            if message not in _RECORDED:
+            if message not in _RECORDED_MESSAGES:
                 return
             kind = message
             content = arguments[0] if arguments else options.get("content")
@@ -307,7 +307,7 @@ class CellRecorder:
             if run is None or run.data.hidden or self.is_agent_code():
                 return
             if kind == "comm_open":
-                _remember(self._comms, str((content or {}).get("comm_id")), run)
+                _store_bounded(self._comms, str((content or {}).get("comm_id")), run)
                 return
             self._add_output(run, str(kind), content or {})
 
@@ -319,7 +319,7 @@ class CellRecorder:
                 run.mark_changed()
             return
         data = content.get("data") or {}
-        if _SEGMENT in data:
+        if _SEGMENT_MIME in data:
             return
         if kind == "update_display_data":
             self._update_display(content, data)
@@ -339,11 +339,11 @@ class CellRecorder:
             run.mark_changed(dropped=run.data.dropped + 1)
         else:
             output = _Output("result" if kind == "execute_result" else "display")
-            self._fill(output, data, run)
+            self._fill_output(output, data, run)
             run.outputs.append(output)
             display_id = (content.get("transient") or {}).get("display_id")
             if isinstance(display_id, str):
-                _remember(self._displays, display_id, (run, output))
+                _store_bounded(self._displays, display_id, (run, output))
         run.mark_changed()
 
     def _add_stream_text(self, run: _Run, content: dict[str, Any]) -> None:
@@ -365,24 +365,28 @@ class CellRecorder:
         if output.image is not None:
             self._image_bytes -= len(output.image[1])
         output.text, output.markup, output.image = TextBuffer(HEAD_CHARS, TAIL_CHARS), "", None
-        self._fill(output, data, run)
+        self._fill_output(output, data, run)
         run.mark_changed()
 
-    def _fill(self, output: _Output, data: dict[str, Any], run: _Run) -> None:
-        text = data.get(_LLM) or data.get(_PLAIN) or ""
+    def _fill_output(self, output: _Output, data: dict[str, Any], run: _Run) -> None:
+        text = data.get(_LLM_MIME) or data.get(_PLAIN_MIME) or ""
         if not isinstance(text, str) or text.startswith(_EMPTY_TEXT):
             text = ""
         if not text:
-            markup = next((data[mime] for mime in _MARKUP if isinstance(data.get(mime), str)), "")
+            markup = next(
+                (data[mime] for mime in _MARKUP_MIMES if isinstance(data.get(mime), str)), ""
+            )
             output.markup = markup[:MAX_MARKUP_CHARS]
         output.text.write(text)
-        output.mimes = tuple(str(mime)[:100] for mime in data if mime not in (_PLAIN, _LLM))[:12]
-        output.image = self._image(data, run)
+        output.mimes = tuple(
+            str(mime)[:100] for mime in data if mime not in (_PLAIN_MIME, _LLM_MIME)
+        )[:12]
+        output.image = self._stored_image(data, run)
 
-    def _image(self, data: dict[str, Any], run: _Run) -> tuple[str, bytes] | None:
+    def _stored_image(self, data: dict[str, Any], run: _Run) -> tuple[str, bytes] | None:
         if sum(output.image is not None for output in run.outputs) >= MAX_IMAGES:
             return None
-        for mime in _IMAGES:
+        for mime in _IMAGE_MIMES:
             content = data.get(mime)
             if isinstance(content, str) and len(content) <= MAX_IMAGE_BYTES * 4 // 3 + 4:
                 try:
@@ -418,13 +422,13 @@ class CellRecorder:
         """Record the outputs that IPython keeps in a terminal, where no kernel sends messages."""
         if getattr(self._shell, "kernel", None) is not None:
             return
-        hidden = getattr(getattr(self._shell, "history_manager", None), "outputs", {})
+        outputs = getattr(getattr(self._shell, "history_manager", None), "outputs", {})
         exceptions = getattr(getattr(self._shell, "history_manager", None), "exceptions", {})
         for run in self._runs.values():
             number = run.data.number
             if run.outputs or run.data.hidden or number is None:
                 continue
-            for output in list(hidden.get(number, ()))[:MAX_OUTPUTS]:
+            for output in list(outputs.get(number, ()))[:MAX_OUTPUTS]:
                 self._add_terminal_output(run, str(output.output_type), dict(output.bundle))
             if run.data.status == "error" and isinstance(exceptions.get(number), dict):
                 self._add_output(run, "error", exceptions[number])
@@ -458,9 +462,9 @@ def _history(shell: Any) -> list[tuple[int, str]]:
 
 
 def _earlier_cells(shell: Any) -> tuple[tuple[int, str], ...]:
-    """Return number and source of the cells that ran before the extension was loaded; in a kernel without the source.
+    """Return number and source of the cells that ran before the extension was loaded.
 
-    Their tags are unknown, and one may hide a cell. In a terminal there are no tags.
+    In a kernel the sources are empty, since a tag, which is unknown here, may hide a cell. A terminal has no tags.
     """
     may_have_tags = getattr(shell, "kernel", None) is not None
     # Without the last one, the running cell, which loads the extension.
@@ -476,14 +480,15 @@ def _is_user_code(source: str) -> bool:
     return not _AGENT_CELL.match(source) and "%load_ext palimpsest" not in source
 
 
-def _remember(hidden: "OrderedDict[str, Any]", key: str, value: Any) -> None:
-    hidden[key] = value
-    hidden.move_to_end(key)
-    while len(hidden) > 4 * MAX_RUNS:
-        hidden.popitem(last=False)
+def _store_bounded(table: "OrderedDict[str, Any]", key: str, value: Any) -> None:
+    """Store a value as the newest of a table; drop the oldest values of a large table."""
+    table[key] = value
+    table.move_to_end(key)
+    while len(table) > 4 * MAX_RUNS:
+        table.popitem(last=False)
 
 
-def _restore(target: Any, name: str, before: Any) -> None:
+def _restore_method(target: Any, name: str, before: Any) -> None:
     """Restore a replaced method, unless other code has replaced it since."""
     vars(target).pop(name, None)
     if getattr(target, name) != before:

@@ -19,7 +19,7 @@ MAX_LINES = 5_000
 """Most lines of hidden cells that are remembered; the oldest are dropped first."""
 MAX_SEARCHED_CHARS = 60_000
 """Longest text in which hidden lines are also searched within a line; longer ones are compared line by line."""
-_ATTRIBUTE = "_palimpsest_kept_cells"
+_SHELL_ATTRIBUTE = "_palimpsest_kept_cells"
 _EDGES = re.compile(r"^[\W\d]+|\W+$")
 _CELL_FRAME = re.compile(r"\s*(?:Cell In|Input In|In)\s?\[(\d+)\]")
 _FILE_FRAME = re.compile(
@@ -37,67 +37,71 @@ class HiddenCells:
 
     def __init__(self, shell: Any = None) -> None:
         self._compile = getattr(shell, "compile", None)
-        self._lines: dict[str, None] = {}
-        self._forms: dict[str, str] = {}
+        self._hidden_lines: dict[str, None] = {}
+        self._embedded_forms: dict[str, str] = {}
         """Key of a hidden line, by the forms in which it can be part of another line."""
-        self._revealed: dict[str, None] = {}
-        self._numbers: dict[int, None] = {}
-        self._files: dict[str, None] = {}
-        self._recorded = 0
+        self._revealed_lines: dict[str, None] = {}
+        self._hidden_numbers: dict[int, None] = {}
+        self._hidden_files: dict[str, None] = {}
+        self._last_recorded_number = 0
         """Number of the last cell that was recorded before the extension was unloaded."""
 
     def hide(self, source: str) -> None:
         """Add the source of a hidden cell."""
         if name := self._file_name(source):
-            self._files[name] = None
+            self._hidden_files[name] = None
         for line in source.splitlines():
-            key = _key(line)
+            key = _comparable_line(line)
             if len(key) >= MIN_LINE_CHARS:
-                self._lines[key] = None
-                self._forms[line.strip()] = self._forms[repr(line.strip())[1:-1]] = key
-        for table in (self._lines, self._forms):
+                self._hidden_lines[key] = None
+                self._embedded_forms[line.strip()] = self._embedded_forms[
+                    repr(line.strip())[1:-1]
+                ] = key
+        for table in (self._hidden_lines, self._embedded_forms):
             while len(table) > MAX_LINES:
                 del table[next(iter(table))]
 
     def hide_number(self, number: int) -> None:
         """Add the execution count of a hidden cell, by which tracebacks name it."""
-        self._numbers[number] = None
+        self._hidden_numbers[number] = None
 
     def hide_unrecorded(self, sources: Iterable[tuple[int, str]]) -> None:
         """Add the cells that ran while no recorder was registered, by number and source."""
         for number, source in sources:
-            if number > self._recorded:
+            if number > self._last_recorded_number:
                 self.hide(source)
                 self.hide_number(number)
         numbers_by_file = dict(getattr(self._compile, "_filename_map", None) or {})
         for name, number in numbers_by_file.items():
-            if isinstance(number, int) and number > self._recorded:
-                self._files[name] = self._numbers[number] = None
+            if isinstance(number, int) and number > self._last_recorded_number:
+                self._hidden_files[name] = self._hidden_numbers[number] = None
 
     def end_recording(self, number: int) -> None:
         """Record that the cell with this number is the last recorded one."""
-        self._recorded = number
+        self._last_recorded_number = number
 
     def reveal(self, source: str) -> None:
         """Add a source that the agent may know: a cell of the user, or the agent's own code."""
         for line in source.splitlines():
-            if len(key := _key(line)) >= MIN_LINE_CHARS:
-                self._revealed.pop(key, None)
-                self._revealed[key] = None
-        while len(self._revealed) > MAX_LINES:
-            del self._revealed[next(iter(self._revealed))]
+            if len(key := _comparable_line(line)) >= MIN_LINE_CHARS:
+                self._revealed_lines.pop(key, None)
+                self._revealed_lines[key] = None
+        while len(self._revealed_lines) > MAX_LINES:
+            del self._revealed_lines[next(iter(self._revealed_lines))]
         if name := self._file_name(source):
-            self._files.pop(name, None)
+            self._hidden_files.pop(name, None)
 
     def hides_file(self, name: str) -> bool:
         """Return whether code with this file name was compiled from a hidden cell."""
         frame = _FILE_FRAME.match(f"{name},")
         number = frame["number"] if frame is not None else None
-        return name in self._files or (number is not None and int(number) in self._numbers)
+        return name in self._hidden_files or (
+            number is not None and int(number) in self._hidden_numbers
+        )
 
     def mask(self, text: str) -> str:
         """Return a text with masked lines of hidden cells and masked frames of their code in tracebacks."""
-        if not self._numbers and not self._lines:
+        if not self._hidden_numbers and not self._hidden_lines:
             return text
         lines = ANSI.sub("", text).split("\n")
         hidden_parts = self._hidden_parts_of_lines(text)
@@ -123,22 +127,24 @@ class HiddenCells:
         )
 
     def _is_hidden(self, line: str) -> bool:
-        keys = (_key(piece) for piece in line.split("\\n"))
-        return any(key in self._lines and key not in self._revealed for key in keys)
+        keys = (_comparable_line(piece) for piece in line.split("\\n"))
+        return any(key in self._hidden_lines and key not in self._revealed_lines for key in keys)
 
     def _hidden_parts_of_lines(self, text: str) -> list[str]:
         """Return the hidden lines that occur within lines of a text, unchanged or as ``repr`` writes them."""
         if len(text) > MAX_SEARCHED_CHARS:
             return []
         return [
-            form for form, key in self._forms.items() if form in text and key not in self._revealed
+            form
+            for form, key in self._embedded_forms.items()
+            if form in text and key not in self._revealed_lines
         ]
 
     def _without_frames(self, lines: list[str]) -> Iterator[str]:
         """Yield the lines of a text, with a mask in place of each traceback frame of a hidden cell."""
         number = 0
         while number < len(lines):
-            line, block = lines[number], _block(lines, number)
+            line, block = lines[number], _frame_lines(lines, number)
             if block and self._is_hidden_frame(line, block):
                 yield MASKED_FRAME
             else:
@@ -149,11 +155,13 @@ class HiddenCells:
         cell, file = _CELL_FRAME.match(head), _FILE_FRAME.match(head)
         if file is not None and self.hides_file(file["file"]):
             return True
-        if cell is None or int(cell[1]) not in self._numbers:
+        if cell is None or int(cell[1]) not in self._hidden_numbers:
             return False
         # The agent's own code has the number of the user's next cell.
         arrows = [match["code"] for line in block if (match := _ARROW.match(line))]
-        return not arrows or not all(_key(arrow) in self._revealed for arrow in arrows)
+        return not arrows or not all(
+            _comparable_line(arrow) in self._revealed_lines for arrow in arrows
+        )
 
 
 NOTHING_HIDDEN = HiddenCells()
@@ -161,25 +169,25 @@ NOTHING_HIDDEN = HiddenCells()
 
 def hidden_cells(shell: Any) -> HiddenCells:
     """Return the hidden cells of a shell; empty where no recorder was registered."""
-    cells = getattr(shell, _ATTRIBUTE, None)
+    cells = getattr(shell, _SHELL_ATTRIBUTE, None)
     return cells if isinstance(cells, HiddenCells) else NOTHING_HIDDEN
 
 
 def attached_hidden_cells(shell: Any) -> HiddenCells:
     """Return the hidden cells of a shell, and store them in it, so that they outlive the recorder."""
-    hidden = getattr(shell, _ATTRIBUTE, None)
+    hidden = getattr(shell, _SHELL_ATTRIBUTE, None)
     if not isinstance(hidden, HiddenCells):
         hidden = HiddenCells(shell)
-        setattr(shell, _ATTRIBUTE, hidden)
+        setattr(shell, _SHELL_ATTRIBUTE, hidden)
     return hidden
 
 
-def _key(line: str) -> str:
+def _comparable_line(line: str) -> str:
     """Return a line without the arrows, numbers, blanks and marks that a traceback adds at its ends."""
     return _EDGES.sub("", line.strip())
 
 
-def _block(lines: list[str], start: int) -> list[str]:
+def _frame_lines(lines: list[str], start: int) -> list[str]:
     """Return the lines that belong to the head of a traceback's frame; empty if the line begins no frame."""
     cell, file = _CELL_FRAME.match(lines[start]), _FILE_FRAME.match(lines[start])
     if cell is None and file is None:

@@ -10,7 +10,7 @@ ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|
 
 
 class TextBuffer:
-    """Text of a stream, of which a bounded head and tail are kept.
+    """The beginning and the end of a stream's text, each of bounded length.
 
     ``head_chars`` and ``tail_chars`` are the most characters of each.
     """
@@ -43,10 +43,10 @@ class TextBuffer:
     def text(self) -> str:
         """Return the text as a terminal would show it, without colours and overwritten lines."""
         gap = f"\n[{self._dropped} characters left out]\n" if self._dropped else ""
-        return as_terminal_shows("".join(self._head) + gap + "".join(self._tail))
+        return terminal_text("".join(self._head) + gap + "".join(self._tail))
 
 
-def as_terminal_shows(text: str) -> str:
+def terminal_text(text: str) -> str:
     """Return text without colour codes and without text that a carriage return overwrote (progress bars)."""
     text = ANSI.sub("", text).replace("\r\n", "\n")
     if "\r" not in text:

@@ -33,11 +33,11 @@ ROUTINES = (
 )
 """Types of functions and methods."""
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque)
-LABELS = frozenset({str, int, float, bool, complex, bytes, type(None)})
+PLAIN_LABEL_TYPES = frozenset({str, int, float, bool, complex, bytes, type(None)})
 """Types of labels, and of values in a column, that Python compares and prints without user code."""
 _MRO = type.__dict__["__mro__"]
 _MEMBERS = type.__dict__["__dict__"]
-_FIELD_OF_NAMED_TUPLE = type(vars(namedtuple("_Pair", "one other"))["one"])
+_NamedTupleField = type(vars(namedtuple("_Pair", "one other"))["one"])
 
 
 def container_of(value: Any) -> type | None:
@@ -83,7 +83,7 @@ def is_slot(member: Any, members: Mapping[str, Any]) -> bool:
     """Return whether a member of a class is a slot or a field of a named tuple, which is read without running code."""
     if type(member) is MemberDescriptorType:
         return "__slots__" in members
-    return type(member) is _FIELD_OF_NAMED_TUPLE
+    return type(member) is _NamedTupleField
 
 
 def has_own_repr(value: Any) -> bool:
@@ -112,4 +112,7 @@ def has_plain_labels(index: Any) -> bool:
     categories = getattr(index.dtype, "categories", None)
     if categories is not None:
         return has_plain_labels(categories)
-    return getattr(index.dtype, "kind", "O") != "O" or set(map(type, index.tolist())) <= LABELS
+    return (
+        getattr(index.dtype, "kind", "O") != "O"
+        or set(map(type, index.tolist())) <= PLAIN_LABEL_TYPES
+    )

@@ -18,7 +18,7 @@ TIME_LIMIT_SECONDS = 0.02
 def input_checksums(
     code: str,
     variables: Mapping[str, Any],
-    kernels: Container[object] = (),
+    kernel_objects: Container[object] = (),
     *,
     seconds: float = TIME_LIMIT_SECONDS,
 ) -> dict[str, str]:
@@ -29,18 +29,18 @@ def input_checksums(
     >>> input_checksums("x + y", {"x": 1})
     {'x': 'f8a93d6b'}
     """
-    fingerprints = Fingerprints(seconds, lasting=True, kernels=kernels)
+    fingerprints = Fingerprints(seconds, lasting=True, kernel_objects=kernel_objects)
     checksums: dict[str, str] = {}
-    for name in _names(code)[:MAX_NAMES]:
+    for name in _read_names(code)[:MAX_NAMES]:
         if name not in variables:
             continue
         fingerprint = fingerprints.of(variables[name])
-        if fingerprint.whole:
-            checksums[name] = f"{fingerprint.mark & 0xFFFFFFFF:08x}"
+        if fingerprint.is_complete:
+            checksums[name] = f"{fingerprint.checksum & 0xFFFFFFFF:08x}"
     return checksums
 
 
-def _names(code: str) -> list[str]:
+def _read_names(code: str) -> list[str]:
     """Return the names that code reads, in order; empty where it is not plain Python."""
     try:
         tree = ast.parse(code)

@@ -16,7 +16,7 @@ from palimpsest.frontends.variables.held_values import ROUTINES
 MAX_OBJECTS = 20_000
 """Most objects within a value that are searched before its class's ``__repr__`` is called; about 10 ms."""
 _ATOMS = (int, float, complex, bool, str, bytes, type(None), CodeType, FrameType)
-_HISTORIES = (
+_HISTORY_ATTRIBUTES = (
     "input_hist_parsed",
     "input_hist_raw",
     "output_hist",
@@ -47,7 +47,7 @@ class KernelObjects:
             kernel,
             getattr(kernel, "session", None),
             manager,
-            *(getattr(manager, name, None) for name in _HISTORIES),
+            *(getattr(manager, name, None) for name in _HISTORY_ATTRIBUTES),
         ]
         self._ids = frozenset(id(value) for value in self._objects if value is not None)
         self._namespace = _COPY_OF_NAMESPACE if manager is not None else frozenset()
@@ -67,7 +67,7 @@ def is_configurable(value: object) -> bool:
     return getattr(module, "Configurable", module) in _MRO.__get__(type(value))
 
 
-def reaches_kernel(value: Any, kernels: KernelObjects) -> bool:
+def reaches_kernel(value: Any, kernel_objects: KernelObjects) -> bool:
     """Return whether a bounded search finds an object of the kernel in a value.
 
     Functions, modules and classes are not searched: all of them refer to every object, and their text shows none.
@@ -77,7 +77,7 @@ def reaches_kernel(value: Any, kernels: KernelObjects) -> bool:
         for referent in gc.get_referents(waiting.popleft()):
             if id(referent) in visited:
                 continue
-            if referent in kernels:
+            if referent in kernel_objects:
                 return True
             visited.add(id(referent))
             if len(visited) > MAX_OBJECTS:

@@ -21,9 +21,9 @@ MAX_TEXT_CHARS = 20_000
 MAX_DEPTH = 20
 
 _ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), range, type(Ellipsis)})
-_TIMES = ("Timestamp", "Timedelta", "Period")
-_ZONES = frozenset({"datetime", "zoneinfo", "pytz", "dateutil"})
-_LIBRARY = ("datetime", "decimal", "fractions", "uuid", "pathlib")
+_PANDAS_TIME_NAMES = ("Timestamp", "Timedelta", "Period")
+_TIME_ZONE_MODULES = frozenset({"datetime", "zoneinfo", "pytz", "dateutil"})
+_VALUE_MODULES = ("datetime", "decimal", "fractions", "uuid", "pathlib")
 
 
 class _PlainCheck:
@@ -35,37 +35,37 @@ class _PlainCheck:
     def check(self, value: Any, depth: int = MAX_DEPTH) -> None:
         """Raise NotCounted unless a value is plain."""
         self._remaining -= 1
-        kind = type(value)
+        value_type = type(value)
         if self._remaining < 0 or depth == 0:
             raise NotCounted
-        if kind in _ATOMS:
-            self._remaining -= len(value) // 1_000 if kind in (str, bytes) else 0
-        elif kind is dict:
+        if value_type in _ATOMS:
+            self._remaining -= len(value) // 1_000 if value_type in (str, bytes) else 0
+        elif value_type is dict:
             for key, item in list(value.items()):
                 self.check(key, depth - 1)
                 self.check(item, depth - 1)
-        elif kind in (list, tuple, set, frozenset):
+        elif value_type in (list, tuple, set, frozenset):
             for item in list(value):
                 self.check(item, depth - 1)
         else:
-            self._check_object(value, kind, depth)
+            self._check_object(value, value_type, depth)
 
-    def _check_object(self, value: Any, kind: type, depth: int) -> None:
-        if kind is FunctionType:
+    def _check_object(self, value: Any, value_type: type, depth: int) -> None:
+        if value_type is FunctionType:
             self._check_function(value, depth)
         elif is_array(value):
             self._check_array(value, depth)
         elif is_frame(value) or is_series(value):
             self._check_frame(value, depth)
-        elif kind is not BuiltinFunctionType and not is_of_library(value):
+        elif value_type is not BuiltinFunctionType and not is_of_library(value):
             raise NotCounted
 
     def describable(self, value: Any) -> Any:
         """Return the value, or the beginning of a long one; raises NotCounted unless it is plain."""
-        kind = type(value)
-        if kind in (str, bytes):
+        value_type = type(value)
+        if value_type in (str, bytes):
             return value[:MAX_TEXT_CHARS]
-        if kind in (list, tuple):
+        if value_type in (list, tuple):
             self.check(value[:MAX_ROWS])
             return value if len(value) <= MAX_ROWS else value[:MAX_ROWS]
         if is_frame(value) or is_series(value):
@@ -151,21 +151,21 @@ def is_of_library(value: Any) -> bool:
     if name == "Fraction":
         return type(value.numerator) is int and type(value.denominator) is int
     zone = value.tzinfo if name in ("datetime", "time", "Timestamp") else None
-    return zone is None or kind_of(zone).partition(".")[0] in _ZONES
+    return zone is None or kind_of(zone).partition(".")[0] in _TIME_ZONE_MODULES
 
 
-def is_library_kind(kind: type) -> bool:
+def is_library_kind(value_type: type) -> bool:
     """Return whether a class is a value type of the standard library, a number of NumPy or a time of pandas."""
-    name = type.__dict__["__name__"].__get__(kind)
-    if any(_member(module, name) is kind for module in _LIBRARY):
+    name = type.__dict__["__name__"].__get__(value_type)
+    if any(_module_attribute(module, name) is value_type for module in _VALUE_MODULES):
         return True
-    if _member("numpy", name) is kind:
+    if _module_attribute("numpy", name) is value_type:
         generic = getattr(sys.modules["numpy"], "generic", None)
-        return name != "void" and generic in type.__dict__["__mro__"].__get__(kind)
-    return name in _TIMES and _member("pandas", name) is kind
+        return name != "void" and generic in type.__dict__["__mro__"].__get__(value_type)
+    return name in _PANDAS_TIME_NAMES and _module_attribute("pandas", name) is value_type
 
 
-def _member(module: str, name: str) -> Any:
+def _module_attribute(module: str, name: str) -> Any:
     """Return an attribute of an imported module, without calling its ``__getattr__``."""
     imported = sys.modules.get(module)
     return None if imported is None else vars(imported).get(name)

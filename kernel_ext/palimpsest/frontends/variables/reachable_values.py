@@ -41,7 +41,7 @@ NOT_OFFERED = (
     "of cells, is not looked at."
 )
 NO_PATH = "{path!r} is not a path of names. Write a name, a.b, a['key'] or a[0]; use the python tool to compute."
-NOT_HELD = (
+NO_SUCH_PART = (
     "{before} has no {step} that can be looked at. Only what it holds itself is looked at, not what its class computes, "
     "what begins with an underscore, or what lies behind a module, a function or the kernel; use the python tool for that."
 )
@@ -71,11 +71,11 @@ def user_variables(shell: Any) -> list[tuple[str, Any]]:
 
 def _named_values(shell: Any) -> Iterator[tuple[str, Any]]:
     """Yield the user's names with their values: variables and imported modules."""
-    hidden, kernels = shell.user_ns_hidden, KernelObjects(shell)
+    hidden, kernel_objects = shell.user_ns_hidden, KernelObjects(shell)
     for name, value in list(shell.user_ns.items()):
         if type(name) is not str or name.startswith("_"):
             continue
-        if (name in hidden and hidden[name] is value) or value in kernels:
+        if (name in hidden and hidden[name] is value) or value in kernel_objects:
             continue
         yield name, value
 
@@ -86,15 +86,15 @@ def value_at(shell: Any, path: str) -> Any:
     Paths are such as ``df.columns``, ``config['paths'][0]``; they begin with the name of a variable or a module.
     """
     value, steps = _parse_path(shell, path)
-    kernels = KernelObjects(shell)
+    kernel_objects = KernelObjects(shell)
     for step in steps:
         before = path[: step.start()]
         try:
-            value = _follow(value, step)
+            value = _follow_step(value, step)
         except Exception:  # noqa: BLE001  # a container that another thread changes, or an error of pandas
-            raise NotFound(NOT_HELD.format(before=before, step=step.group())) from None
-        if value in kernels or is_module(value):
-            raise NotFound(NOT_HELD.format(before=before, step=step.group()))
+            raise NotFound(NO_SUCH_PART.format(before=before, step=step.group())) from None
+        if value in kernel_objects or is_module(value):
+            raise NotFound(NO_SUCH_PART.format(before=before, step=step.group()))
     return value
 
 
@@ -121,15 +121,15 @@ def _parse_path(shell: Any, path: str) -> tuple[Any, "list[re.Match[str]]"]:
     return values[0], steps
 
 
-class _NotHeld(Exception):
+class _NoSuchPart(Exception):
     """A step does not lead to a part that the value itself holds."""
 
 
-def _follow(value: Any, step: "re.Match[str]") -> Any:
+def _follow_step(value: Any, step: "re.Match[str]") -> Any:
     name = step["attribute"]
     if name:
         if name.startswith("_"):
-            raise _NotHeld
+            raise _NoSuchPart
         return _attribute(value, name)
     return _item(value, int(step["index"]) if step["index"] else step["key"])
 
@@ -146,7 +146,7 @@ def _attribute(value: Any, name: str) -> Any:
                 return getattr(value, name)
             if is_kind is is_frame or is_kind is is_series:
                 return _labelled_value(value, name)
-            raise _NotHeld
+            raise _NoSuchPart
     return own_attribute(value, name)
 
 
@@ -154,7 +154,7 @@ def own_attribute(value: Any, name: str) -> Any:
     """Return an attribute in an object's dictionary or slot; raises _NotHeld or KeyError for others."""
     kind = type(value)
     if is_closed(value):
-        raise _NotHeld
+        raise _NoSuchPart
     for base in _MRO.__get__(kind):
         members = _MEMBERS.__get__(base)
         if name not in members:
@@ -163,7 +163,7 @@ def own_attribute(value: Any, name: str) -> Any:
         if is_slot(member, members):
             return member.__get__(value, kind)
         if "__set__" in _all_members(type(member)) or "__delete__" in _all_members(type(member)):
-            raise _NotHeld  # a property has precedence over the object's attribute
+            raise _NoSuchPart  # a property has precedence over the object's attribute
         break
     return _item_of_plain_key(attributes_of(value) or {}, name)
 
@@ -196,7 +196,7 @@ def _item(value: Any, key: str | int) -> Any:
         position = key if key >= 0 else key + length_of(value)
         if position >= 0:
             return base.__getitem__(value, position)
-    raise _NotHeld
+    raise _NoSuchPart
 
 
 def _item_of_plain_key(items: dict[Any, Any], key: str | int) -> Any:
@@ -212,14 +212,14 @@ def _labelled_value(value: Any, key: str | int) -> Any:
     """Return a column of a frame or an item of a series; raises _NotHeld unless labels are plain and data is of pandas."""
     foreign = foreign_columns(value)
     if not has_plain_labels(value.columns if is_frame(value) else value.index):
-        raise _NotHeld
+        raise _NoSuchPart
     if is_series(value):
         if foreign:
-            raise _NotHeld
+            raise _NoSuchPart
         return value[key]
     position = value.columns.get_loc(key)
     if foreign and (type(position) is not int or position in foreign):
-        raise _NotHeld
+        raise _NoSuchPart
     return value[key]
 
 

@@ -9,7 +9,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from palimpsest.frontends.variables.held_values import LABELS, attributes_of, has_plain_labels
+from palimpsest.frontends.variables.held_values import (
+    PLAIN_LABEL_TYPES,
+    attributes_of,
+    has_plain_labels,
+)
 from palimpsest.frontends.variables.plain_values import is_of_library
 from palimpsest.frontends.variables.variable_types import (
     foreign_columns,
@@ -26,7 +30,7 @@ MAX_COLUMNS = 60
 MAX_OBJECTS = 2_000_000
 """Most values of a column of objects whose types are checked; a longer column is not described."""
 MAX_ARRAY_CHARS = 2_000
-_MISSING = frozenset(
+_MISSING_TYPES = frozenset(
     {"pandas._libs.missing.NAType", "pandas._libs.tslibs.nattype.NaTType", "pandas.NAType"}
 )
 _MRO = type.__dict__["__mro__"]
@@ -73,8 +77,8 @@ def _series_text(value: Any) -> str:
     head = shape_of(value)
     if foreign_columns(value) or not has_plain_labels(value.index) or not _is_plain_column(value):
         return f"{head}\nIts values are not shown, since that would run code of their classes."
-    statistics = _value_or(lambda: value.describe().to_string())
-    return f"{head}\n\n{statistics}\n\n{_head(value)}"
+    statistics = _computed_or_default(lambda: value.describe().to_string())
+    return f"{head}\n\n{statistics}\n\n{_first_rows_text(value)}"
 
 
 def _frame_text(value: Any) -> str:
@@ -93,7 +97,9 @@ def _frame_text(value: Any) -> str:
     ]
     counts = dict(
         zip(
-            plain_columns, _value_or(lambda: value.iloc[:, plain_columns].count(), []), strict=False
+            plain_columns,
+            _computed_or_default(lambda: value.iloc[:, plain_columns].count(), []),
+            strict=False,
         )
     )
     lines += ["", "column: type, values present"]
@@ -119,9 +125,14 @@ def _frame_text(value: Any) -> str:
     shown_frame = value.iloc[
         :, [number for number in plain_columns if number not in secret_columns]
     ]
-    lines += ["", f"first {min(HEAD_ROWS, rows)} rows:", _head(shown_frame)]
+    lines += ["", f"first {min(HEAD_ROWS, rows)} rows:", _first_rows_text(shown_frame)]
     return "\n".join(
-        [*lines, "", "statistics:", _value_or(lambda: shown_frame.describe().to_string())]
+        [
+            *lines,
+            "",
+            "statistics:",
+            _computed_or_default(lambda: shown_frame.describe().to_string()),
+        ]
     )
 
 
@@ -137,7 +148,7 @@ def _is_plain_column(column: Any) -> bool:
 
 
 def _are_plain(values: list[Any]) -> bool:
-    other_values = [value for value in values if type(value) not in LABELS]
+    other_values = [value for value in values if type(value) not in PLAIN_LABEL_TYPES]
     return all(is_of_library(value) or _is_type_or_missing(value) for value in other_values)
 
 
@@ -145,15 +156,17 @@ def _is_type_or_missing(value: Any) -> bool:
     """Return whether a value is a column's type or a missing value of NumPy or pandas."""
     dtype = getattr(sys.modules.get("numpy"), "dtype", None)
     kind = kind_of(value)
-    return (dtype in _MRO.__get__(type(value)) and kind.startswith("numpy.")) or kind in _MISSING
+    return (
+        dtype in _MRO.__get__(type(value)) and kind.startswith("numpy.")
+    ) or kind in _MISSING_TYPES
 
 
-def _head(value: Any) -> str:
-    text: str = _value_or(lambda: value.head(HEAD_ROWS).to_string())
+def _first_rows_text(value: Any) -> str:
+    text: str = _computed_or_default(lambda: value.head(HEAD_ROWS).to_string())
     return text
 
 
-def _value_or(compute: Callable[[], Any], default: Any = None) -> Any:
+def _computed_or_default(compute: Callable[[], Any], default: Any = None) -> Any:
     try:
         return compute()
     except Exception as error:  # noqa: BLE001  # pandas and NumPy raise many kinds

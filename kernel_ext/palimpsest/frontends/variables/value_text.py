@@ -36,8 +36,8 @@ MAX_ITEMS = 200
 """Most items of a container that are read; a text has room for fewer."""
 MAX_NUMBER_DIGITS = 400
 """Most digits of an integer that are written; Python refuses to write very large ones."""
-_TEXTS = (str, bytes, bytearray)
-_NUMBERS = (bool, int, float, complex)
+_TEXT_TYPES = (str, bytes, bytearray)
+_NUMBER_TYPES = (bool, int, float, complex)
 _BRACKETS: dict[type, tuple[str, str]] = {
     list: ("[", "]"),
     tuple: ("(", ")"),
@@ -48,35 +48,37 @@ _BRACKETS: dict[type, tuple[str, str]] = {
 _MRO = type.__dict__["__mro__"]
 _MEMBERS = type.__dict__["__dict__"]
 _NAME = type.__dict__["__name__"]
-HiddenSource = Callable[[str], bool]
+IsHiddenFile = Callable[[str], bool]
 """Returns whether a file name is that of a hidden cell's code."""
 
 
 class ValueText:
     """Writes values as text.
 
-    ``kernels`` are the objects that are not written; ``hides`` returns whether a file name is that of a hidden cell.
+    ``kernel_objects`` are the objects that are not written; ``is_hidden_file`` returns whether a file name is that of a hidden cell.
 
     Responsibilities: limit the number of characters; write only the type where a value's text would run code.
     """
 
-    def __init__(self, kernels: KernelObjects, hides: HiddenSource = lambda _: False) -> None:
-        self._kernels = kernels
-        self._hides = hides
+    def __init__(
+        self, kernel_objects: KernelObjects, is_hidden_file: IsHiddenFile = lambda _: False
+    ) -> None:
+        self._kernel_objects = kernel_objects
+        self._is_hidden_file = is_hidden_file
         self._remaining_chars = 0
 
-    def short(self, value: Any, chars: int = SUMMARY_CHARS) -> str:
+    def short_text(self, value: Any, chars: int = SUMMARY_CHARS) -> str:
         """Return a value as one line of at most ``chars`` characters."""
-        return cut_text(" ".join(self.long(value, chars).split()), chars)
+        return cut_text(" ".join(self.long_text(value, chars).split()), chars)
 
-    def long(self, value: Any, chars: int) -> str:
+    def long_text(self, value: Any, chars: int) -> str:
         """Return a value as text of about ``chars`` characters."""
         self._remaining_chars = 2 * chars + 200
         return self._text(value, MAX_DEPTH)
 
-    def line(self, value: Any, chars: int = SUMMARY_CHARS) -> str:
+    def summary_line(self, value: Any, chars: int = SUMMARY_CHARS) -> str:
         """Return one line about a value: its shape, its number of items and the first ones, or its text."""
-        if value in self._kernels:
+        if value in self._kernel_objects:
             return KERNEL_PART
         if is_routine(value) or is_class(value):
             return cut_text(self.signature(value), chars)
@@ -84,26 +86,28 @@ class ValueText:
             return shape_of(value)[:chars]
         if container_of(value) is not None:
             length = length_of(value)
-            return f"{length} items: {self.short(value, chars - 20)}" if length else "empty"
-        return self.short(value, chars)
+            return f"{length} items: {self.short_text(value, chars - 20)}" if length else "empty"
+        return self.short_text(value, chars)
 
     def signature(self, value: Any) -> str:
         """Return the name and parameters of a function or class, with plain defaults."""
         if is_class(value):
-            function = _member(value, "__init__")
-            return f"{_NAME.__get__(value)}{_parameters(function, self._hides, is_bound=True)}"
+            function = _class_member(value, "__init__")
+            return f"{_NAME.__get__(value)}{_parameters(function, self._is_hidden_file, is_bound=True)}"
         is_bound = type(value) is MethodType
         function = value.__func__ if is_bound else value
         if type(function) is not FunctionType:
-            return _builtin(function)
-        return f"{function.__name__}{_parameters(function, self._hides, is_bound=is_bound)}"
+            return _builtin_signature(function)
+        return (
+            f"{function.__name__}{_parameters(function, self._is_hidden_file, is_bound=is_bound)}"
+        )
 
     def documentation(self, value: Any) -> str:
         """Return the documentation of a function, class or module; empty where a hidden cell defines it."""
         if is_class(value):
             documentation_text, function = (
                 _MEMBERS.__get__(value).get("__doc__"),
-                _member(value, "__init__"),
+                _class_member(value, "__init__"),
             )
         elif is_module(value):
             # Read its dictionary, so that no lazy module is loaded and no ``__getattr__`` runs.
@@ -111,33 +115,34 @@ class ValueText:
         else:
             function = value.__func__ if type(value) is MethodType else value
             documentation_text = function.__doc__ if type(function) in ROUTINES else None
-        if type(function) is FunctionType and self._hides(function.__code__.co_filename):
+        if type(function) is FunctionType and self._is_hidden_file(function.__code__.co_filename):
             return ""
         return inspect.cleandoc(documentation_text) if type(documentation_text) is str else ""
 
     def _text(self, value: Any, depth: int) -> str:
-        if value in self._kernels:
-            return self._counted(KERNEL_PART)
+        if value in self._kernel_objects:
+            return self._count_chars(KERNEL_PART)
         kind = type(value)
         base = next(
-            (parent for parent in _MRO.__get__(kind) if parent in (*_TEXTS, *_NUMBERS)), None
+            (parent for parent in _MRO.__get__(kind) if parent in (*_TEXT_TYPES, *_NUMBER_TYPES)),
+            None,
         )
         if base is not None and not (base is not kind and is_of_library(value)):
-            return self._counted(_atom(value, kind, base, self._remaining_chars))
+            return self._count_chars(_atom_text(value, kind, base, self._remaining_chars))
         if container_of(value) is not None:
-            return self._container(value, kind, depth)
+            return self._container_text(value, kind, depth)
         if is_of_library(value) or kind in (type(None), type(Ellipsis), range):
-            return self._counted(repr(value))
+            return self._count_chars(repr(value))
         if is_routine(value) or is_class(value):
-            return self._counted(
+            return self._count_chars(
                 f"<{'class' if is_class(value) else 'function'} {self.signature(value).partition('(')[0]}>"
             )
         if is_module(value):
-            return self._counted("<module>")
+            return self._count_chars("<module>")
         shape = shape_of(value)
-        return self._counted(f"<{kind_of(value)}{', ' if shape else ''}{shape}>")
+        return self._count_chars(f"<{kind_of(value)}{', ' if shape else ''}{shape}>")
 
-    def _container(self, value: Any, kind: type, depth: int) -> str:
+    def _container_text(self, value: Any, kind: type, depth: int) -> str:
         base = container_of(value) or list
         opening, ending = _BRACKETS.get(base, ("[", "]"))
         pieces: list[str] = []
@@ -146,7 +151,9 @@ class ValueText:
             if self._remaining_chars <= 0 or depth == 0:
                 is_cut = True
                 break
-            pieces.append(self._pair(item, depth) if base is dict else self._text(item, depth - 1))
+            pieces.append(
+                self._pair_text(item, depth) if base is dict else self._text(item, depth - 1)
+            )
         items_text = ", ".join([*pieces, "..."] if is_cut else pieces)
         if base is tuple and len(pieces) == 1 and not is_cut:
             items_text += ","
@@ -155,14 +162,14 @@ class ValueText:
         text = f"{opening}{items_text}{ending}"
         return text if kind is base and kind in _BRACKETS else f"{kind_of(value)}({text})"
 
-    def _pair(self, pair: tuple[Any, Any], depth: int) -> str:
+    def _pair_text(self, pair: tuple[Any, Any], depth: int) -> str:
         key, value = pair
         key_text = self._text(key, depth - 1)
         if type(key) is str and is_secret_variable(key):
             return f"{key_text}: {REDACTED!r}"
         return f"{key_text}: {self._text(value, depth - 1)}"
 
-    def _counted(self, text: str) -> str:
+    def _count_chars(self, text: str) -> str:
         self._remaining_chars -= len(text)
         return text
 
@@ -181,7 +188,7 @@ def is_writable(value: Any) -> bool:
     """Return whether a value can be written without its class's ``__repr__``."""
     kind = type(value)
     is_library_object = is_frame(value) or is_series(value) or is_array(value) or is_module(value)
-    bases = (*_TEXTS, *_NUMBERS)
+    bases = (*_TEXT_TYPES, *_NUMBER_TYPES)
     return (
         is_library_object
         or container_of(value) is not None
@@ -198,9 +205,9 @@ def cut_text(text: str, chars: int) -> str:
     return text if len(text) <= chars else text[: chars - 3] + "..."
 
 
-def _atom(value: Any, kind: type, base: Any, chars: int) -> str:
+def _atom_text(value: Any, kind: type, base: Any, chars: int) -> str:
     """Return a text or number as written by its built-in base class; of a long text only the beginning."""
-    if base in _TEXTS:
+    if base in _TEXT_TYPES:
         start = base.__getitem__(value, slice(0, max(chars, 40)))
         text = base.__repr__(start)
     elif base is int and int.bit_length(value) > 3 * MAX_NUMBER_DIGITS:
@@ -210,16 +217,16 @@ def _atom(value: Any, kind: type, base: Any, chars: int) -> str:
     return text if kind is base else f"{kind_of(value)}({text})"
 
 
-def _member(kind: Any, name: str) -> Any:
+def _class_member(kind: Any, name: str) -> Any:
     dictionaries = (_MEMBERS.__get__(base) for base in _MRO.__get__(kind))
     return next((members[name] for members in dictionaries if name in members), None)
 
 
-def _parameters(function: Any, hides: HiddenSource, *, is_bound: bool) -> str:
+def _parameters(function: Any, is_hidden_file: IsHiddenFile, *, is_bound: bool) -> str:
     """Return a function's parameters in brackets, with defaults and annotations where that runs no code."""
     if type(function) is not FunctionType:
         return "(...)"
-    if hides(function.__code__.co_filename) or not is_plain(function):
+    if is_hidden_file(function.__code__.co_filename) or not is_plain(function):
         text = shape_of(function)
         if not is_bound:
             return text
@@ -230,7 +237,7 @@ def _parameters(function: Any, hides: HiddenSource, *, is_bound: bool) -> str:
     return str(signature)
 
 
-def _builtin(value: Any) -> str:
+def _builtin_signature(value: Any) -> str:
     """Return a builtin function's name, with its parameters where they are known."""
     name = getattr(value, "__name__", "")
     if type(value) is not BuiltinFunctionType:

@@ -32,7 +32,7 @@ TIME_LIMIT_SECONDS = 0.03
 """Time for all variables; those that are not reached have no fingerprint."""
 
 _ATOMS = (int, float, complex, bool, str, bytes, type(None))
-_INDEXES = ("Index", "RangeIndex", "MultiIndex", "DatetimeIndex")
+_INDEX_NAMES = ("Index", "RangeIndex", "MultiIndex", "DatetimeIndex")
 _IMMUTABLE = (FunctionType, BuiltinFunctionType, type, range, type(Ellipsis))
 
 
@@ -40,13 +40,13 @@ _IMMUTABLE = (FunctionType, BuiltinFunctionType, type, range, type(Ellipsis))
 class Fingerprint:
     """A checksum of a variable's value."""
 
-    mark: int
+    checksum: int
     """The checksum; equal ones mean that no part that was read has changed."""
-    whole: bool
+    is_complete: bool
     """Whether the checksum covers the complete value; otherwise it may miss a change."""
 
 
-UNKNOWN = Fingerprint(0, whole=False)
+NO_FINGERPRINT = Fingerprint(0, is_complete=False)
 
 
 class Fingerprints:
@@ -61,31 +61,31 @@ class Fingerprints:
         seconds: float = TIME_LIMIT_SECONDS,
         *,
         lasting: bool = False,
-        kernels: Container[object] = (),
+        kernel_objects: Container[object] = (),
     ) -> None:
-        """``kernels`` are objects that are not read: a checksum of a hidden cell's source could reveal it."""
-        self._kernels = kernels
+        """``kernel_objects`` are objects that are not read: a checksum of a hidden cell's source could reveal it."""
+        self._kernel_objects = kernel_objects
         self._lasting = lasting
         self._hash: Callable[[Any], int] = _lasting_hash if lasting else hash
         self._deadline = time.perf_counter() + seconds
-        self._whole = True
+        self._is_complete = True
         self._items = 0
 
     def of(self, value: Any) -> Fingerprint:
         """Return the fingerprint of a value; incomplete where the time limit was reached."""
         if time.perf_counter() > self._deadline:
-            return UNKNOWN
-        self._whole, self._items = True, 0
+            return NO_FINGERPRINT
+        self._is_complete, self._items = True, 0
         try:
-            mark = self._checksum(value, MAX_DEPTH)
+            checksum = self._checksum(value, MAX_DEPTH)
         except Exception:  # noqa: BLE001  # a half-made array, a container that another thread changes
-            return UNKNOWN
-        return Fingerprint(mark, whole=self._whole)
+            return NO_FINGERPRINT
+        return Fingerprint(checksum, is_complete=self._is_complete)
 
     def _identity(self, value: Any) -> int:
         """Return the identity of a value; raises _NoLastingMark for lasting fingerprints."""
         if self._lasting:
-            raise _NoLastingMark
+            raise _NoLastingChecksum
         return id(value)
 
     def _checksum(self, value: Any, depth: int) -> int:
@@ -94,8 +94,8 @@ class Fingerprints:
             return self._hash((kind.__name__, value))
         if kind in _IMMUTABLE:
             return self._identity(value)
-        if value in self._kernels:
-            self._whole = False
+        if value in self._kernel_objects:
+            self._is_complete = False
             return self._identity(value)
         if kind in (list, tuple, set, frozenset, dict):
             return self._container_checksum(value, depth)
@@ -103,16 +103,16 @@ class Fingerprints:
             return self._array_checksum(value, depth)
         if is_frame(value) or is_series(value):
             return self._frame_checksum(value, depth)
-        if any(is_a(value, "pandas", name) for name in _INDEXES):
+        if any(is_a(value, "pandas", name) for name in _INDEX_NAMES):
             return self._identity(value)  # an index never changes
         return self._instance_checksum(value, depth)
 
     def _container_checksum(self, value: Any, depth: int) -> int:
         kind = type(value)
         if not value or depth == 0:
-            self._whole = self._whole and not value
+            self._is_complete = self._is_complete and not value
             return self._hash((kind.__name__, len(value), self._identity(value) if value else 0))
-        marks = []
+        checksums = []
         # Copy the container first, since another thread may change it meanwhile.
         items = list(value.items()) if kind is dict else list(value)
         for position, item in enumerate(items):
@@ -120,18 +120,18 @@ class Fingerprints:
             if self._items > MAX_ITEMS or (
                 position % 512 == 511 and time.perf_counter() > self._deadline
             ):
-                self._whole = False
+                self._is_complete = False
                 # Include the last item, since items are mostly appended.
-                marks.append(self._identity(items[-1]))
+                checksums.append(self._identity(items[-1]))
                 break
             if kind is dict:
-                marks.append(self._checksum(item[0], depth - 1))
-                marks.append(self._checksum(item[1], depth - 1))
+                checksums.append(self._checksum(item[0], depth - 1))
+                checksums.append(self._checksum(item[1], depth - 1))
             else:
-                marks.append(self._checksum(item, depth - 1))
+                checksums.append(self._checksum(item, depth - 1))
         if kind in (set, frozenset):
-            marks.sort()
-        return self._hash((kind.__name__, len(items), tuple(marks)))
+            checksums.sort()
+        return self._hash((kind.__name__, len(items), tuple(checksums)))
 
     def _array_checksum(self, value: Any, depth: int) -> int:
         numpy = sys.modules["numpy"]
@@ -142,7 +142,7 @@ class Fingerprints:
             return self._hash(head)
         if not value.flags.c_contiguous and not value.flags.f_contiguous:
             if value.nbytes > WHOLE_BYTES:
-                self._whole = False
+                self._is_complete = False
                 value = value[tuple(slice(None, None, max(1, n // 64)) for n in value.shape)]
             return self._hash((head, zlib.crc32(numpy.ascontiguousarray(value).tobytes())))
         return self._hash(
@@ -155,7 +155,7 @@ class Fingerprints:
             return self._hash(
                 tuple(self._checksum(item, depth - 1) for item in value.ravel().tolist())
             )
-        self._whole = False
+        self._is_complete = False
         if not self._lasting and (value.flags.c_contiguous or value.flags.f_contiguous):
             return self._memory_checksum(value.__array_interface__["data"][0], value.nbytes)
         return self._identity(value)
@@ -164,28 +164,30 @@ class Fingerprints:
         """Return a checksum of memory; for a large block, of its ends and of samples between them."""
         if size <= WHOLE_BYTES:
             return zlib.crc32((ctypes.c_char * size).from_address(address))
-        self._whole = False
-        mark = zlib.crc32((ctypes.c_char * EDGE_BYTES).from_address(address))
-        mark = zlib.crc32(
-            (ctypes.c_char * EDGE_BYTES).from_address(address + size - EDGE_BYTES), mark
+        self._is_complete = False
+        checksum = zlib.crc32((ctypes.c_char * EDGE_BYTES).from_address(address))
+        checksum = zlib.crc32(
+            (ctypes.c_char * EDGE_BYTES).from_address(address + size - EDGE_BYTES), checksum
         )
         step = (size - SAMPLE_BYTES) // SAMPLE_COUNT
         for offset in range(0, size - SAMPLE_BYTES, step):
-            mark = zlib.crc32((ctypes.c_char * SAMPLE_BYTES).from_address(address + offset), mark)
-        return mark
+            checksum = zlib.crc32(
+                (ctypes.c_char * SAMPLE_BYTES).from_address(address + offset), checksum
+            )
+        return checksum
 
     def _frame_checksum(self, value: Any, depth: int) -> int:
-        marks: list[Any] = [value.shape]
-        marks += [self._label_checksum(axis) for axis in value.axes]
+        checksums: list[Any] = [value.shape]
+        checksums += [self._label_checksum(axis) for axis in value.axes]
         manager = getattr(value, "_mgr", None)
         for block in getattr(manager, "blocks", ()):
-            marks += [
+            checksums += [
                 tuple(block.mgr_locs.as_array.tolist()[:512]),
                 self._block_checksum(block.values, depth),
             ]
         if manager is None:
-            self._whole = False
-        return self._hash(tuple(marks))
+            self._is_complete = False
+        return self._hash(tuple(checksums))
 
     def _label_checksum(self, index: Any) -> int:
         if len(index) > 2_000 or type(index).__name__ not in ("Index", "RangeIndex"):
@@ -198,25 +200,25 @@ class Fingerprints:
             return self._array_checksum(values, depth)
         kind = type(values)
         arrays = getattr(sys.modules["pandas"], "arrays", None)
-        marks: list[int] = []
+        checksums: list[int] = []
         # Only classes of pandas: another library's array may compute its attributes.
         if kind is not getattr(
             arrays, kind.__name__, getattr(sys.modules["pandas"], kind.__name__, None)
         ):
-            self._whole = False
+            self._is_complete = False
             return self._identity(values)
         for name in ("_ndarray", "_data", "_mask"):
             array = getattr(values, name, None)
             if is_array(array):
-                marks.append(self._array_checksum(array, depth))
+                checksums.append(self._array_checksum(array, depth))
         # Arrow's arrays are immutable; other contents mean another object.
         arrow = getattr(values, "_pa_array", None)
         if arrow is not None:
-            marks.append(self._arrow_checksum(arrow) if self._lasting else id(arrow))
-        if not marks:
-            self._whole = False
-            marks.append(self._identity(values))
-        return self._hash(tuple(marks))
+            checksums.append(self._arrow_checksum(arrow) if self._lasting else id(arrow))
+        if not checksums:
+            self._is_complete = False
+            checksums.append(self._identity(values))
+        return self._hash(tuple(checksums))
 
     def _arrow_checksum(self, value: Any) -> int:
         """Return a checksum of an Arrow array's buffers; an instance of another class has no lasting one."""
@@ -237,16 +239,16 @@ class Fingerprints:
         """Return a checksum of an object: its identity, and its attributes."""
         attributes = attributes_of(value)
         if attributes is None or depth < MAX_DEPTH - 1:
-            self._whole = False
+            self._is_complete = False
             return self._identity(value)
         # The object may have more state than attributes (a C extension, slots).
-        self._whole = False
+        self._is_complete = False
         return self._hash(
             (self._identity(value), self._container_checksum(attributes, 2) if attributes else 0)
         )
 
 
-class _NoLastingMark(Exception):
+class _NoLastingChecksum(Exception):
     """The value has no checksum that is the same in another process."""
 
 

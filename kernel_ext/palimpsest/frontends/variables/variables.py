@@ -41,7 +41,7 @@ from palimpsest.frontends.variables.variable_types import (
     llm_repr,
     shape_of,
 )
-from palimpsest.tools.tool import TYPES, ShownVariables, VariableInfo
+from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables, VariableInfo
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, is_secret_variable, scrub
 from palimpsest.transcript.redaction.secret_removal import KernelSecrets
 
@@ -50,7 +50,7 @@ MAX_REPR_CHARS = 2_000
 LLM_SECONDS = 2.0
 """Time limit for a class's description of an object."""
 MAX_LLM_CHARS = 20_000
-SECRET = "Its name says that it is a secret, so its value is not told."
+SECRET_NAME = "Its name says that it is a secret, so its value is not told."
 
 MIN_KEY_BYTES = 8
 """Least length of a message key that is removed from texts; a test's kernel has an empty key."""
@@ -64,8 +64,8 @@ class _ValueDescriber:
 
     def __init__(self, shell: Any) -> None:
         self.hidden = hidden_cells(shell)
-        self.kernels = KernelObjects(shell)
-        self.text = ValueText(self.kernels, self.hidden.hides_file)
+        self.kernel_objects = KernelObjects(shell)
+        self.text = ValueText(self.kernel_objects, self.hidden.hides_file)
         self._key = getattr(getattr(getattr(shell, "kernel", None), "session", None), "key", b"")
 
     def scrub(self, text: str) -> str:
@@ -75,17 +75,17 @@ class _ValueDescriber:
         return self.hidden.mask(scrub(text, _SECRETS()))
 
 
-def list_variables(shell: Any, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
+def list_variables(shell: Any, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
     """Return a description of every variable of the user, sorted by name."""
     describer = _ValueDescriber(shell)
-    fingerprints = Fingerprints(kernels=describer.kernels)
+    fingerprints = Fingerprints(kernel_objects=describer.kernel_objects)
     variables = []
     for name, value in sorted(user_variables(shell), key=lambda info: info[0]):
         info = _variable_info(describer, name, value, shown)
         if shown.marks:
             fingerprint = fingerprints.of(value)
-            mark = fingerprint.mark or None
-            info = replace(info, mark=mark, whole=fingerprint.whole)
+            checksum = fingerprint.checksum or None
+            info = replace(info, mark=checksum, whole=fingerprint.is_complete)
         variables.append(info)
     return variables
 
@@ -101,7 +101,7 @@ def _variable_info(
     without_value = VariableInfo(name, kind_of(value), shape_of(value))
     if not with_value or _has_secret_key(value):
         return without_value
-    summary = describer.scrub(_line(describer, value))[:SUMMARY_CHARS]
+    summary = describer.scrub(_named_variable_line(describer, value))[:SUMMARY_CHARS]
     return without_value if REDACTED in summary else replace(without_value, value=summary)
 
 
@@ -119,7 +119,7 @@ def describe(shell: Any, name: str, max_chars: int = 4_000) -> str:
 def describe_value(shell: Any, name: str, value: Any, max_chars: int) -> str:
     """Return a long description of a value, with its name and type in the first line."""
     if any(is_secret_variable(word) for word in _NAME.findall(name)):
-        return f"{name}: {kind_of(value)}\n{SECRET}"
+        return f"{name}: {kind_of(value)}\n{SECRET_NAME}"
     describer = _ValueDescriber(shell)
     text = describer.scrub(f"{name}: {kind_of(value)}\n{_long_text(describer, value)}")
     if len(text) > max_chars:
@@ -127,11 +127,11 @@ def describe_value(shell: Any, name: str, value: Any, max_chars: int) -> str:
     return text
 
 
-def _line(describer: _ValueDescriber, value: Any) -> str:
+def _named_variable_line(describer: _ValueDescriber, value: Any) -> str:
     """Return one line about a named variable."""
     value = as_plain_table(value)
-    if is_writable(value) or value in describer.kernels:
-        return describer.text.line(value)
+    if is_writable(value) or value in describer.kernel_objects:
+        return describer.text.summary_line(value)
     return cut_text(" ".join(_own_text(describer, value).split()), SUMMARY_CHARS)
 
 
@@ -152,24 +152,28 @@ def _long_text(describer: _ValueDescriber, value: Any) -> str:
             [
                 f"{length_of(value)} items",
                 *(
-                    f"  {describer.text.short(key, 60)}: {kind_of(item)} {_item_text(describer, key, item)}"
+                    f"  {describer.text.short_text(key, 60)}: {kind_of(item)} {_item_text(describer, key, item)}"
                     for key, item in items_of(value, MAX_ITEMS)
                 ),
             ]
         )
     if base in (list, tuple):
         lines = [
-            f"  [{number}] {kind_of(item)} {describer.text.line(item)}"
+            f"  [{number}] {kind_of(item)} {describer.text.summary_line(item)}"
             for number, item in enumerate(items_of(value, MAX_ITEMS))
         ]
         return "\n".join([f"{length_of(value)} items", *lines])
     if is_writable(value):
-        return cut_text(describer.text.long(value, MAX_REPR_CHARS), MAX_REPR_CHARS)
+        return cut_text(describer.text.long_text(value, MAX_REPR_CHARS), MAX_REPR_CHARS)
     return cut_text(_own_text(describer, value), MAX_REPR_CHARS)
 
 
 def _item_text(describer: _ValueDescriber, key: Any, value: Any) -> str:
-    return REDACTED if type(key) is str and is_secret_variable(key) else describer.text.line(value)
+    return (
+        REDACTED
+        if type(key) is str and is_secret_variable(key)
+        else describer.text.summary_line(value)
+    )
 
 
 def _own_text(describer: _ValueDescriber, value: Any) -> str:
@@ -178,9 +182,9 @@ def _own_text(describer: _ValueDescriber, value: Any) -> str:
     ``__repr__`` is not called for a value that refers to the kernel's own objects, which it would print.
     """
     may_call_repr = has_own_repr(value) and not is_library_kind(type(value))
-    if may_call_repr and not reaches_kernel(value, describer.kernels):
+    if may_call_repr and not reaches_kernel(value, describer.kernel_objects):
         try:
-            return str(_within(LLM_SECONDS, lambda: repr(value)))
+            return str(_call_with_limit(LLM_SECONDS, lambda: repr(value)))
         except _TookTooLong:
             return f"Its __repr__ took longer than {LLM_SECONDS:g} s and was stopped."
         except Exception as error:  # noqa: BLE001  # the user's classes may raise anything
@@ -201,7 +205,7 @@ def _class_description(value: Any) -> str | None:
     if method is None:
         return None
     try:
-        description = _within(LLM_SECONDS, lambda: method(value))
+        description = _call_with_limit(LLM_SECONDS, lambda: method(value))
     except _TookTooLong:
         return f"Its _repr_llm_ took longer than {LLM_SECONDS:g} s and was stopped."
     except Exception as error:  # noqa: BLE001  # the user's classes may raise anything
@@ -217,7 +221,7 @@ class _TookTooLong(
     """The user's code ran too long."""
 
 
-def _within(seconds: float, call: Callable[[], Any]) -> Any:
+def _call_with_limit(seconds: float, call: Callable[[], Any]) -> Any:
     """Return the result of a call; raises _TookTooLong after the time limit, as soon as Python code runs in it.
 
     A pending exception is never withdrawn: Python 3.11 would check for it at each later instruction, which

@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.context.compaction.summary_grade import summary_put_aside, unused_summary
 from palimpsest.context.visible_messages import marker, marker_of
-from palimpsest.loop.context_management.compaction import WantedSummary, write_marker
+from palimpsest.loop.context_management.compaction import SummaryOptions, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.context_values.decisions import ANOTHER, OLDER, REDO, UNDO, Decision
@@ -24,7 +24,7 @@ OLDER_USED = "The summary written first is used. Go on with the request that is 
 
 
 def ask_for_another_summary(log: SessionLog, user: UserMessage) -> str:
-    """Set the new summary aside and write the marker for another; returns the marker's id, empty without a summary.
+    """Set the new summary aside and write the marker for another one; returns its id, or "" without a new summary.
 
     ``user`` is the newest user message, whose settings the marker gets.
     """
@@ -38,8 +38,8 @@ def ask_for_another_summary(log: SessionLog, user: UserMessage) -> str:
     if compaction is None:
         return ""
     log.append(DecisionMade(decision=_summary_set_aside(log, report, {ANOTHER: True})))
-    wanted = WantedSummary(compaction.focus, compaction.model, goes_on=True)
-    return write_marker(log, user, auto=False, overflow=compaction.overflow, wanted=wanted).id
+    options = SummaryOptions(compaction.focus, compaction.model, goes_on=True)
+    return write_marker(log, user, auto=False, overflow=compaction.overflow, options=options).id
 
 
 def use_older_summary(log: SessionLog, user: UserMessage) -> None:
@@ -81,6 +81,6 @@ def _summary_set_aside(log: SessionLog, report: Decision, numbers: dict[str, Any
     )
 
 
-def go_on_without(log: SessionLog, user: UserMessage) -> None:
+def continue_without_summary(log: SessionLog, user: UserMessage) -> None:
     """Continue the turn with the whole conversation after the other summary failed."""
     write_engine_message(log, user, NO_OTHER)

@@ -3,7 +3,7 @@
 Nothing is erased. The marker and the summary are messages like others; the fold shows only a good summary
 instead of the covered messages: a summary that failed, that is too short or that saves too little gets an
 error, and the history stays unchanged (DESIGN.md 4).
-``CompactionState`` wakes callers that wait for the compaction.
+``CompactionState`` wakes the callers that wait for a compaction to end.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ from palimpsest.paused_collection import collection_paused
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.tool_call_runner import RunTools
 from palimpsest.tools.execution.variables import MAX_VARIABLES
-from palimpsest.tools.tool import TYPES, ShownVariables
+from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables
 from palimpsest.transcript.errors import (
     Aborted,
     AbortedError,
@@ -68,13 +68,14 @@ KERNEL = "What the kernel holds at this moment, observed when earlier messages w
 
 
 @dataclass(frozen=True, slots=True)
-class WantedSummary:
+class SummaryOptions:
     """The user's options for a summary."""
 
     focus: str | None = None
     model: ModelRef | None = None
     """The model that writes this summary; None leaves the choice to the policy."""
     goes_on: bool = False
+    """Whether the turn continues after the summary even where no work is left."""
 
 
 def write_marker(
@@ -83,24 +84,24 @@ def write_marker(
     *,
     auto: bool,
     overflow: bool = False,
-    wanted: WantedSummary | None = None,
+    options: SummaryOptions | None = None,
     origin: Origin | None = None,
 ) -> UserMessage:
     """Write the marker that requests a compaction, as a user message with the settings of another."""
-    wanted = wanted or WantedSummary()
-    marked = engine_message(log, user)
+    options = options or SummaryOptions()
+    marker_message = engine_message(log, user)
     if origin is not None:
-        marked = marked.model_copy(update={"origin": origin})
+        marker_message = marker_message.model_copy(update={"origin": origin})
     part = CompactionPart(
-        **log.new_part(marked),
+        **log.new_part(marker_message),
         auto=auto,
         overflow=overflow,
-        focus=wanted.focus,
-        model=wanted.model,
-        goes_on=wanted.goes_on,
+        focus=options.focus,
+        model=options.model,
+        goes_on=options.goes_on,
     )
-    log.append(MessageUpdated(info=marked), PartUpdated(part=part), sync=True)
-    return marked
+    log.append(MessageUpdated(info=marker_message), PartUpdated(part=part), sync=True)
+    return marker_message
 
 
 Outcome = Literal["continue", "stop", "failed", "older-summary"]
@@ -126,19 +127,19 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
         )
     )
     state.note_start()
-    _note(log, log.clock())
+    _record_compacting_since(log, log.clock())
     error: ErrorValue | None = AbortedError()
     outcome: Outcome = "stop"
     try:
         plan, error = await _summarise(run_context, setup, user.id, part)
         if error is None:
             log.append(SessionCompacted(message_id=user.id), sync=True)
-            outcome = _go_on(log, setup, user, part, plan)
+            outcome = _continue_turn(log, setup, user, part, plan)
         else:
             roll_back(log, state, setup, user.id, part, before, error)
             outcome = _outcome_of(error)
     finally:
-        _note(log, None)
+        _record_compacting_since(log, None)
         run_context.turn.may_write_again = error is None
         state.note_end(
             retries=outcome == "continue",
@@ -204,14 +205,14 @@ def _plan(
     return plan
 
 
-async def _observe(tools: RunTools, marker_id: str) -> None:
+async def _write_kernel_variables(tools: RunTools, marker_id: str) -> None:
     """Write the kernel's present variables beside the marker: they are observed, not summarised."""
     if tools.namespace is None:
         return
     words = mentioned_words(tools.log.state.messages())
-    shown = ShownVariables(tools.extra.get("variables", TYPES.detail), words)
+    display_options = ShownVariables(tools.extra.get("variables", NAMES_AND_TYPES.detail), words)
     try:
-        variables = await asyncio.wait_for(tools.namespace.list(shown), KERNEL_SECONDS)
+        variables = await asyncio.wait_for(tools.namespace.list(display_options), KERNEL_SECONDS)
     except (TimeoutError, UserError):
         return
     listed = variables[:MAX_VARIABLES]
@@ -230,7 +231,7 @@ async def _observe(tools: RunTools, marker_id: str) -> None:
     tools.log.append(PartUpdated(part=part))
 
 
-def _go_on(
+def _continue_turn(
     log: SessionLog,
     setup: StepSetup,
     user: UserMessage,
@@ -244,7 +245,7 @@ def _go_on(
     if not continues_after_summary(part, work, setup.policy):
         return "stop"
     if plan.replay is not None:
-        _say_again(log, user, plan.replay)
+        _repeat_prompt(log, user, plan.replay)
     else:
         words = continuation_text(
             setup.policy, plan, unanswered_prompt(before), work, todos, refused=part.overflow
@@ -253,7 +254,7 @@ def _go_on(
     return "continue"
 
 
-def _say_again(log: SessionLog, user: UserMessage, replay: Message) -> None:
+def _repeat_prompt(log: SessionLog, user: UserMessage, replay: Message) -> None:
     """Repeat a prompt after the summary, its files by name only."""
     message = engine_message(log, user)
     parts = [_copy_of_part(log, part, message.id) for part in replay.parts]
@@ -276,7 +277,7 @@ def _copy_of_part(log: SessionLog, part: Part, message_id: str) -> Part | None:
             return None
 
 
-def _note(log: SessionLog, compacting: int | None) -> None:
+def _record_compacting_since(log: SessionLog, compacting: int | None) -> None:
     """Record since when the session is being compacted; None when it no longer is."""
     session = log.state.session
     if session is not None:
@@ -296,7 +297,7 @@ async def check_summary(
     rejected = rejected_summary(tools.log.view(), message, policy, info, count, before)
     if rejected is not None:
         return rejected
-    await _observe(tools, message.parent_id)
+    await _write_kernel_variables(tools, message.parent_id)
     view = tools.log.view()
     # The covered messages are among the texts only while no summary replaces them.
     earlier = tools.log.view(messages_before(view.messages, message.parent_id))
@@ -316,5 +317,5 @@ def messages_tokens(requests: RequestServices, setup: StepSetup, messages: Messa
     """Return the tokens of these messages in a request, without system prompt and tools."""
     known = cached_assembly(requests, setup, messages) if requests.cache.is_filled else None
     if known is not None:
-        return known.projection.tokens_said
+        return known.projection.conversation_tokens
     return size_of(requests.log.view(messages), setup.policy, setup.info, setup.count)

@@ -73,24 +73,30 @@ def roll_back(
         recovery = recovery.model_copy(update={"snapshot": "whole"})
     current = history_snapshot(log, setup, log.state.messages(), "current")
     answerable = functools.partial(_can_be_answered, setup)
-    chosen = choose_snapshot(current, before, recovery, timed_out=late, answerable=answerable)
-    snapshot = _up_to(chosen, marker_id)
+    chosen_snapshot = choose_snapshot(
+        current, before, recovery, timed_out=late, answerable=answerable
+    )
+    snapshot = _snapshot_before(chosen_snapshot, marker_id)
     numbers = {"source": snapshot.source, "timed_out": late}
-    names = {message.id for message in snapshot.messages}
+    kept_ids = {message.id for message in snapshot.messages}
     for message in current.messages:
-        if message.id not in names:
+        if message.id not in kept_ids:
             for dropped_part in message.parts:
                 if not isinstance(dropped_part, StepStartPart):
                     text = dropped_part.text if isinstance(dropped_part, TextPart) else ""
                     _decide(log, "drop", dropped_part, numbers, setup.count(text) if text else 0)
 
 
-def _up_to(chosen: MessagesSnapshot[Message], marker_id: str) -> MessagesSnapshot[Message]:
-    ids = [message.id for message in chosen.messages]
+def _snapshot_before(
+    chosen_snapshot: MessagesSnapshot[Message], marker_id: str
+) -> MessagesSnapshot[Message]:
+    ids = [message.id for message in chosen_snapshot.messages]
     if marker_id not in ids:
-        return chosen
+        return chosen_snapshot
     return MessagesSnapshot(
-        chosen.messages[: ids.index(marker_id)], chosen.session_id, chosen.source
+        chosen_snapshot.messages[: ids.index(marker_id)],
+        chosen_snapshot.session_id,
+        chosen_snapshot.source,
     )
 
 

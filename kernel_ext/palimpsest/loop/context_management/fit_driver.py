@@ -17,8 +17,8 @@ from palimpsest.context.request_assembly.fit import (
     ResultsShortened,
     SummaryNeeded,
     fit_request,
+    newest_answer_needs_summary,
     resume_fit,
-    stored_full,
 )
 from palimpsest.context.request_assembly.fit import prune_after_turn as pruning
 from palimpsest.context.request_assembly.fittable_request import Cause
@@ -55,9 +55,9 @@ class FitDriver:
     """
 
     def __init__(self, requests: RequestServices) -> None:
-        self.tries = FitAttempts()
+        self.attempts = FitAttempts()
         self._requests = requests
-        self._waiting: Fit[MessageRequest] | None = None
+        self._suspended_fit: Fit[MessageRequest] | None = None
         """The generator that requested a summary, or cut results; the next request resumes it."""
         self._assembly: Assembly | None = None
         """The newest request that was assembled to check whether it fits."""
@@ -66,7 +66,9 @@ class FitDriver:
         self, setup: StepSetup, user: UserMessage, message_id: str, parameters: dict[str, Any]
     ) -> Assembled | None:
         """Build the request of a step, which may still not fit; None where a summary was requested first."""
-        fitted = self._resume(setup, user) if self._waiting else self._start(setup, user, "size")
+        fitted = (
+            self._resume(setup, user) if self._suspended_fit else self._start(setup, user, "size")
+        )
         if not isinstance(fitted, FittedRequest) or self._assembly is None:
             return None
         assembly, self._assembly = self._assembly, None
@@ -104,12 +106,14 @@ class FitDriver:
 
     def summarise_if_full(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
         """Request a summary where the newest answer reported a full window; False where none is requested."""
-        return stored_full(messages, setup.info, setup.policy) and self.ask(setup, user)
+        return newest_answer_needs_summary(
+            messages, setup.info, setup.policy
+        ) and self.request_summary(setup, user)
 
-    def ask(self, setup: StepSetup, user: UserMessage) -> bool:
+    def request_summary(self, setup: StepSetup, user: UserMessage) -> bool:
         """Request a summary, independent of the next request's size; False where none may be requested."""
         messages = self._requests.log.state.messages()
-        if not self.tries.may_summarise("full", messages, setup.policy):
+        if not self.attempts.may_summarise("full", messages, setup.policy):
             return False
         return self._start(setup, user, "full") is not None
 
@@ -122,7 +126,7 @@ class FitDriver:
 
     def cut_after_failure(self, setup: StepSetup, user: UserMessage) -> bool:
         """Cut results after a failed summary; False where there is nothing to cut."""
-        if self._waiting is None:
+        if self._suspended_fit is None:
             # An earlier kernel requested the summary.
             return self._start(setup, user, "failed") is not None
         return self._resume(setup, user, failed=True) is not None
@@ -130,30 +134,30 @@ class FitDriver:
     def _start(
         self, setup: StepSetup, user: UserMessage, cause: Cause
     ) -> Fitted | SummaryNeeded | ResultsShortened | None:
-        running = fit_request(self._request(setup), self.tries, cause)
-        return self._drive(running, None, user)
+        fit = fit_request(self._request(setup), self.attempts, cause)
+        return self._drive(fit, None, user)
 
     def _resume(
         self, setup: StepSetup, user: UserMessage, *, failed: bool = False
     ) -> Fitted | SummaryNeeded | ResultsShortened | None:
-        running, self._waiting = self._waiting, None
-        assert running is not None
+        fit, self._suspended_fit = self._suspended_fit, None
+        assert fit is not None
         outcome = FitOutcome(self._request(setup), failed=failed)
-        return self._drive(running, outcome, user)
+        return self._drive(fit, outcome, user)
 
     @collection_paused()
     def _drive(
         self,
-        running: Fit[MessageRequest],
+        fit: Fit[MessageRequest],
         outcome: FitOutcome[MessageRequest] | None,
         user: UserMessage,
     ) -> Fitted | SummaryNeeded | ResultsShortened | None:
         """Journal the yielded decisions, up to an event that needs another round of the loop, or the end."""
-        event = resume_fit(running, outcome)
+        event = resume_fit(fit, outcome)
         while isinstance(event, DecisionBatch):
             write_decisions(self._requests.log, event)
-            event = resume_fit(running)
-        self._waiting = running if isinstance(event, SummaryNeeded | ResultsShortened) else None
+            event = resume_fit(fit)
+        self._suspended_fit = fit if isinstance(event, SummaryNeeded | ResultsShortened) else None
         match event:
             case SummaryNeeded(overflow=overflow):
                 write_marker(self._requests.log, user, auto=True, overflow=overflow)

@@ -50,14 +50,16 @@ class LimitRecovery:
     requests: RequestServices
     setup: StepSetup
     user: UserMessage
-    room: FitDriver
+    fit_driver: FitDriver
     tried: set[LimitKind] = field(default_factory=set)
 
-    async def mend(self, error: ErrorValue, refused: Assembled) -> tuple[Assembled, str] | None:
+    async def within_named_limit(
+        self, error: ErrorValue, refused: Assembled
+    ) -> tuple[Assembled, str] | None:
         """Return a request within the limit that an error names, with a sentence for the user; None without such a limit."""
         limit = _named_limit(error)
-        opaque = refused.record.opaque is not None
-        if limit is None or limit.kind in self.tried or opaque:
+        is_rewritten_by_hook = refused.record.opaque is not None
+        if limit is None or limit.kind in self.tried or is_rewritten_by_hook:
             return None
         if self.setup.policy.overflow.refusals != KEEPS_LIMITS:
             return None
@@ -67,19 +69,19 @@ class LimitRecovery:
         return self._with_less_of_pictures(limit, refused)
 
     def _with_less_of_pictures(
-        self, named: NamedLimit, refused: Assembled
+        self, provider_limit: NamedLimit, refused: Assembled
     ) -> tuple[Assembled, str] | None:
         requests, info = self.requests, self.setup.info
         pictures = tuple(sent_pictures(requests.log.view(), refused.projection.messages, info))
-        learned = learned_from(named, pictures, _bytes(refused)) if pictures else None
+        learned = learned_from(provider_limit, pictures, _bytes(refused)) if pictures else None
         if learned is None:
             return None
-        known = len(requests.log.state.decisions)
-        assembled = self.room.rebuild_within(self.setup, refused, learned)
+        decisions_before = len(requests.log.state.decisions)
+        assembled = self.fit_driver.rebuild_within(self.setup, refused, learned)
         if assembled is None:
             return None
-        done = _done(requests.log.state.decisions[known:])
-        limit = limit_words(named.kind, learned)
+        done = _changes_sentence(requests.log.state.decisions[decisions_before:])
+        limit = limit_words(provider_limit.kind, learned)
         return assembled, PICTURES_TOLD.format(model=info.ref.id, limit=limit, done=done)
 
     async def _with_fewer_tools(
@@ -98,22 +100,24 @@ class LimitRecovery:
         if len(setup.specs) >= len(self.setup.specs):
             return None
         self.setup = setup
-        return self.room.rebuild(setup, refused), TOOLS_TOLD.format(model=info.ref.id, most=most)
+        return self.fit_driver.rebuild(setup, refused), TOOLS_TOLD.format(
+            model=info.ref.id, most=most
+        )
 
 
 def learned_from(
     limit: NamedLimit, pictures: tuple[SentPicture, ...], request_bytes: int
 ) -> RequestLimits | None:
     """Return a refusal's limit for the sent pictures; None where it is not about pictures."""
-    together = sum(picture.bytes for picture in pictures)
+    pictures_bytes = sum(picture.bytes for picture in pictures)
     match limit.kind:
         case "pictures":
             return RequestLimits(pictures=limit.most(len(pictures)))
         case "request_bytes":
-            if together < PICTURES_SHARE * request_bytes:
+            if pictures_bytes < PICTURES_SHARE * request_bytes:
                 return None
             # Texts are a part of the request, so the pictures alone may be within the named limit.
-            return RequestLimits(request_bytes=min(limit.most(request_bytes), together))
+            return RequestLimits(request_bytes=min(limit.most(request_bytes), pictures_bytes))
         case "picture_bytes":
             largest = max(picture.bytes for picture in pictures)
             return RequestLimits(picture_bytes=limit.most(largest))
@@ -153,13 +157,13 @@ def _bytes(refused: Assembled) -> int:
     return tools + len(json.dumps(request.messages))
 
 
-def _done(decisions: Iterable[Decision]) -> str:
+def _changes_sentence(decisions: Iterable[Decision]) -> str:
     changes = [picture for decision in decisions for picture in pictures_of(decision).values()]
-    out = sum(LEFT_OUT in picture for picture in changes)
-    smaller = len(changes) - out
+    left_out = sum(LEFT_OUT in picture for picture in changes)
+    smaller = len(changes) - left_out
     parts = [
         f"{number:,} picture{'' if number == 1 else 's'} {'was' if number == 1 else 'were'} {what}"
-        for number, what in ((smaller, "made smaller for it"), (out, "left out of it"))
+        for number, what in ((smaller, "made smaller for it"), (left_out, "left out of it"))
         if number
     ]
     return " and ".join(parts)

@@ -21,8 +21,8 @@ from palimpsest.context.request_assembly.fit import (
     FittedRequest,
     ResultsShortened,
     fit_request,
+    newest_answer_needs_summary,
     resume_fit,
-    stored_full,
 )
 from palimpsest.context.request_assembly.fittable_request import Cause
 from palimpsest.context.request_assembly.projection import Projection
@@ -60,7 +60,7 @@ CACHE_MINIMUM_TOKENS = 1_024
 """Shorter prompts are not cached, by the documentation of 2025 of the providers that state a minimum."""
 MOST_ITEMS = 150
 """Most listed items, the newest; a page draws them all at once."""
-TAIL = "compact.tail_turns"
+TAIL_NUMBER = "compact.tail_turns"
 """A number that is always offered for a change, beside those of the pruning rule."""
 
 
@@ -96,8 +96,8 @@ async def propose_step(
         decisions += batch.decisions
     if requests.hooks.has_hook("decide"):
         decisions += (await hook_decisions(requests, setup, new_id)).decisions
-    own = await propose_own_policy(requests, setup, view.with_decisions(*decisions), new_id)
-    decisions += own.decisions
+    own_policy = await propose_own_policy(requests, setup, view.with_decisions(*decisions), new_id)
+    decisions += own_policy.decisions
     proposed_fit = _fit_proposal(
         requests.log, setup, view, decisions, dataclasses.replace(tries), cause
     )
@@ -107,7 +107,7 @@ async def propose_step(
         "numbers": _numbers(setup.policy),
         "hooked": requests.hooks.has_hook("request"),
         "last": last,
-        "policy_problem": requests.log.clean(own.problem),
+        "policy_problem": requests.log.clean(own_policy.problem),
         "again": cause != "size",
         "new_summary": summary,
         "older_summary": summary_put_aside(view),
@@ -115,11 +115,11 @@ async def propose_step(
     return proposed.model_copy(update=update)
 
 
-def would_cut(log: SessionLog, setup: StepSetup, tries: FitAttempts, cause: Cause) -> bool:
+def would_cut_results(log: SessionLog, setup: StepSetup, tries: FitAttempts, cause: Cause) -> bool:
     """Return whether results would be cut now for a cause; False where a summary is tried, or nothing is left."""
     request = message_request(log, setup, lambda seen: assembly_of_view(seen, setup).projection)
-    running = fit_request(request, dataclasses.replace(tries), cause)
-    return isinstance(resume_fit(running), DecisionBatch)
+    fit = fit_request(request, dataclasses.replace(tries), cause)
+    return isinstance(resume_fit(fit), DecisionBatch)
 
 
 def propose_summary(
@@ -155,18 +155,18 @@ def _fit_proposal(
     new_id = functools.partial(next, _ids(len(decisions)))
     request = message_request(log, setup, project, view, new_id)
     facts = request.facts
-    if cause == "size" and stored_full(view.messages, setup.info, setup.policy):
+    if cause == "size" and newest_answer_needs_summary(view.messages, setup.info, setup.policy):
         cause = "full"
-    running = fit_request(request, tries, cause)
-    event = resume_fit(running)
+    fit = fit_request(request, tries, cause)
+    event = resume_fit(fit)
     while isinstance(event, DecisionBatch | ResultsShortened):
         if isinstance(event, DecisionBatch):
             decisions += event.decisions
             view = view.with_decisions(*event.decisions)
-            event = resume_fit(running)
+            event = resume_fit(fit)
         else:
-            event = resume_fit(running, FitOutcome(dataclasses.replace(request, view=view)))
-    running.close()
+            event = resume_fit(fit, FitOutcome(dataclasses.replace(request, view=view)))
+    fit.close()
     if not assemblies:
         project(view)
     assembly = assemblies[-1]
@@ -190,7 +190,7 @@ def _describe_proposal(
     """Return a proposal in numbers and words; step mode sets its id and version."""
     state, facts, assembly = log.state, proposed_fit.facts, proposed_fit.assembly
     session, before = state.session, state.request
-    alike = before is not None and before.model.ref == setup.info.ref
+    is_same_model = before is not None and before.model.ref == setup.info.ref
     cache = _cache(state, setup, proposed_fit)
     tokens = _calibrated(assembly.projection.total, facts)
     items = tuple(_items(log, setup, proposed_fit))
@@ -206,7 +206,9 @@ def _describe_proposal(
         now=facts.now,
         sha256=request_hash(assembly.hashes),
         tokens=tokens,
-        tokens_before=_calibrated(before.tokens, facts) if alike and before is not None else None,
+        tokens_before=_calibrated(before.tokens, facts)
+        if is_same_model and before is not None
+        else None,
         window=facts.window,
         budget=proposed_fit.route.budget,
         fits=proposed_fit.route.fits,
@@ -263,21 +265,21 @@ def _cache(state: GuardedState, setup: StepSetup, proposed_fit: _Proposed) -> Ca
 
 
 def _cost(info: ModelInfo, tokens: int, cached: int) -> float | None:
-    rest = max(0, tokens - cached)
+    uncached = max(0, tokens - cached)
     usage = (
-        Usage(cache_read=cached, cache_write=rest)
+        Usage(cache_read=cached, cache_write=uncached)
         if info.caching and info.price.cache_write is not None
-        else Usage(cache_read=cached, input=rest)
+        else Usage(cache_read=cached, input=uncached)
     )
     return usage.cost(info.price)
 
 
 def _numbers(policy: Policy) -> tuple[ProposedNumber, ...]:
-    known, words = policy_numbers(policy), number_meanings()
+    known, meanings = policy_numbers(policy), number_meanings()
     pruning = (f"prune.{name}" for name in pruning_function(policy.prune.rule).numbers)
     return tuple(
-        ProposedNumber(name=name, value=known[name], meaning=words.get(name, ""))
-        for name in (*pruning, TAIL)
+        ProposedNumber(name=name, value=known[name], meaning=meanings.get(name, ""))
+        for name in (*pruning, TAIL_NUMBER)
         if isinstance(known.get(name), int | float)
     )
 

@@ -69,7 +69,7 @@ CALLED = (
     "The model called the tool {tool} instead of writing the summary, so nothing was cut. Try again, or name "
     "another model with --model."
 )
-"""A summary offers no tools, so a call is not run."""
+"""The request for a summary offers no tools, so a call is not run."""
 TAKEN_BACK = UnknownError(
     message="The summary that was put aside is used after all, so this one was not requested.",
     explained=True,
@@ -117,10 +117,10 @@ class SummaryWriter:
     async def write_again(self, lacks: Sequence[str]) -> None:
         """Request the summary once more, naming its defects; raises as ``write`` does."""
         assert self._summary_setup is not None
-        for part in self._written():
+        for part in self._answer_texts():
             metadata = {**(part.metadata or {}), REJECTED: list(lacks)}
-            aside = part.model_copy(update={"ignored": True, "metadata": metadata})
-            self._log.append(PartUpdated(part=aside))
+            rejected_part = part.model_copy(update={"ignored": True, "metadata": metadata})
+            self._log.append(PartUpdated(part=rejected_part))
         numbers = {**self._newest_numbers, "lacks": list(lacks)}
         await self._decide(self._summary_setup, numbers, lambda: numbers)
         await self._request(self._summary_setup, last=True)
@@ -184,14 +184,16 @@ class SummaryWriter:
             raise _too_long(summary_setup, contents.tokens, contents.limit)
 
     async def _write_in_parts(self, summary_setup: StepSetup, result_chars: int) -> None:
-        parts = self._stage_selector(summary_setup).parts(self._log.view(), result_chars)
+        parts = self._stage_selector(summary_setup).stage_progress(self._log.view(), result_chars)
         while True:
             # Each answer's usage recalibrates our estimate.
             selector = self._stage_selector(summary_setup)
-            numbers = selector.part(self._log.view(), result_chars, parts)
+            numbers = selector.next_stage_numbers(self._log.view(), result_chars, parts)
             if numbers is None or SummaryStage.of(numbers) is None:
                 raise _too_long(summary_setup, parts.total, selector.limit)
-            remaining = functools.partial(self._part, summary_setup, result_chars, parts, numbers)
+            remaining = functools.partial(
+                self._current_stage_numbers, summary_setup, result_chars, parts, numbers
+            )
             stage = SummaryStage.of(await self._decide(summary_setup, numbers, remaining))
             assert stage is not None
             request_id = await self._request(summary_setup, last=stage.final)
@@ -211,7 +213,7 @@ class SummaryWriter:
             calibration_ratio(self._log.state, summary_setup.info),
         )
 
-    def _part(
+    def _current_stage_numbers(
         self,
         summary_setup: StepSetup,
         result_chars: int,
@@ -220,7 +222,7 @@ class SummaryWriter:
     ) -> dict[str, Any]:
         """Return the next stage's contents now; ``before`` where they no longer fit."""
         selector = self._stage_selector(summary_setup)
-        return selector.part(self._log.view(), result_chars, parts) or before
+        return selector.next_stage_numbers(self._log.view(), result_chars, parts) or before
 
     async def _decide(
         self,
@@ -278,20 +280,20 @@ class SummaryWriter:
         except TimeoutError:
             # The timeout may have come during the wait before another attempt.
             requests.log.append(SessionStatus(status=Busy()))
-            words = TOO_SLOW.format(seconds=seconds)
-            error = ApiError(message=words, retryable=True, metadata={TIMED_OUT: True})
+            message = TOO_SLOW.format(seconds=seconds)
+            error = ApiError(message=message, retryable=True, metadata={TIMED_OUT: True})
             raise ModelFailed(error) from None
-        called = self._processor.requested_tools()
+        called_tools = self._processor.requested_tools()
         self._processor.take_tool_calls()
         self._processor.handle(finished)
-        self._account(finished, last=last)
+        self._add_usage(finished, last=last)
         # Where summaries are judged, a text beside a call is judged like any other.
-        if called and not (summary_setup.policy.compact.judge and self._has_words()):
-            words = CALLED.format(tool=called[0])
-            raise ModelFailed(UnknownError(message=words, explained=True))
+        if called_tools and not (summary_setup.policy.compact.judge and self._has_text()):
+            message = CALLED.format(tool=called_tools[0])
+            raise ModelFailed(UnknownError(message=message, explained=True))
         return assembled.record.id
 
-    def _account(self, finished: StepFinished, *, last: bool) -> None:
+    def _add_usage(self, finished: StepFinished, *, last: bool) -> None:
         """Add up tokens and cost; only the last request sets the summary's finish reason."""
         cost = self.message.cost
         if finished.cost is not None:
@@ -302,7 +304,7 @@ class SummaryWriter:
     def _keep_draft(self, summary_setup: StepSetup, request_id: str) -> None:
         """Mark the text of a stage as a draft, which only the next request contains."""
         chars = 0
-        for part in self._written():
+        for part in self._answer_texts():
             chars += len(part.text.strip())
             metadata = {**(part.metadata or {}), DRAFT: request_id}
             draft = part.model_copy(update={"ignored": True, "metadata": metadata})
@@ -314,7 +316,7 @@ class SummaryWriter:
         ):
             raise ModelFailed(UnknownError(message=TOO_SHORT_PART.format(chars=chars)))
 
-    def _written(self) -> tuple[TextPart, ...]:
+    def _answer_texts(self) -> tuple[TextPart, ...]:
         """Return the texts of the newest request's answer."""
         message = self._log.state.message(self.message.id)
         parts = message.parts if message is not None else ()
@@ -325,8 +327,8 @@ class SummaryWriter:
             if not part.ignored and not (part.metadata or {}).get(FAILED_ATTEMPT)
         )
 
-    def _has_words(self) -> bool:
-        return any(part.text.strip() for part in self._written())
+    def _has_text(self) -> bool:
+        return any(part.text.strip() for part in self._answer_texts())
 
     def _update(self, **update: Any) -> None:
         self.message = self.message.model_copy(update=update)
@@ -351,5 +353,5 @@ def _is_refusal(error: ErrorValue) -> bool:
 
 
 def _too_long(summary_setup: StepSetup, tokens: int, budget: int) -> ModelFailed:
-    words = TOO_LONG.format(model=summary_setup.info.ref.id, tokens=tokens, budget=budget)
-    return ModelFailed(ContextOverflowError(message=words, tokens=tokens, budget=budget))
+    message = TOO_LONG.format(model=summary_setup.info.ref.id, tokens=tokens, budget=budget)
+    return ModelFailed(ContextOverflowError(message=message, tokens=tokens, budget=budget))

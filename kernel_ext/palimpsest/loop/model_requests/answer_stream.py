@@ -77,7 +77,7 @@ def output_cutter(log: SessionLog, setup: StepSetup, facts: Facts) -> Truncate:
     return cut
 
 
-Mend = Callable[[ErrorValue, Assembled], Awaitable[tuple[Assembled, str] | None]]
+RefusalRepair = Callable[[ErrorValue, Assembled], Awaitable[tuple[Assembled, str] | None]]
 """Returns another request in place of a refused one, with a sentence for the user; None where there is none."""
 
 
@@ -86,7 +86,7 @@ async def stream_answer(
     model: Model,
     assembled: Assembled,
     processor: StreamProcessor,
-    mend: Mend | None = None,
+    repair_refusal: RefusalRepair | None = None,
 ) -> StepFinished:
     """Stream the answer, retrying temporary failures and mending refusals; raises ModelFailed or Aborted."""
     attempt = 0
@@ -96,12 +96,16 @@ async def stream_answer(
         try:
             return await _stream(requests, model, assembled, processor)
         except ModelFailed as failure:
-            mended = await mend(failure.error, assembled) if mend is not None else None
-            if mended is None:
+            repaired = (
+                await repair_refusal(failure.error, assembled)
+                if repair_refusal is not None
+                else None
+            )
+            if repaired is None:
                 await wait_before_retry(requests, processor, failure, attempt)
                 continue
-        assembled, words = mended
-        write_resent(requests.log, processor, words, attempt)
+        assembled, sentence = repaired
+        write_resent(requests.log, processor, sentence, attempt)
         requests.log.append(StepRequested(request=assembled.record), sync=True)
         processor.begin_again(assembled.record.id)
 
@@ -149,20 +153,20 @@ async def _process_stream(
 def write_window_notice(log: SessionLog, setup: StepSetup, message: AssistantMessage) -> None:
     """Write a warning about a small context window into an answer, once for each model; usually none."""
     session, model = log.state.session, setup.info.ref.id
-    words = window_warning(setup.info, setup.policy.guard)
-    if words is None or session is None or model in session.warned_of:
+    sentence = window_warning(setup.info, setup.policy.guard)
+    if sentence is None or session is None or model in session.warned_of:
         return
     if session.parent_id is not None:  # in a task's session the prompts are the engine's
         return
-    log.write_notice(message, WINDOW, words)
+    log.write_notice(message, WINDOW, sentence)
     log.change(warned_of=(*session.warned_of, model))
 
 
 def write_notices(requests: RequestServices, message: AssistantMessage) -> None:
     """Write pending notices for the user into an answer."""
     first = requests.first_time(message.model.provider)
-    policy = [("policy", words) for words in requests.policy_notices]
+    policy = [("policy", sentence) for sentence in requests.policy_notices]
     requests.policy_notices.clear()
     notices = (*([("sent", first)] if first else []), *requests.hooks.take_notices(), *policy)
-    for about, words in notices:
-        requests.log.write_notice(message, about, words)
+    for about, sentence in notices:
+        requests.log.write_notice(message, about, sentence)

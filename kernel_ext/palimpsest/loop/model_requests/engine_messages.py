@@ -49,7 +49,7 @@ def write_refusal(log: SessionLog, user: UserMessage, error: ErrorValue) -> None
     log.append(*answer_ended(message), sync=True)
 
 
-def say_last_step(log: SessionLog, setup: StepSetup, user: UserMessage) -> UserMessage:
+def write_last_step_message(log: SessionLog, setup: StepSetup, user: UserMessage) -> UserMessage:
     """Write that the turn has reached its step limit, under the role that the policy sets."""
     note = last_step(setup.max_steps, setup.policy.reminders)
     return write_engine_message(log, user, note.text, note.metadata)

@@ -121,10 +121,13 @@ def _is_settled(
         )
     if name in effective.restored or effective.pinned(name, message.id):
         return True
-    standing = effective.reduction(name, message.id)
+    current_reduction = effective.reduction(name, message.id)
     if hook_answer.action == "truncate":
-        return standing is not None
-    return standing is not None and standing.action in (hook_answer.action, "drop")
+        return current_reduction is not None
+    return current_reduction is not None and current_reduction.action in (
+        hook_answer.action,
+        "drop",
+    )
 
 
 def _reduction_decision(
@@ -172,8 +175,8 @@ async def with_compacting_hooks(
         return setup
     policy = setup.policy.compact
     # Where the conversation itself is sent, the policy's prompt is the whole instruction.
-    ours = [TEMPLATE, RULES] if policy.serialize else [ABOVE, TEMPLATE, RULES]
-    instructions = answer.prompt or policy.prompt or "\n\n".join(ours)
+    own_prompt = [TEMPLATE, RULES] if policy.serialize else [ABOVE, TEMPLATE, RULES]
+    instructions = answer.prompt or policy.prompt or "\n\n".join(own_prompt)
     prompt = "\n\n".join([instructions, *answer.context])
     compact = setup.policy.compact.model_copy(update={"prompt": prompt})
     return dataclasses.replace(setup, policy=setup.policy.model_copy(update={"compact": compact}))
@@ -192,8 +195,8 @@ async def with_request_hooks(
     record = assembled.record
     weights = [MESSAGE_TOKENS + setup.count(prompt_text((message,))) for message in messages]
     tokens = sum(weights) + assembled.projection.tools_tokens
-    decided = check_budget(tokens, record.facts)
-    if not decided.fits:
+    budget_check = check_budget(tokens, record.facts)
+    if not budget_check.fits:
         requests.hooks.note_skipped(rule, "its messages do not fit into the model's window")
         return assembled
     hashes = tuple(message_hash(message) for message in messages)
@@ -216,7 +219,7 @@ async def with_request_hooks(
         assembled,
         request=dataclasses.replace(assembled.request, messages=messages),
         record=record.model_copy(update=update),
-        route=decided,
+        route=budget_check,
     )
 
 

@@ -67,7 +67,7 @@ def _policy_moment(
     )
 
 
-def lifted_decisions(
+def restoring_decisions(
     decisions: tuple[Decision, ...], new_id: Callable[[], str]
 ) -> Iterator[Decision]:
     """Yield decisions that restore the parts which the user's own policy still reduces."""

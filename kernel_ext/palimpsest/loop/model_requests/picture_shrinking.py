@@ -9,11 +9,11 @@ import binascii
 
 from palimpsest.context.reduction.picture_limits import SentPicture, ShrunkPicture
 from palimpsest.store.interface import Store
-from palimpsest.tools.calls.images import SMALLER_SIDE, smaller_image
+from palimpsest.tools.calls.images import SHRUNK_SIDE_PIXELS, smaller_image
 from palimpsest.transcript.errors import StorageFailed
 
 HEAD_CHARS = 40
-"""Characters of a ``data:`` url before its data, at most."""
+"""Maximum characters of a ``data:`` url before its data."""
 
 
 def shrink_picture(
@@ -28,7 +28,7 @@ def shrink_picture(
     except (binascii.Error, ValueError):
         return None
     room = None if most_bytes is None else (most_bytes - HEAD_CHARS) * 3 // 4
-    image = smaller_image(content, side or SMALLER_SIDE, room)
+    image = smaller_image(content, side or SHRUNK_SIDE_PIXELS, room)
     if image is None:
         return None
     mime, small, size = image

@@ -13,7 +13,7 @@ from palimpsest.transcript.errors import ContextOverflowError, ErrorValue
 from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.values import ModelInfo
 
-KEEP = 0.9
+ADVISED_SHARE = 0.9
 """Share of a refused request's tokens that is advised as the window, where the provider gives no number."""
 ROUND = 1_000
 
@@ -37,7 +37,7 @@ def with_provider_window(
     if not isinstance(error, ContextOverflowError) or setup.policy.overflow.refusals != "union":
         return error
     error = error.model_copy(update={"tokens": error.tokens or estimate.tokens})
-    advice = _advice(error, setup.info, certain=bool(refusals_of(before, prompt_id)))
+    advice = _advice(error, setup.info, is_certain=bool(refusals_of(before, prompt_id)))
     return error.model_copy(update={"message": _with_advice(error.message, advice)})
 
 
@@ -46,7 +46,7 @@ def with_refused_window(problem: str, setup: StepSetup, messages: Messages, mark
     refused = refusals_of(messages, marker_id)
     if not refused or setup.policy.overflow.refusals != "union":
         return problem
-    return _with_advice(problem, _advice(refused[-1], setup.info, certain=True))
+    return _with_advice(problem, _advice(refused[-1], setup.info, is_certain=True))
 
 
 def refusals_of(messages: Messages, message_id: str) -> list[ContextOverflowError]:
@@ -61,24 +61,27 @@ def refusals_of(messages: Messages, message_id: str) -> list[ContextOverflowErro
     ]
 
 
-def _advice(error: ContextOverflowError, info: ModelInfo, *, certain: bool) -> str:
+def _advice(error: ContextOverflowError, info: ModelInfo, *, is_certain: bool) -> str:
     body = error.response_body
     # An earlier refusal's message may hold this advice already.
-    own = error.message.partition(BEGINS.format(model=info.ref.id))[0]
-    error_text = " ".join((own, read_body(body).message if body else "", body or ""))
+    own_text = error.message.partition(BEGINS.format(model=info.ref.id))[0]
+    error_text = " ".join((own_text, read_body(body).message if body else "", body or ""))
     window, tokens = info.capacity, error.tokens or 0
     limit = stated_window(error_text, tokens)
     if limit is not None and limit < window:
-        takes, advised = SAYS.format(limit=limit), limit
-    elif limit is None and certain and 0 < tokens < window:
-        takes = SHOWS.format(limit=tokens)
-        advised = max(int(tokens * KEEP) // ROUND * ROUND, ROUND)
+        limit_sentence, advised = SAYS.format(limit=limit), limit
+    elif limit is None and is_certain and 0 < tokens < window:
+        limit_sentence = SHOWS.format(limit=tokens)
+        advised = max(int(tokens * ADVISED_SHARE) // ROUND * ROUND, ROUND)
     else:
         return ""
-    here = f"{info.window:,}" if info.window else "not limited"
+    window_text = f"{info.window:,}" if info.window else "not limited"
     assumed = " (assumed)" if info.window_assumed else ""
     return SMALLER.format(
-        model=info.ref.id, takes=takes, window=f"{here}{assumed}", advised=advised
+        model=info.ref.id,
+        takes=limit_sentence,
+        window=f"{window_text}{assumed}",
+        advised=advised,
     )
 
 

@@ -29,9 +29,9 @@ ABOUT = "refused-tool"
 REFUSALS = frozenset({400, 422})
 """HTTP statuses of refusals because of a request's content."""
 MOST_LEFT_OUT = 20
-"""Most tools that one session leaves out; a provider that refuses more has another reason."""
+"""Maximum tools that one session leaves out; a provider that refuses more has another reason."""
 LONGEST_SAID = 300
-PLACES = (
+INDEX_PATTERNS = (
     lazy_pattern(r"function_?declarations\[(\d+)\]", re.IGNORECASE),
     lazy_pattern(r"\btools?\.(\d+)\b"),
     lazy_pattern(r"\btools?\[(\d+)\]", re.IGNORECASE),
@@ -39,7 +39,7 @@ PLACES = (
     lazy_pattern(r"['\"]tools['\"], ?(\d+)\b"),
 )
 """Patterns for the index of a tool in an error; Gemini first writes the index of its list."""
-NAMED = lazy_pattern(
+NAME_PATTERN = lazy_pattern(
     r"\b(?:function|tool)s?(?: (?:declaration|schema|with name|name))?:? ?[`'\"“]([\w.-]{1,128})[`'\"”]",
     re.IGNORECASE,
 )
@@ -61,14 +61,14 @@ def refused_tool(error: ErrorValue, specs: Sequence[ToolSpec], info: ModelInfo) 
     error_text = _error_text(error)
     target = profile(info.ref)
     names = {tool_name(spec.name, target): spec.name for spec in specs}
-    for pattern in PLACES:
-        places = {int(index) for index in pattern.findall(error_text)}
-        if places:
-            place = min(places)
-            return specs[place].name if place < len(specs) else None
+    for pattern in INDEX_PATTERNS:
+        indices = {int(index) for index in pattern.findall(error_text)}
+        if indices:
+            index = min(indices)
+            return specs[index].name if index < len(specs) else None
     if not ABOUT_SCHEMA.search(error_text):
         return None
-    tool_names = [names[name] for name in NAMED.findall(error_text) if name in names]
+    tool_names = [names[name] for name in NAME_PATTERN.findall(error_text) if name in names]
     return tool_names[0] if tool_names else None
 
 
@@ -82,8 +82,13 @@ def without_refused_tool(
     """Leave out the tool that a refusal names, with a notice; None where it names none that may be left out."""
     name = refused_tool(error, setup.specs, setup.info)
     refused = requests.refused_tools
-    required = setup.wants_structured and setup.specs and setup.specs[-1].name == name
-    if name is None or required or len(refused) >= MOST_LEFT_OUT or not isinstance(error, ApiError):
+    is_required = setup.wants_structured and setup.specs and setup.specs[-1].name == name
+    if (
+        name is None
+        or is_required
+        or len(refused) >= MOST_LEFT_OUT
+        or not isinstance(error, ApiError)
+    ):
         return None
     spec = next(known_spec for known_spec in setup.specs if known_spec.name == name)
     refused.add((setup.info.ref.provider, spec.model_dump_json()))
@@ -101,11 +106,13 @@ def accepted_tools(
     return tuple(spec for spec in specs if (provider, spec.model_dump_json()) not in refused)
 
 
-def refused_words(info: ModelInfo, refused: set[tuple[str, str]]) -> str:
+def refused_tools_sentence(info: ModelInfo, refused: set[tuple[str, str]]) -> str:
     """Return a sentence about the tools that the model's provider refused; empty where it refused none."""
     provider = info.ref.provider
     names = sorted(
-        ToolSpec.model_validate_json(spec).name for whose, spec in refused if whose == provider
+        ToolSpec.model_validate_json(spec).name
+        for tool_provider, spec in refused
+        if tool_provider == provider
     )
     return REFUSED.format(model=info.ref.id, names=", ".join(names)) if names else ""
 

@@ -139,7 +139,7 @@ def record_request(
     setup: StepSetup,
     assembly: Assembly,
     facts: Facts,
-    decided: BudgetCheck,
+    budget_check: BudgetCheck,
     message_id: str,
     parameters: dict[str, Any],
     purpose: Purpose = "step",
@@ -148,8 +148,8 @@ def record_request(
     projection, items = assembly.projection, assembly.items
     cache_marks = cache_mark_positions([message["role"] for message in assembly.sent], setup.info)
     same = _same_items(requests.log.state.items, items)
-    longest = answer_tokens(projection.total, facts, setup.info, setup.policy.overflow)
-    parameters = {"max_tokens": longest} | parameters
+    max_answer_tokens = answer_tokens(projection.total, facts, setup.info, setup.policy.overflow)
+    parameters = {"max_tokens": max_answer_tokens} | parameters
     step_request = StepRequest(
         id=requests.log.ids.new("req"),
         purpose=purpose,
@@ -177,7 +177,7 @@ def record_request(
         purpose=purpose,
         refusals=setup.policy.overflow.refusals,
     )
-    return Assembled(request, step_request, decided, projection)
+    return Assembled(request, step_request, budget_check, projection)
 
 
 def _store_value(
@@ -200,7 +200,7 @@ def cached_assembly(
     """Return the request of these messages from the session's cache; None where the cache cannot make it."""
     state = requests.log.state
 
-    def alike() -> StepRequest | None:
+    def comparable_request() -> StepRequest | None:
         """Return the newest request if it has the same model and token counter as this one."""
         request = state.request
         if request is None or request.model.ref != setup.info.ref:
@@ -208,10 +208,10 @@ def cached_assembly(
         return request if request.facts.estimator == setup.policy.estimator else None
 
     def known() -> Recorded:
-        return recorded_items(state.items) if alike() is not None else {}
+        return recorded_items(state.items) if comparable_request() is not None else {}
 
     def tools() -> int | None:
-        request = alike()
+        request = comparable_request()
         if request is None or request.tools != _store_value(requests, "tools", setup.specs):
             return None
         return request.kinds.get("tools")

@@ -55,36 +55,36 @@ def too_large_error(
     reason why no summary could be made in this turn. ``system`` and ``prompt`` are the tokens of the system
     prompt and of the newest prompt, which a new session would have too.
     """
-    helps = "Begin a new session with %agent --new, or choose a model with a larger window with --model."
-    pinned = sum((pins or {}).values())
+    advice = "Begin a new session with %agent --new, or choose a model with a larger window with --model."
+    pinned_tokens = sum((pins or {}).values())
     if tools > LARGE_SHARE * route.budget:
-        helps = (
+        advice = (
             f"The descriptions of its tools alone take about {tools:,}: offer fewer with --tools, switch MCP "
             "servers off in the settings, or choose a model with a larger window with --model."
         )
     elif tools + system + prompt > route.budget and prompt > system:
-        helps = (
+        advice = (
             f"Your prompt alone takes about {prompt:,}, so that a new session does not help: shorten it, or "
             "choose a model with a larger window with --model."
         )
     elif tools + system + prompt > route.budget:
-        helps = (
+        advice = (
             f"The system prompt with its instructions alone takes about {system:,}, so that a new session does "
             "not help: choose a model with a larger window with --model."
         )
-    elif pins and route.tokens - pinned <= route.budget:
+    elif pins and route.tokens - pinned_tokens <= route.budget:
         largest = max(pins, key=pins.__getitem__)
-        helps = (
-            f"What is pinned takes about {pinned:,} of it: take the largest pin off with "
+        advice = (
+            f"What is pinned takes about {pinned_tokens:,} of it: take the largest pin off with "
             f"%agent unpin {short(largest)}, and ask again."
         )
     elif failed:
-        helps = f"No summary could make room for it: {failed}"
+        advice = f"No summary could make room for it: {failed}"
     return ContextOverflowError(
         message=(
             f"This request needs about {route.tokens:,} tokens, and {info.ref.id} leaves "
             f"{route.budget:,} for it (window {info.window:,}, the rest is kept for the answer). "
-            f"Nothing was sent. {helps}"
+            f"Nothing was sent. {advice}"
         ),
         tokens=route.tokens,
         budget=route.budget,
@@ -104,18 +104,20 @@ def suspected_overflow(
     ways, and without a summary every later turn would fail in the same way; so one is tried once in a turn.
     """
     if isinstance(error, ApiError):
-        status, body, final = error.status, error.response_body, error.retryable
+        status, body, is_final = error.status, error.response_body, error.retryable
     elif isinstance(error, UnknownError):
-        status, body, final = None, None, bool(error.explained)
+        status, body, is_final = None, None, bool(error.explained)
     else:
         return error
-    tried = any(_was_suspected(message.info) for message in turn_of(before, prompt_id))
-    if final or tried or not (policy.auto and has_history_to_summarise(before)):
+    was_tried = any(_was_suspected(message.info) for message in turn_of(before, prompt_id))
+    if is_final or was_tried or not (policy.auto and has_history_to_summarise(before)):
         return error
     # Only the server's own message: the error also has its address and our advice.
     error_text = (read_body(body).message if body else "") or error.message
-    near = route.tokens >= NEAR_SHARE * route.budget
-    if not may_be_overflow(error_text, status, near_window=near, refusals=policy.refusals):
+    is_near_window = route.tokens >= NEAR_SHARE * route.budget
+    if not may_be_overflow(
+        error_text, status, near_window=is_near_window, refusals=policy.refusals
+    ):
         return error
     return ContextOverflowError(
         message=error.message,

@@ -101,8 +101,8 @@ def _request(
         reserve=reserved_tokens(policy, info),
         used_tokens=projection.total,
     )
-    decided = check_budget(projection.total, facts)
-    room = max(facts.capacity - decided.tokens, facts.reserve)
+    budget_check = check_budget(projection.total, facts)
+    room = max(facts.capacity - budget_check.tokens, facts.reserve)
     parameters: dict[str, Any] = {
         "max_tokens": min(info.output_limit, MOST_TOKENS, room),
         "temperature": TEMPERATURE,
@@ -162,14 +162,14 @@ async def run_turn_summary(
     side_setup = without_tools(requests.log, setup, "turn-summary", TURN_SUMMARY_SYSTEM)
     state = requests.log.state
     messages = state.messages()
-    present = tuple(message_id for message_id in turns if turn_of(messages, message_id))
-    if turns[-1] not in present:
+    remaining_turns = tuple(message_id for message_id in turns if turn_of(messages, message_id))
+    if turns[-1] not in remaining_turns:
         return None  # it was reverted meanwhile
     projection = project_turn_summary(
         View(messages, state.decisions),
-        turns=present,
+        turns=remaining_turns,
         before=state.session.about if state.session is not None else "",
         system=side_setup.system,
         count=side_setup.count,
     )
-    return await run_side_request(requests, side_setup, projection, "turn-summary", present)
+    return await run_side_request(requests, side_setup, projection, "turn-summary", remaining_turns)

@@ -31,12 +31,12 @@ class CompactionState:
 
     def __init__(self, counted: Literal["ends", "results"] = "results") -> None:
         self.counted = counted
-        """The compactions that count: all that ended without a retry, or all that gave a summary."""
+        """The compactions that are counted: all that ended without a retry, or all that produced a summary."""
         self.late = False
         """Whether the turn has reached its time limit."""
         self._closed = False
         self._settled = asyncio.Event()
-        self._landed = asyncio.Event()
+        self._ended = asyncio.Event()
         self.in_flight = False
         """Whether a compaction runs."""
         self.retries = 0
@@ -56,7 +56,7 @@ class CompactionState:
     def note_end(self, *, retries: bool, summary: bool, aborted: bool = False) -> None:
         """Note that a compaction ended, whether with a summary, and whether an answer is retried."""
         self.in_flight = False
-        self._landed.set()
+        self._ended.set()
         counts = summary and not aborted if self.counted == "results" else not retries
         self.count += counts
         if retries:
@@ -73,7 +73,7 @@ class CompactionState:
         """Raise ``Aborted`` in all callers that wait; closing twice does nothing more."""
         self._closed = True
         self._settled.set()
-        self._landed.set()
+        self._ended.set()
 
     async def wait(self) -> None:
         """Wait until nothing is active, including a compaction that begins meanwhile."""
@@ -92,7 +92,7 @@ class CompactionState:
         if self._closed:
             raise Aborted(CLOSED_BEFORE)
         if self.in_flight:
-            await self._wait_for(self._landed)
+            await self._wait_for(self._ended)
 
     def turn_ended(self) -> None:
         """Note that a turn has ended, after which none of its answers is retried."""
@@ -165,9 +165,11 @@ def choose_snapshot(
         return current
     if policy.snapshot == "whole":
         return before if before is not None else current
-    kept = _up_to_answerable(before.messages, answerable) if before is not None else ()
-    if before is not None and kept:
-        return MessagesSnapshot(kept, before.session_id, before.source)
+    answerable_messages = (
+        _up_to_answerable(before.messages, answerable) if before is not None else ()
+    )
+    if before is not None and answerable_messages:
+        return MessagesSnapshot(answerable_messages, before.session_id, before.source)
     return MessagesSnapshot(
         _up_to_answerable(current.messages, answerable), current.session_id, current.source
     )

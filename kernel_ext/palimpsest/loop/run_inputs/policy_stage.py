@@ -40,7 +40,7 @@ class PolicyProposal:
 
     decisions: tuple[Decision, ...] = ()
     problem: str = ""
-    """A sentence where it breaks a law, fails, takes too long or is switched off, and decides nothing."""
+    """Why the policy decides nothing: it breaks a law, fails, takes too long or is switched off; else empty."""
 
 
 class PolicyStage(Protocol):

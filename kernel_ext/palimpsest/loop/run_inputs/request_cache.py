@@ -27,34 +27,34 @@ from palimpsest.transcript.messages import AssistantMessage, Message, Messages, 
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.values import BlobRef
 
-NEWEST = 64
-"""Newest messages among which two states of a session nearly always differ."""
+NEWEST_MESSAGES = 64
+"""Number of the newest messages, among which two states of a session nearly always differ."""
 
 CHUNK_MESSAGES = 16
-"""Messages from which on a chunk ends with a turn: smaller chunks cost more to write, larger ones more to change."""
+"""Minimum messages of a chunk that ends with a turn: smaller chunks cost more to write, larger ones more to change."""
 
-REST = 20
-"""Number of requests that are assembled from the whole session after chunks could not be made."""
+RESTING_REQUESTS = 20
+"""Number of requests that are assembled from the whole session, without trying chunks, after chunks could not be made."""
 
 
 class RequestCache:
     """Caches the chunks of a session's newest request."""
 
     def __init__(self) -> None:
-        self._past: _CachedRequest | None = None
-        self._rest = 0
-        self._kept: dict[str, tuple[object, BlobRef]] = {}
+        self._newest_request: _CachedRequest | None = None
+        self._resting_requests = 0
+        self._stored_blobs: dict[str, tuple[object, BlobRef]] = {}
 
     @property
     def is_filled(self) -> bool:
         """Whether the newest request is known."""
-        return self._past is not None
+        return self._newest_request is not None
 
     def stored_blob(self, name: str, value: object, keep: Callable[[], BlobRef]) -> BlobRef:
         """Return the blob that stores a value; it is stored again only when it changed."""
-        known = self._kept.get(name)
+        known = self._stored_blobs.get(name)
         if known is None or (known[0] is not value and known[0] != value):
-            known = self._kept[name] = (value, keep())
+            known = self._stored_blobs[name] = (value, keep())
         return known[1]
 
     def assembly(
@@ -71,18 +71,18 @@ class RequestCache:
         ``recorded`` returns the tokens of the newest request's messages, where it was for the same
         model and estimator: a session that is opened again is not counted again.
         """
-        past, self._past = self._past, None
-        if self._rest or not terms.local:
-            self._rest = max(0, self._rest - 1)
+        newest_request, self._newest_request = self._newest_request, None
+        if self._resting_requests or not terms.local:
+            self._resting_requests = max(0, self._resting_requests - 1)
             return None
-        if past is None or not past.continues(terms, decisions):
-            past = _CachedRequest(terms, recorded(), tools())
+        if newest_request is None or not newest_request.continues(terms, decisions):
+            newest_request = _CachedRequest(terms, recorded(), tools())
         try:
-            assembly = past.assembly(messages, decisions, read)
+            assembly = newest_request.assembly(messages, decisions, read)
         except NotIncremental:
-            self._rest = REST
+            self._resting_requests = RESTING_REQUESTS
             return None
-        self._past = past
+        self._newest_request = newest_request
         return assembly
 
 
@@ -99,38 +99,38 @@ class _CachedRequest:
         self._decisions: tuple[Decision, ...] = ()
         self._decisions_by_id: dict[str, list[tuple[int, Decision]]] = {}
         """Decisions with their index, by the id of their part or message."""
-        self._pinned: list[tuple[int, str]] = []
+        self._marked_pinned: list[tuple[int, str]] = []
         """Parts that are themselves marked as pinned, with the index of their message."""
-        self._pins: set[str] = set()
+        self._pinned_by_decision: set[str] = set()
         """Parts that any decision pinned."""
-        self._drops = False
+        self._has_drops = False
         """Whether any decision drops a part."""
-        self._prompt: str | None = None
+        self._newest_prompt_id: str | None = None
         """The newest prompt, which is sent even where it was excluded."""
 
     def continues(self, terms: RequestTerms, decisions: tuple[Decision, ...]) -> bool:
         """Return whether the next request has the same terms, and no decision was removed."""
-        same = decisions[: len(self._decisions)] == self._decisions
-        return same and self._terms == terms
+        unchanged = decisions[: len(self._decisions)] == self._decisions
+        return unchanged and self._terms == terms
 
     def assembly(
         self, messages: Messages, decisions: tuple[Decision, ...], read: Read
     ) -> Assembly | None:
         """Return the request of the session as it is now."""
-        same = same_until(self._messages, messages)
+        unchanged = same_until(self._messages, messages)
         names = self._decide(decisions)
-        visible = self._fold(messages, decisions, same, decided=bool(names))
+        visible = self._fold(messages, decisions, unchanged, decided=bool(names))
         names |= self._prompts(visible, decisions)
-        kept = min(
+        unchanged_count = min(
             (self._names[name] for name in names if name in self._names),
             default=len(self._folded),
         )
-        kept = self._chunks.take(min(kept, same_until(self._folded, visible)))
-        self._forget(kept)
+        unchanged_count = self._chunks.take(min(unchanged_count, same_until(self._folded, visible)))
+        self._remove_messages(unchanged_count)
         self._folded = visible
-        self._note_pins(messages, same)
+        self._index_pins(messages, unchanged)
         self._messages = messages
-        self._index_messages(visible[kept:], kept, read)
+        self._index_messages(visible[unchanged_count:], unchanged_count, read)
         if not self._all_pins_shown():
             raise NotIncremental
         return self._chunks.assembly()
@@ -143,11 +143,11 @@ class _CachedRequest:
             if decision.until_part_id is not None:
                 raise NotIncremental
             name = decision.part_id or decision.message_id
-            self._drops = self._drops or decision.action == "drop"
+            self._has_drops = self._has_drops or decision.action == "drop"
             if decision.action == "pin":
                 if decision.part_id is None:
                     raise NotIncremental
-                self._pins.add(decision.part_id)
+                self._pinned_by_decision.add(decision.part_id)
             if name is not None:
                 self._decisions_by_id.setdefault(name, []).append((at, decision))
                 names.add(name)
@@ -155,10 +155,10 @@ class _CachedRequest:
         return names
 
     def _fold(
-        self, messages: Messages, decisions: tuple[Decision, ...], same: int, *, decided: bool
+        self, messages: Messages, decisions: tuple[Decision, ...], unchanged: int, *, decided: bool
     ) -> Messages:
         """Return the folded messages; where only plain messages changed, replace those at the end."""
-        before, now = self._messages[same:], messages[same:]
+        before, now = self._messages[unchanged:], messages[unchanged:]
         replaced = now[: len(before)]
         if (
             self._messages
@@ -174,43 +174,48 @@ class _CachedRequest:
 
     def _prompts(self, shown: Messages, decisions: tuple[Decision, ...]) -> set[str]:
         """Return the prompts that became, or no longer are, the newest, where any part is dropped."""
-        if not self._drops:
+        if not self._has_drops:
             return set()
         newest = newest_visible_prompt(shown, EffectiveDecisions(decisions))
-        before, self._prompt = self._prompt, newest.id if newest is not None else None
-        return {message for message in (before, self._prompt) if message is not None} - (
-            {before} & {self._prompt}
+        before, self._newest_prompt_id = (
+            self._newest_prompt_id,
+            newest.id if newest is not None else None,
+        )
+        return {message for message in (before, self._newest_prompt_id) if message is not None} - (
+            {before} & {self._newest_prompt_id}
         )
 
-    def _forget(self, kept: int) -> None:
-        for message in self._folded[kept:]:
+    def _remove_messages(self, unchanged_count: int) -> None:
+        for message in self._folded[unchanged_count:]:
             for name in _names_of(message):
                 self._names.pop(name, None)
 
-    def _note_pins(self, messages: Messages, same: int) -> None:
-        while self._pinned and self._pinned[-1][0] >= same:
-            self._pinned.pop()
-        for at in range(same, len(messages)):
+    def _index_pins(self, messages: Messages, unchanged: int) -> None:
+        while self._marked_pinned and self._marked_pinned[-1][0] >= unchanged:
+            self._marked_pinned.pop()
+        for at in range(unchanged, len(messages)):
             for part in messages[at].parts:
                 if is_marked_pinned(part):
-                    self._pinned.append((at, part.id))
+                    self._marked_pinned.append((at, part.id))
 
     def _all_pins_shown(self) -> bool:
         """Return whether every pinned part is shown, so that none must be quoted."""
         shown = self._chunks.shown
-        return self._pins <= shown and all(part_id in shown for _, part_id in self._pinned)
+        return self._pinned_by_decision <= shown and all(
+            part_id in shown for _, part_id in self._marked_pinned
+        )
 
     def _index_messages(self, messages: Messages, start: int, read: Read) -> None:
         if not messages:
             return
         names = self._names
         for at, message in enumerate(messages, start):
-            own = _names_of(message)
+            own_names = _names_of(message)
             before = len(names)
-            names.update(dict.fromkeys(own, at))
-            if len(names) != before + len(own):
+            names.update(dict.fromkeys(own_names, at))
+            if len(names) != before + len(own_names):
                 raise NotIncremental
-        about = sorted(
+        related_decisions = sorted(
             (
                 entry
                 for name, entries in self._decisions_by_id.items()
@@ -219,7 +224,7 @@ class _CachedRequest:
             ),
             key=lambda entry: entry[0],
         )
-        decisions = tuple(decision for _, decision in about)
+        decisions = tuple(decision for _, decision in related_decisions)
         view = View(messages, decisions, read_texts(messages, read, decisions))
         # Without decisions and stored texts, messages are shown as they are journaled.
         applied = apply_decisions(messages, view) if decisions or view.texts else messages
@@ -242,7 +247,7 @@ def is_plain(message: Message) -> bool:
 def same_until(before: Messages, now: Messages) -> int:
     """Return how many messages at the beginning are the same."""
     most = min(len(before), len(now))
-    start = max(0, most - NEWEST)
+    start = max(0, most - NEWEST_MESSAGES)
     if before[:start] != now[:start]:
         start = 0
     changed = (

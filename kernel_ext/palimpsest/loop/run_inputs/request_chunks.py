@@ -55,7 +55,7 @@ LEAD: NeutralMessages = (
     NeutralMessage(role="tool", blocks=(ResultBlock(call_id=LEAD_ID, tool="lead", text="lead"),)),
 )
 """Stands for the messages before a chunk, so that it is not repaired as the beginning of a request."""
-CLOSED = NeutralMessage(role="user", blocks=(TextBlock(text=CLOSING),))
+CLOSING_MESSAGE = NeutralMessage(role="user", blocks=(TextBlock(text=CLOSING),))
 """The message that the rules append after a final answer; at the end of a chunk it is removed again."""
 
 
@@ -102,12 +102,12 @@ def write_messages(
     messages: NeutralMessages,
     model: ModelInfo,
     count: Count,
-    of_compactions: Set[str],
+    summary_ids: Set[str],
     *,
     tools_tokens: int = 0,
     recorded: Recorded | None = None,
 ) -> WrittenMessages:
-    """Convert neutral messages; ``of_compactions`` are the ids of summary messages.
+    """Convert neutral messages; ``summary_ids`` are the ids of summary messages.
 
     A message that was sent before, unchanged, keeps its recorded tokens.
     """
@@ -136,7 +136,7 @@ def write_messages(
         hashes=hashes,
         items=tuple(item for item in items if item is not None),
         tokens=tuple(MESSAGE_TOKENS + sum(weighed) for weighed in weights),
-        kinds=tokens_by_kind(messages, weights, tools_tokens, of_compactions),
+        kinds=tokens_by_kind(messages, weights, tools_tokens, summary_ids),
     )
 
 
@@ -270,7 +270,7 @@ class Chunk:
     written: WrittenMessages
     calls: tuple[str, ...]
     shown: tuple[str, ...]
-    """The parts of which something is shown."""
+    """Ids of the parts whose content is sent, at least in part."""
 
 
 class RequestChunks:
@@ -279,7 +279,7 @@ class RequestChunks:
     def __init__(self, terms: RequestTerms, recorded: Recorded, tools: int | None = None) -> None:
         """Begin with the system prompt; ``tools`` are the tokens of the tools, where those are known."""
         self.shown: set[str] = set()
-        """The parts of which something is shown."""
+        """Ids of the parts whose content is sent, at least in part."""
         self._terms = terms
         self._recorded = recorded
         self._target = profile(terms.model.ref)
@@ -290,8 +290,8 @@ class RequestChunks:
         first = system_messages(terms.system)
         # A user message follows, or a provider's placeholder for an empty conversation would be appended.
         written = write_messages(first + LEAD[:1], terms.model, terms.count, frozenset())
-        self._heads = len(first)
-        self._sent_heads = len(written.sent) - 1
+        self._system_count = len(first)
+        self._sent_system_count = len(written.sent) - 1
         self._flat: list[NeutralMessage] = list(first)
         self._tokens: list[int] = list(written.tokens[:-1])
         self._sent: list[Body] = list(written.sent[:-1])
@@ -306,11 +306,11 @@ class RequestChunks:
 
         A removed message that is put back unchanged is not counted again.
         """
-        taken: list[ContextItem] = []
+        removed_items: list[ContextItem] = []
         while self._length > count:
-            taken += self._pop_chunk().written.items
-        if taken:
-            self._recorded = recorded_items(taken)
+            removed_items += self._pop_chunk().written.items
+        if removed_items:
+            self._recorded = recorded_items(removed_items)
         return self._length
 
     def put(self, messages: Messages, applied: Messages) -> None:
@@ -343,8 +343,12 @@ class RequestChunks:
 
     def assembly(self) -> Assembly | None:
         """Return the whole request; None where a closing message must be appended."""
-        closes = self._speaks_last("assistant") and self._target.user_last
-        if closes or len(self._flat) == self._heads or len(self._sent) == self._sent_heads:
+        needs_closing = self._ends_with_role("assistant") and self._target.user_last
+        if (
+            needs_closing
+            or len(self._flat) == self._system_count
+            or len(self._sent) == self._sent_system_count
+        ):
             return None
         projection = Projection(tuple(self._flat), tuple(self._tokens), self._tools_tokens)
         return Assembly(
@@ -386,11 +390,11 @@ class RequestChunks:
         blocks = [block for message in flat for block in message.blocks]
         calls = tuple(block.call_id for block in blocks if block.type == "call")
         results = {block.call_id for block in blocks if block.type == "result"}
-        own = set(calls)
+        call_ids = set(calls)
         if (
-            len(own) < len(calls)
-            or not results <= own
-            or not own.isdisjoint(self._calls)
+            len(call_ids) < len(calls)
+            or not results <= call_ids
+            or not call_ids.isdisjoint(self._calls)
             or any(not call.strip() for call in calls)
             or (any(map(holds_native, flat)) and not are_paired(flat))
         ):
@@ -400,12 +404,12 @@ class RequestChunks:
     def _repair(self, flat: NeutralMessages) -> NeutralMessages:
         if not flat:
             return flat
-        lead = LEAD if len(self._flat) > self._heads else ()
+        lead = LEAD if len(self._flat) > self._system_count else ()
         rule = self._terms.policy.hygiene.rule
         repaired = repaired_in_order(lead + flat, lambda messages: messages, rule, self._target)
         if repaired[: len(lead)] != lead:
             raise NotIncremental
-        if repaired and repaired[-1] == CLOSED:
+        if repaired and repaired[-1] == CLOSING_MESSAGE:
             repaired = repaired[:-1]
         return repaired[len(lead) :]
 
@@ -414,7 +418,7 @@ class RequestChunks:
         if not flat:
             return True
         first = flat[0].role
-        if self._speaks_last(first) and (
+        if self._ends_with_role(first) and (
             (first == "assistant" and self._target.merges_answers)
             or (first == "user" and self._target.merges_questions)
         ):
@@ -424,5 +428,5 @@ class RequestChunks:
         after_result = self._sent[-1]["role"] == "tool"
         return not after_result or bool(written.sent[0]["role"] != "user")
 
-    def _speaks_last(self, role: str) -> bool:
-        return len(self._flat) > self._heads and self._flat[-1].role == role
+    def _ends_with_role(self, role: str) -> bool:
+        return len(self._flat) > self._system_count and self._flat[-1].role == role

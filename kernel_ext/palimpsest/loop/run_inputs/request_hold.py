@@ -22,7 +22,7 @@ class PostponedPruning:
     """The pruning at a turn's end that waits, in step mode, for the next released request."""
 
     until: str = ""
-    """Id of the newest message of that turn; empty where nothing waits."""
+    """Id of the newest message of the turn whose pruning waits; empty where none waits."""
     keep: Callable[[str], None] = lambda _until: None
     """Stores ``until`` beyond the kernel, outside the log."""
 
@@ -35,8 +35,8 @@ class PostponedPruning:
 class RequestHold(Protocol):
     """Holds the requests of one session.
 
-    Contract: while ``on`` is true every request waits in ``hold`` before anything of it is journaled as decided
-    or sent. ``hold`` raises Aborted when the turn is stopped; it writes nothing.
+    Contract: while ``on`` is true every request waits in ``hold`` before any of its decisions, or the request itself, is
+    journaled. ``hold`` raises Aborted when the turn is stopped; it writes nothing.
     """
 
     @property

@@ -30,7 +30,7 @@ class SummaryModel:
 
     name: str
     model: Model | None = None
-    """None where it cannot be used, and ``problem`` says why."""
+    """The model itself; None where it cannot be used, for the reason in ``problem``."""
     info: ModelInfo | None = None
     problem: str = ""
 
@@ -49,13 +49,13 @@ class StepSetup:
     offer: ToolLookup
     max_steps: int
     summary_model: SummaryModel | None = None
-    """Writes summaries, where the policy names a model for them."""
+    """The model for summaries, where the policy names one; else None."""
     summary_system_prompt: str | None = None
     """The system prompt for summaries, where the user configured another one."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Parameters that the agent sets for every request, such as a temperature."""
     wants_structured: bool = False
-    """The turn must end with a structured answer."""
+    """Whether the turn must end with a structured answer."""
     retries: int = 0
     """How often the model is asked again after a plain-text answer."""
 
@@ -95,7 +95,7 @@ class RequestServices:
     own_policy: Callable[[], PolicyStage | None] = lambda: None
     """Returns the user's own policy, which runs before each request; else None."""
     policy_notices: list[str] = field(default_factory=list)
-    """Sentences about that policy for the user, shown with the next answer."""
+    """Sentences for the user about the user's own policy, shown with the next answer."""
     refused_tools: set[tuple[str, str]] = field(default_factory=set)
     """Tools of the session that a provider refused: the provider, and the tool's spec as JSON."""
     cache: RequestCache = field(default_factory=RequestCache)

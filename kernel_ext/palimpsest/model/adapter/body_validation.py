@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
-LARGE = ("messages", "tools")
+LARGE_FIELDS = ("messages", "tools")
 """The fields of a request that grow; the others are short."""
-PLACES = (
+PATCHED_METHODS = (
     ("openai_chat_completions", "make_openai_chat_completion_request"),
     ("azure_chat_completions", "make_azure_openai_chat_completion_request"),
 )
@@ -23,7 +23,7 @@ def leave_bodies_unchecked(main: Any) -> None:
 
     In another version of litellm these methods may be missing; then requests are checked, and slower.
     """
-    for name, method in PLACES:
+    for name, method in PATCHED_METHODS:
         with suppress(AttributeError):
             owner = getattr(main, name)
             setattr(owner, method, _with_unchecked_body(getattr(owner, method)))
@@ -44,6 +44,10 @@ def unchecked_arguments(data: dict[str, Any]) -> dict[str, Any]:
     >>> unchecked_arguments({"messages": [{"role": "user"}], "model": "m"})
     {'messages': [], 'model': 'm', 'extra_body': {'messages': [{'role': 'user'}]}}
     """
-    large = {name: data[name] for name in LARGE if data.get(name)}
+    large_fields = {name: data[name] for name in LARGE_FIELDS if data.get(name)}
     extra_body = data.get("extra_body") or {}
-    return {**data, **{name: [] for name in large}, "extra_body": {**large, **extra_body}}
+    return {
+        **data,
+        **{name: [] for name in large_fields},
+        "extra_body": {**large_fields, **extra_body},
+    }

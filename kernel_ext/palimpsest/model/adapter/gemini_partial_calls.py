@@ -15,14 +15,14 @@ Json = dict[str, Any]
 
 MALFORMED = "MALFORMED_FUNCTION_CALL"
 """Google's finish reason for a malformed call."""
-CUT = "The arguments of {name} did not come to an end."
+INCOMPLETE = "The arguments of {name} did not come to an end."
 STEP = re.compile(
     r"""\.(?P<word>[^.\[\]'"\s]+)|\[(?P<index>\d{1,6})\]|\['(?P<single>(?:[^'\\]|\\.)*)'\]|\["(?P<double>(?:[^"\\]|\\.)*)"\]"""
 )
 """One step of a path: a name after a dot, a position, or a quoted name."""
 DEEPEST = 64
 LONGEST_LIST = 10_000
-"""Bounds of a path: a piece of a few bytes must not make a list of millions."""
+"""Maximum steps of a path, and maximum length of a list: a piece of a few bytes must not make a list of millions."""
 VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 
 
@@ -33,7 +33,7 @@ class PartialCall:
     name: str
     id: str = ""
     args: Json = field(default_factory=dict)
-    more: Json = field(default_factory=dict)
+    other_fields: Json = field(default_factory=dict)
     """Other fields of the call's part, such as a signature."""
     unfinished: set[str] = field(default_factory=set)
     """Paths of texts that continue in a later piece."""
@@ -46,7 +46,7 @@ class GeminiPartialCalls:
 
     def __init__(self) -> None:
         self._open: list[PartialCall] = []
-        self._lost: str = ""
+        self._lost_call_tool: str = ""
         """The tool of a call whose input cannot be known."""
 
     def join(self, chunk: Any) -> None:
@@ -58,32 +58,40 @@ class GeminiPartialCalls:
             content = candidate.get("content")
             parts = content.get("parts") if isinstance(content, dict) else None
             if isinstance(content, dict) and isinstance(parts, list):
-                content["parts"] = [complete for part in parts for complete in self._part(part)]
+                content["parts"] = [
+                    complete for part in parts for complete in self._complete_parts(part)
+                ]
             if candidate.get("finishReason"):
                 self._finish(candidate)
 
-    def _part(self, part: Any) -> list[Any]:
+    def _complete_parts(self, part: Any) -> list[Any]:
         """Return the complete parts for a part of a chunk; empty while its call is incomplete."""
         call = part.get("functionCall") if isinstance(part, dict) else None
         if not isinstance(call, dict):
             return [part]
-        known = self._open_call(call)
-        goes_on = call.get("willContinue") is True
-        if known is None and not goes_on and "partialArgs" not in call:
+        partial_call = self._open_call(call)
+        is_continued = call.get("willContinue") is True
+        if partial_call is None and not is_continued and "partialArgs" not in call:
             return [part]
         ended: list[Any] = []
-        if known is None:
-            known = PartialCall(str(call.get("name") or ""), str(call.get("id") or ""))
-            self._open.append(known)
-        known.more |= {name: value for name, value in part.items() if name != "functionCall"}
-        self._read(known, call)
-        if not goes_on:
-            ended += self._end(known)
+        if partial_call is None:
+            partial_call = PartialCall(str(call.get("name") or ""), str(call.get("id") or ""))
+            self._open.append(partial_call)
+        partial_call.other_fields |= {
+            name: value for name, value in part.items() if name != "functionCall"
+        }
+        self._read_pieces(partial_call, call)
+        if not is_continued:
+            ended += self._end_call(partial_call)
         return ended
 
     def _open_call(self, call: Json) -> PartialCall | None:
         """Return the call that a piece continues: by its id, else the newest, unless the piece names another call."""
-        same = [known for known in self._open if call.get("id") and known.id == call["id"]]
+        same = [
+            partial_call
+            for partial_call in self._open
+            if call.get("id") and partial_call.id == call["id"]
+        ]
         if same:
             return same[-1]
         if not self._open or (call.get("id") and self._open[-1].id):
@@ -92,34 +100,47 @@ class GeminiPartialCalls:
         is_another = call.get("name") and (newest.args or call["name"] != newest.name)
         return None if is_another else newest
 
-    def _read(self, known: PartialCall, call: Json) -> None:
+    def _read_pieces(self, partial_call: PartialCall, call: Json) -> None:
         if isinstance(call.get("args"), dict) and call["args"]:
             # The server sends the whole input.
-            known.args, known.unfinished, known.is_broken = call["args"], set(), False
+            partial_call.args, partial_call.unfinished, partial_call.is_broken = (
+                call["args"],
+                set(),
+                False,
+            )
         pieces = call.get("partialArgs")
         for piece in pieces if isinstance(pieces, list) else ():
-            if not isinstance(piece, dict) or not _set(known, piece):
-                known.is_broken = True
+            if not isinstance(piece, dict) or not _set_value(partial_call, piece):
+                partial_call.is_broken = True
 
-    def _end(self, known: PartialCall) -> list[Any]:
-        self._open.remove(known)
-        if known.is_broken or known.unfinished:
-            self._lost = self._lost or known.name or "a call"
+    def _end_call(self, partial_call: PartialCall) -> list[Any]:
+        self._open.remove(partial_call)
+        if partial_call.is_broken or partial_call.unfinished:
+            self._lost_call_tool = self._lost_call_tool or partial_call.name or "a call"
             return []
-        call: Json = {"name": known.name, "args": known.args}
-        return [{**known.more, "functionCall": {**call, **({"id": known.id} if known.id else {})}}]
+        call: Json = {"name": partial_call.name, "args": partial_call.args}
+        return [
+            {
+                **partial_call.other_fields,
+                "functionCall": {**call, **({"id": partial_call.id} if partial_call.id else {})},
+            }
+        ]
 
     def _finish(self, candidate: Json) -> None:
         """End the open calls at the end of an answer, since some servers omit the closing piece."""
-        ended = [complete for known in list(self._open) for complete in self._end(known)]
+        ended = [
+            complete
+            for partial_call in list(self._open)
+            for complete in self._end_call(partial_call)
+        ]
         content = candidate.get("content")
         if ended:
             before = content.get("parts") if isinstance(content, dict) else None
             parts = [*(before if isinstance(before, list) else ()), *ended]
             candidate["content"] = {"role": "model", "parts": parts}
-        if self._lost:
+        if self._lost_call_tool:
             candidate["finishReason"] = MALFORMED
-            candidate["finishMessage"] = CUT.format(name=self._lost)
+            candidate["finishMessage"] = INCOMPLETE.format(name=self._lost_call_tool)
 
 
 def path_steps(path: str) -> list[str | int] | None:
@@ -146,53 +167,53 @@ def path_steps(path: str) -> list[str | int] | None:
     return steps if steps and isinstance(steps[0], str) and "*" not in steps else None
 
 
-def _set(known: PartialCall, piece: Json) -> bool:
+def _set_value(partial_call: PartialCall, piece: Json) -> bool:
     """Set the value of a piece at its path; False where the path is invalid."""
     path = piece.get("jsonPath")
     steps = path_steps(path) if isinstance(path, str) else None
     kind = next((name for name in VALUES if name in piece), None)
     if steps is None or not isinstance(path, str):
         return False
-    goes_on = piece.get("willContinue") is True
+    is_continued = piece.get("willContinue") is True
     if kind is None:
         # The end of a text may come without a value.
-        if not goes_on:
-            known.unfinished.discard(path)
+        if not is_continued:
+            partial_call.unfinished.discard(path)
         return True
     value = None if kind == "nullValue" else piece[kind]
-    if not _put_value(known.args, steps, value, is_added=path in known.unfinished):
+    if not _put_value(partial_call.args, steps, value, is_added=path in partial_call.unfinished):
         return False
-    if goes_on and kind == "stringValue":
-        known.unfinished.add(path)
+    if is_continued and kind == "stringValue":
+        partial_call.unfinished.add(path)
     else:
-        known.unfinished.discard(path)
+        partial_call.unfinished.discard(path)
     return True
 
 
 def _put_value(args: Json, steps: list[str | int], value: Any, *, is_added: bool) -> bool:
-    place: Any = args
+    container: Any = args
     for step, following in zip(steps, [*steps[1:], None], strict=True):
-        if not _reach(place, step):
+        if not _make_room(container, step):
             return False
         if following is None:
-            before = place[step]
+            before = container[step]
             is_text = is_added and isinstance(before, str) and isinstance(value, str)
-            place[step] = before + value if is_text else value
+            container[step] = before + value if is_text else value
         else:
-            if place[step] is None:
-                place[step] = [] if isinstance(following, int) else {}
-            place = place[step]
+            if container[step] is None:
+                container[step] = [] if isinstance(following, int) else {}
+            container = container[step]
     return True
 
 
-def _reach(place: Any, step: str | int) -> bool:
+def _make_room(container: Any, step: str | int) -> bool:
     """Make room for a step in a list or object; False where the step does not fit it."""
     if isinstance(step, int):
-        if not isinstance(place, list) or step >= LONGEST_LIST:
+        if not isinstance(container, list) or step >= LONGEST_LIST:
             return False
-        place.extend([None] * (step + 1 - len(place)))
+        container.extend([None] * (step + 1 - len(container)))
         return True
-    if not isinstance(place, dict):
+    if not isinstance(container, dict):
         return False
-    place.setdefault(step, None)
+    container.setdefault(step, None)
     return True

@@ -29,9 +29,9 @@ from palimpsest.model.adapter.answer_events import (
     yielding_to_others,
 )
 from palimpsest.model.adapter.body_validation import leave_bodies_unchecked
-from palimpsest.model.adapter.provider_blocks import put_blocks_back, translatable_messages
+from palimpsest.model.adapter.provider_blocks import patch_to_restore_blocks, translatable_messages
 from palimpsest.model.adapter.raw_stream import DiscardingList, StreamTap
-from palimpsest.model.adapter.resend_guard import send_once
+from palimpsest.model.adapter.resend_guard import disable_resending
 from palimpsest.model.interface import ModelRequest, StreamEvent
 from palimpsest.model.providers import has_key, key_of
 from palimpsest.model.tokenizer import give_back_memory, lazy_encoding
@@ -68,9 +68,9 @@ class LitellmLoader:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loaded: Future[Any] | None = None
-        self.ours = False
-        """This class imported litellm, not the user, so its global settings may be changed."""
-        self._warm: set[bool] = set()
+        self.is_imported_by_us = False
+        """Whether this class imported litellm, and not the user, so that its global settings may be changed."""
+        self._warmed_up: set[bool] = set()
         self._loops: weakref.WeakSet[asyncio.AbstractEventLoop] = weakref.WeakSet()
 
     def preload(self, *, openai: bool = False) -> Future[Any]:
@@ -90,7 +90,7 @@ class LitellmLoader:
         """Return litellm as soon as it is imported, without blocking the event loop."""
         # Shielded: a cancelled request must not cancel the import that all others wait for.
         litellm = await asyncio.shield(asyncio.wrap_future(self.preload()))
-        if self.ours:
+        if self.is_imported_by_us:
             self._drop_old_clients(asyncio.get_running_loop(), litellm)
         return litellm
 
@@ -106,13 +106,13 @@ class LitellmLoader:
 
     async def warm(self, *, openai: bool) -> None:
         """Import the modules of the first call in a thread, since that call would block the event loop."""
-        if openai not in self._warm:
+        if openai not in self._warmed_up:
             await asyncio.get_running_loop().run_in_executor(None, _import_late, openai)
-            self._warm.add(openai)
+            self._warmed_up.add(openai)
 
     def loading(self, *, openai: bool) -> Coroutine[Any, Any, None] | None:
         """Return a coroutine that imports everything a call needs; None where it is imported."""
-        if self._loaded is not None and self._loaded.done() and openai in self._warm:
+        if self._loaded is not None and self._loaded.done() and openai in self._warmed_up:
             return None
         return self._ready(openai=openai)
 
@@ -132,14 +132,14 @@ class LitellmLoader:
             loaded.set_exception(error)
         else:
             _import_late(openai)
-            self._warm.add(openai)
+            self._warmed_up.add(openai)
 
     def _import(self) -> Any:
         if "litellm" in sys.modules:
             import litellm
 
             return litellm
-        self.ours = True
+        self.is_imported_by_us = True
         for name, value in ENVIRONMENT.items():
             os.environ.setdefault(name, value)
         with collection_paused():
@@ -150,8 +150,8 @@ class LitellmLoader:
         # litellm counts an empty text at every call; its encodings for that take 80 MB.
         litellm.rust_bridge.tokenizer._python_encoding = lazy_encoding  # noqa: SLF001
         leave_bodies_unchecked(litellm.main)
-        send_once(litellm.llms.custom_httpx.http_handler)
-        put_blocks_back(litellm)
+        disable_resending(litellm.llms.custom_httpx.http_handler)
+        patch_to_restore_blocks(litellm)
         # The parsed copy of a tokenizer that litellm stores as text: 20 MB that nothing uses.
         litellm.utils.json_data = {}
         litellm.suppress_debug_info = True
@@ -179,17 +179,17 @@ def _import_late(openai: bool) -> None:  # noqa: FBT001 - a thread's argument
             importlib.import_module(name)
 
 
-LIBRARY = LitellmLoader()
+LOADER = LitellmLoader()
 
 
 def preload(ref: ModelRef) -> None:
     """Begin to import litellm in the background, and what it imports for a first call of this model."""
-    LIBRARY.preload(openai=profile(ref).openai_client)
+    LOADER.preload(openai=profile(ref).openai_client)
 
 
 def wait(timeout: float | None = None) -> None:
     """Block until litellm is imported."""
-    LIBRARY.wait(timeout)
+    LOADER.wait(timeout)
 
 
 class LitellmModel:
@@ -200,7 +200,7 @@ class LitellmModel:
 
     def loading(self, model: ModelInfo) -> Coroutine[Any, Any, None] | None:
         """Return a coroutine that imports litellm; None where it is imported."""
-        return LIBRARY.loading(openai=profile(model.ref).openai_client)
+        return LOADER.loading(openai=profile(model.ref).openai_client)
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
         """Send the request and yield the events of its answer."""
@@ -209,29 +209,29 @@ class LitellmModel:
     async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
         """Yield None once the request was accepted, then the deltas."""
         try:
-            litellm = await LIBRARY.get()
+            litellm = await LOADER.get()
         except ImportError as error:
             message = f"litellm cannot be imported: {error}. Reinstall jupyter-palimpsest."
             raise ModelFailed(UnknownError(message=message)) from error
         arguments = self.arguments(request, litellm)
-        await LIBRARY.warm(openai=profile(request.model.ref).openai_client)
+        await LOADER.warm(openai=profile(request.model.ref).openai_client)
         stream = await litellm.acompletion(**arguments)
         try:
-            lazy = tap.attach(stream)
+            is_lazy = tap.attach(stream)
             stream.chunks = DiscardingList()
-            if not lazy:
+            if not is_lazy:
                 yield None
-            chunks = _within(stream, arguments["timeout"]) if lazy else stream
+            chunks = _within(stream, arguments["timeout"]) if is_lazy else stream
             async with aclosing(yielding_to_others(chunks)) as paced:
                 async for chunk in paced:
-                    if lazy:
-                        lazy = False
+                    if is_lazy:
+                        is_lazy = False
                         yield None
                     if chunk.choices:
                         yield chunk.choices[0].delta
                     if tap.exhausted:
                         break
-            tap.settle(stream)
+            tap.adopt_wrapper_finish(stream)
         finally:
             await stream.aclose()
 
@@ -243,7 +243,7 @@ class LitellmModel:
             "model": model.ref.id,
             "messages": translatable_messages(
                 copy.deepcopy(list(sendable_messages(request.messages, model))),
-                put_back=LIBRARY.ours,
+                restores_blocks=LOADER.is_imported_by_us,
             ),
             "stream": True,
             "stream_options": {"include_usage": True},
@@ -279,19 +279,19 @@ class LitellmModel:
         """Return the arguments for a server that is not the provider's own: address, format and key."""
         ref, base = request.model.ref, request.model.api_base
         providers = {str(getattr(item, "value", item)) for item in litellm.provider_list}
-        unknown = ref.provider not in providers
+        is_unknown = ref.provider not in providers
         if base is None:
-            if unknown:
+            if is_unknown:
                 raise ModelFailed(UnknownError(message=no_provider(ref.provider, ref.id)))
             return {}
-        place: dict[str, Any] = {"api_base": base}
-        if unknown:
-            place["model"] = f"openai/{ref.name}"
+        server_arguments: dict[str, Any] = {"api_base": base}
+        if is_unknown:
+            server_arguments["model"] = f"openai/{ref.name}"
             # Without this key, the server would be sent the user's key for OpenAI.
-            place["api_key"] = key_of(ref.provider, os.environ) or PLACEHOLDER_KEY
+            server_arguments["api_key"] = key_of(ref.provider, os.environ) or PLACEHOLDER_KEY
         elif not has_key(ref.provider, os.environ):
-            place["api_key"] = PLACEHOLDER_KEY
-        return place
+            server_arguments["api_key"] = PLACEHOLDER_KEY
+        return server_arguments
 
 
 async def _within(stream: Any, seconds: float) -> AsyncGenerator[Any, None]:

@@ -15,17 +15,20 @@ from palimpsest.model.wire.native_blocks import NATIVE_ITEM, has_native
 
 MARK = f"provider block {secrets.token_hex(16)}: "
 """Prefix of the text that stands for a block; valid in this process."""
-PASSED = frozenset({"thinking", "server_tool_use"})
+PASSED_UNCHANGED = frozenset({"thinking", "server_tool_use"})
 """Types of blocks that litellm passes on unchanged, beside results."""
 
 Body = dict[str, Any]
 
 
-def translatable_messages(messages: list[Body], *, put_back: bool) -> list[Body]:
-    """Return messages that litellm can translate; without ``put_back`` blocks that it cannot translate are left out."""
-    write = _carried_block if put_back else _without_native
+def translatable_messages(messages: list[Body], *, restores_blocks: bool) -> list[Body]:
+    """Return messages that litellm can translate; without ``restores_blocks`` blocks that it cannot translate are left out."""
+    convert_block = _carried_block if restores_blocks else _without_native
     return [
-        {**message, "content": [item for block in message["content"] for item in write(block)]}
+        {
+            **message,
+            "content": [item for block in message["content"] for item in convert_block(block)],
+        }
         if has_native(message)
         else message
         for message in messages
@@ -45,11 +48,13 @@ def _without_native(item: Body) -> list[Body]:
     kind = str(block.get("type") or "")
     if kind == "text":
         return [{"type": "text", "text": block["text"]}]
-    is_passed = kind in PASSED or (kind.endswith("_tool_result") and not kind.startswith("mcp_"))
+    is_passed = kind in PASSED_UNCHANGED or (
+        kind.endswith("_tool_result") and not kind.startswith("mcp_")
+    )
     return [block] if is_passed else []
 
 
-def put_blocks_back(litellm: Any) -> None:
+def patch_to_restore_blocks(litellm: Any) -> None:
     """Patch litellm so that a translated body contains the original blocks.
 
     In another version of litellm the patched functions may be missing; then ``restored_body`` is not called,
@@ -83,11 +88,11 @@ def restored_body(body: Body) -> Body:
         for message in body.get(messages) or ():
             items = message.get(inner) if isinstance(message, dict) else None
             if isinstance(items, list):
-                message[inner] = [_block(item) for item in items]
+                message[inner] = [_restored_block(item) for item in items]
     return body
 
 
-def _block(item: Any) -> Any:
+def _restored_block(item: Any) -> Any:
     text = item.get("text") if isinstance(item, dict) else None
     if not isinstance(text, str) or not text.startswith(MARK):
         return item

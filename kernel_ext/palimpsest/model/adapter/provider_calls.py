@@ -57,22 +57,22 @@ class ProviderCalls:
         """The pieces of that block's text or input so far."""
         self._open: dict[str, str] = {}
         """Tools of the calls whose results have not come, by id."""
-        self._answers: set[str] = set()
+        self._finished_ids: set[str] = set()
         """Calls whose results Anthropic sent, and items of Responses, since some servers repeat them."""
-        self._begun: set[str] = set()
+        self._announced_ids: set[str] = set()
         """Items of Responses that were announced."""
-        self._later: list[StreamEvent] = []
+        self._events_after_text: list[StreamEvent] = []
         """Events that came after the text of the newest chunk; the text is emitted first."""
         self._sources: dict[str, str] = {}
         self._queries: list[str] = []
         self._urls: dict[str, str] = {}
         self._search = SEARCH
-        self._ran_code = ""
-        self._executed: set[str] = set()
+        self._code_call_id = ""
+        self._executed_indices: set[str] = set()
 
     def take(self) -> list[StreamEvent]:
         """Return the events since the last call."""
-        events, self._events, self._later = self._events, self._later, []
+        events, self._events, self._events_after_text = self._events, self._events_after_text, []
         return events
 
     def take_texts(self) -> list[Json]:
@@ -80,7 +80,7 @@ class ProviderCalls:
         texts, self._texts = self._texts, []
         return texts
 
-    def hear(self, chunk: Any) -> Any:
+    def read_chunk(self, chunk: Any) -> Any:
         """Read a provider's chunk; returns it for litellm to translate, or None where litellm must not see it."""
         if not isinstance(chunk, dict):
             self._chat(chunk)
@@ -101,7 +101,7 @@ class ProviderCalls:
 
         ``more`` are calls that turned out to be the provider's, by id.
         """
-        self._events, self._later = self._events + self._later, []
+        self._events, self._events_after_text = self._events + self._events_after_text, []
         self._open |= dict.fromkeys(more, SEARCH)
         sources = sources_text(self._sources.items())
         searches = [call_id for call_id, tool in self._open.items() if "search" in tool]
@@ -120,7 +120,7 @@ class ProviderCalls:
         self,
         identifier: str,
         tool: str,
-        given: Json,
+        inputs: Json,
         dialect: str,
         native: Json | None = None,
         *,
@@ -128,7 +128,7 @@ class ProviderCalls:
     ) -> str:
         identifier = identifier or f"provider_{uuid4().hex}"
         metadata: Json = {DIALECT: dialect} | ({NATIVE: [native]} if native is not None else {})
-        called = ToolCalled(identifier, tool, given, provider_executed=True, metadata=metadata)
+        called = ToolCalled(identifier, tool, inputs, provider_executed=True, metadata=metadata)
         self._events += (
             [called]
             if is_begun
@@ -143,10 +143,10 @@ class ProviderCalls:
         returned = {"title": tool, "output": text, "metadata": metadata}
         self._events.append(ToolReturned(identifier, returned))
 
-    def _failure(self, identifier: str, why: str, native: Json | None = None) -> None:
+    def _failure(self, identifier: str, error: str, native: Json | None = None) -> None:
         self._open.pop(identifier, None)
         metadata = {NATIVE: [native]} if native is not None else {}
-        self._events.append(ToolErred(identifier, FAILED.format(why=why), metadata=metadata))
+        self._events.append(ToolErred(identifier, FAILED.format(why=error), metadata=metadata))
 
     def _cite(self, url: Any, title: Any = "") -> None:
         if isinstance(url, str) and url:
@@ -194,10 +194,10 @@ class ProviderCalls:
     def _add_input(self, delta: Json, *, is_text: bool) -> None:
         block = self._block or {}
         if is_text:
-            words = delta.get("text") or ""
-            if not isinstance(words, str):
+            text = delta.get("text") or ""
+            if not isinstance(text, str):
                 raise TypeError("A piece of a text is no text.")
-            self._pieces.append(words)
+            self._pieces.append(text)
             if delta.get("citation") is not None:
                 block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
         elif isinstance(delta.get("partial_json"), str) and "id" in block:
@@ -222,9 +222,9 @@ class ProviderCalls:
             self._open[block["id"]] = tool
 
     def _on_result(self, kind: str, identifier: str, block: Json) -> None:
-        if identifier in self._answers:
+        if identifier in self._finished_ids:
             return
-        self._answers.add(identifier)
+        self._finished_ids.add(identifier)
         if identifier not in self._open:
             # The call is in the answer before, which ended because of another call.
             metadata = {DIALECT: "anthropic", NATIVE: []}
@@ -234,13 +234,13 @@ class ProviderCalls:
                 ToolCalled(identifier, tool, {}, provider_executed=True, metadata=metadata),
             ]
         content = block.get("content")
-        why = result_error(content)
-        if why is None and block.get("is_error"):
-            why = result_text(content)
-        if why is None:
+        error = result_error(content)
+        if error is None and block.get("is_error"):
+            error = result_text(content)
+        if error is None:
             self._result(identifier, result_text(content), block)
         else:
-            self._failure(identifier, why, block)
+            self._failure(identifier, error, block)
 
     # Gemini
 
@@ -251,12 +251,12 @@ class ProviderCalls:
             before, self._events = self._events, []
             for part in _objects(parts):
                 self._gemini_part(part)
-            if _ends_with_its_own(parts):
-                self._events, self._later = before, self._events
+            if _ends_with_google_calls(parts):
+                self._events, self._events_after_text = before, self._events
             else:
                 self._events = before + self._events
             if isinstance(content, dict) and isinstance(parts, list):
-                content["parts"] = [part for part in parts if not _is_geminis_own(part)]
+                content["parts"] = [part for part in parts if not _is_run_by_google(part)]
             grounding = candidate.get("groundingMetadata")
             if isinstance(grounding, dict):
                 self._search = GOOGLE_SEARCH
@@ -278,10 +278,10 @@ class ProviderCalls:
         tool_call, answer = part.get("toolCall"), part.get("toolResponse")
         if isinstance(code, dict):
             inputs: Json = {"code": str(code.get("code") or "")}
-            self._ran_code = self._call("", CODE_EXECUTION, inputs, "gemini", part)
+            self._code_call_id = self._call("", CODE_EXECUTION, inputs, "gemini", part)
         elif isinstance(result, dict):
-            target = self._ran_code or self._call("", CODE_EXECUTION, {}, "gemini")
-            self._ran_code = ""
+            target = self._code_call_id or self._call("", CODE_EXECUTION, {}, "gemini")
+            self._code_call_id = ""
             output = str(result.get("output") or "")
             if result.get("outcome") in {"OUTCOME_OK", None}:
                 self._result(target, output or "(no output)", part)
@@ -327,9 +327,9 @@ class ProviderCalls:
         """Read a tool run of Groq's, which is sent again once it has an output."""
         index = f"{field(item, 'index')}"
         output = field(item, "output")
-        if output is None or index in self._executed:
+        if output is None or index in self._executed_indices:
             return
-        self._executed.add(index)
+        self._executed_indices.add(index)
         inputs = _parsed_object(str(field(item, "arguments") or ""))
         tool = str(field(item, "name") or field(item, "type") or "tool")
         called = self._call("", tool, inputs or {}, "openai")
@@ -351,8 +351,8 @@ class ProviderCalls:
     def _responses_began(self, item: Any) -> None:
         known_item = responses_item(item) if isinstance(item, dict) else None
         identifier = str(item.get("id") or "") if known_item is not None else ""
-        if known_item is not None and identifier and identifier not in self._begun:
-            self._begun.add(identifier)
+        if known_item is not None and identifier and identifier not in self._announced_ids:
+            self._announced_ids.add(identifier)
             self._events.append(
                 ToolInputStarted(identifier, known_item.tool, provider_executed=True)
             )
@@ -364,15 +364,15 @@ class ProviderCalls:
         identifier = str(item.get("id") or "")
         # Without an id, an item repeated at the end of an answer is recognised by its content.
         known = identifier or json.dumps(item, sort_keys=True, default=str)
-        if known in self._answers:
+        if known in self._finished_ids:
             return
-        self._answers.add(known)
+        self._finished_ids.add(known)
         called = self._call(
             identifier,
             known_item.tool,
             known_item.input,
             RESPONSES,
-            is_begun=identifier in self._begun,
+            is_begun=identifier in self._announced_ids,
         )
         for url, title in known_item.sources:
             self._cite(url, title)
@@ -388,15 +388,15 @@ def _plain_sources(sources: Any) -> list[Json]:
     return [{"url": url, "title": title} for url, title in pairs if isinstance(url, str)]
 
 
-def _is_geminis_own(part: Any) -> bool:
+def _is_run_by_google(part: Any) -> bool:
     names = ("executableCode", "codeExecutionResult", "toolCall", "toolResponse")
     return isinstance(part, dict) and any(name in part for name in names)
 
 
-def _ends_with_its_own(parts: Any) -> bool:
+def _ends_with_google_calls(parts: Any) -> bool:
     """Return whether a Gemini chunk ends with calls that Google ran, after other content."""
-    own = [_is_geminis_own(part) for part in _objects(parts)]
-    return bool(own) and own[-1] and not own[0]
+    google_flags = [_is_run_by_google(part) for part in _objects(parts)]
+    return bool(google_flags) and google_flags[-1] and not google_flags[0]
 
 
 def _parsed_object(text: str) -> Json | None:

@@ -37,18 +37,18 @@ def native_finish(chunk: Any) -> str | None:
     if chunk.get("type") in {"message_start", "message_delta"}:
         return str(field(chunk, "delta", "stop_reason") or "")
     if isinstance(chunk.get("candidates"), list):
-        return _of_first(chunk, "candidates", "finishReason")
+        return _first_field(chunk, "candidates", "finishReason")
     if isinstance(chunk.get("choices"), list):
-        return _of_first(chunk, "choices", "finish_reason")
+        return _first_field(chunk, "choices", "finish_reason")
     return None
 
 
-def _of_first(chunk: Any, answers: str, name: str) -> str:
+def _first_field(chunk: Any, answers: str, name: str) -> str:
     """Return a field of the first answer in a chunk of a provider's own format; empty where it has none."""
     return next((str(item.get(name) or "") for item in objects(field(chunk, answers))), "")
 
 
-def with_inputs(chunk: Any) -> None:
+def add_empty_inputs(chunk: Any) -> None:
     """Add an empty input to Gemini's calls that have none, since litellm requires one."""
     for candidate in objects(field(chunk, "candidates")):
         for part in objects(field(candidate, "content", "parts")):
@@ -88,10 +88,10 @@ class StreamTap:
         self._attached = False
         self._calls = NativeCalls()
         self._partial = GeminiPartialCalls()
-        self._words = ResponsesText()
+        self._dropped_text = ResponsesText()
         self._native = False
         """Whether chunks came in the provider's own format, so that litellm's finish is ignored."""
-        self._parses = False
+        self._reads_before_parsing = False
         """Whether each chunk is read before litellm parses it."""
 
     def attach(self, stream: Any) -> bool:
@@ -119,7 +119,7 @@ class StreamTap:
         if hasattr(getattr(raw, "streaming_response", None), "aclose"):
             raw.streaming_response = checked_lines(raw.streaming_response)
         if hasattr(raw, "chunk_parser"):
-            self._parses = True
+            self._reads_before_parsing = True
             raw.chunk_parser = self._tapped_parser(raw.chunk_parser)
         if hasattr(raw, "reasoning_content_chunks"):
             # Anthropic's reader would count the thinking with a tokenizer of its own: 27 MB.
@@ -141,18 +141,20 @@ class StreamTap:
             if finish is not None:
                 self._native = True
                 self.finish = finish or self.finish
-                message = _of_first(chunk, "candidates", "finishMessage")
+                message = _first_field(chunk, "candidates", "finishMessage")
                 self.explanation = message or self.explanation
-                with_inputs(chunk)
-            if self.provider_calls.hear(chunk) is None or self.responses_calls.hear(chunk):
+                add_empty_inputs(chunk)
+            if self.provider_calls.read_chunk(chunk) is None or self.responses_calls.read_chunk(
+                chunk
+            ):
                 return _empty_chunk(parse)
-            self._calls.before(chunk)
-            words = self._words.hear(chunk)
+            self._calls.remove_repeated_calls(chunk)
+            text = self._dropped_text.read_chunk(chunk)
             parsed = parse(*arguments, **keywords)
-            self._calls.after(chunk, parsed)
-            if words:
-                self.refused = self.refused or self._words.refused
-                parsed.choices[0].delta.content = words
+            self._calls.correct_delta(chunk, parsed)
+            if text:
+                self.refused = self.refused or self._dropped_text.refused
+                parsed.choices[0].delta.content = text
             return parsed
 
         return parser
@@ -161,34 +163,34 @@ class StreamTap:
         """Record that the stream's end marker arrived."""
         self.done = True
 
-    def settle(self, stream: Any) -> None:
+    def adopt_wrapper_finish(self, stream: Any) -> None:
         """Use the wrapper's finish where the raw stream could not be observed."""
         if not self._attached:
             self.finish = stream.received_finish_reason
 
-    def look(self, chunk: Any) -> None:
+    def read_raw_chunk(self, chunk: Any) -> None:
         """Record the finish and the usage of one raw chunk."""
         if isinstance(chunk, dict):
             finish = chunk.get("finish_reason") if chunk.get("is_finished") else None
         else:
             choices = getattr(chunk, "choices", None)
-            self._hear_refusal(choices)
+            self._move_refusal_to_content(choices)
             finish = getattr(choices[0], "finish_reason", None) if choices else None
         if finish and not self._native:
             self.finish = str(finish)
         reported = field(chunk, "usage")
         if reported is not None:
             self.usage = reported
-        if not self._parses:
-            self.provider_calls.hear(chunk)
+        if not self._reads_before_parsing:
+            self.provider_calls.read_chunk(chunk)
 
-    def _hear_refusal(self, choices: Any) -> None:
+    def _move_refusal_to_content(self, choices: Any) -> None:
         """Move a refusal's text to the content, since litellm drops its field."""
         delta = getattr(choices[0], "delta", None) if choices else None
-        words = getattr(delta, "refusal", None)
-        if isinstance(words, str) and words and delta is not None and not delta.content:
+        text = getattr(delta, "refusal", None)
+        if isinstance(text, str) and text and delta is not None and not delta.content:
             self.refused = True
-            delta.content, delta.refusal = words, None
+            delta.content, delta.refusal = text, None
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self
@@ -199,7 +201,7 @@ class StreamTap:
         except StopAsyncIteration:
             self.exhausted = True
             raise
-        self.look(chunk)
+        self.read_raw_chunk(chunk)
         return chunk
 
     async def aclose(self) -> None:

@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 
-def send_once(http_handler: Any) -> None:
+def disable_resending(http_handler: Any) -> None:
     """Patch litellm's module of HTTP clients so that a closed connection is an error.
 
     In another version of litellm the method may be missing; then the client still sends twice.

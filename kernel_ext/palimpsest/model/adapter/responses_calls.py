@@ -36,7 +36,7 @@ class ResponsesCall:
     call_id: str = ""
     index: int | None = None
     name: str = ""
-    held: list[str] = field(default_factory=list)
+    held_pieces: list[str] = field(default_factory=list)
     """Pieces of the input that came before the name."""
     is_whole: bool = False
     id: str = ""
@@ -55,7 +55,7 @@ class ResponsesCalls:
         pieces, self._pieces = self._pieces, []
         return pieces
 
-    def hear(self, chunk: Any) -> bool:
+    def read_chunk(self, chunk: Any) -> bool:
         """Read an event; returns whether it is only about a call, so that litellm must not get it."""
         kind = event_kind(chunk)
         if kind in {"response.output_item.added", "response.output_item.done"}:
@@ -68,25 +68,27 @@ class ResponsesCalls:
             answer = chunk.get("response")
             self._end(answer.get("output") if isinstance(answer, dict) else None)
             return False
-        name, _, what = kind.removeprefix("response.").rpartition(".")
-        if name not in DELTAS or what not in {"delta", "done"}:
+        name, _, event_part = kind.removeprefix("response.").rpartition(".")
+        if name not in DELTAS or event_part not in {"delta", "done"}:
             return False
         arguments = (
-            chunk.get("delta") if what == "delta" else chunk.get("arguments", chunk.get("input"))
+            chunk.get("delta")
+            if event_part == "delta"
+            else chunk.get("arguments", chunk.get("input"))
         )
-        self._input(chunk, arguments, is_whole=what == "done")
+        self._input(chunk, arguments, is_whole=event_part == "done")
         return True
 
     def _item(self, item: Json, index: Any, *, is_whole: bool) -> None:
-        place = index if isinstance(index, int) else None
-        call = self._known_call(item, place)
+        position = index if isinstance(index, int) else None
+        call = self._known_call(item, position)
         if call is None:
-            call = ResponsesCall(len(self._calls), index=place)
+            call = ResponsesCall(len(self._calls), index=position)
             self._calls.append(call)
         call.item_ids |= {_text(item.get("id"))} - {""}
         call.call_id = call.call_id or _text(item.get("call_id"))
         call.name = call.name or _text(item.get("name"))
-        self._pass_on(call, at_last=is_whole)
+        self._announce(call, at_last=is_whole)
         raw_input = item.get(ITEMS[item["type"]])
         if raw_input not in (None, "") or (is_whole and item.get("status") == "completed"):
             # An item with its input is whole, too, unless deltas continue it.
@@ -95,15 +97,15 @@ class ResponsesCalls:
 
     def _known_call(self, item: Json, index: int | None) -> ResponsesCall | None:
         """Return the known call that an item repeats; None for a new one."""
-        own, call_id = _text(item.get("id")), _text(item.get("call_id"))
+        item_id, call_id = _text(item.get("id")), _text(item.get("call_id"))
         for call in self._calls:
-            if own and own in call.item_ids:
+            if item_id and item_id in call.item_ids:
                 return call
         for call in self._calls:
             is_place = index is None or call.index is None or call.index == index
             if call_id and call.call_id == call_id and is_place:
                 return call
-        if own or call_id:
+        if item_id or call_id:
             return None
         return self._call_at(index)
 
@@ -114,17 +116,22 @@ class ResponsesCalls:
         return self._calls[-1] if index is None and self._calls else None
 
     def _input(self, chunk: Json, arguments: Any, *, is_whole: bool) -> None:
-        own, index = _text(chunk.get("item_id")), chunk.get("output_index")
-        place = index if isinstance(index, int) else None
+        item_id, index = _text(chunk.get("item_id")), chunk.get("output_index")
+        position = index if isinstance(index, int) else None
         known = next(
-            (known_call for known_call in self._calls if own and own in known_call.item_ids), None
+            (
+                known_call
+                for known_call in self._calls
+                if item_id and item_id in known_call.item_ids
+            ),
+            None,
         )
-        call = known or self._call_at(place)
-        if call is None and place is not None and self._calls:
+        call = known or self._call_at(position)
+        if call is None and position is not None and self._calls:
             call = self._calls[-1]
         if call is None:
             # The call was not announced; its item may still come, with the name.
-            call = ResponsesCall(len(self._calls), {own} - {""}, index=place)
+            call = ResponsesCall(len(self._calls), {item_id} - {""}, index=position)
             self._calls.append(call)
         if arguments not in (None, "") or is_whole:
             self._add(call, arguments, is_whole=is_whole)
@@ -135,11 +142,11 @@ class ResponsesCalls:
         text = json_text(arguments)
         call.is_whole = call.is_whole or is_whole
         if not call.id:
-            call.held = [text] if is_whole else [*call.held, text]
+            call.held_pieces = [text] if is_whole else [*call.held_pieces, text]
             return
         self._add_piece(call, text, is_whole=is_whole)
 
-    def _pass_on(self, call: ResponsesCall, *, at_last: bool) -> None:
+    def _announce(self, call: ResponsesCall, *, at_last: bool) -> None:
         """Pass a call on as soon as its name is known, or ``at_last``."""
         if call.id or not (call.name or at_last):
             return
@@ -147,8 +154,8 @@ class ResponsesCalls:
         call.id = unique or next(iter(sorted(call.item_ids)), call.call_id)
         call.id = call.id or f"call_{uuid4().hex}"
         self._add_piece(call, "", name=call.name or NAMELESS)
-        held, call.held = call.held, []
-        for text in held:
+        held_pieces, call.held_pieces = call.held_pieces, []
+        for text in held_pieces:
             self._add_piece(call, text, is_whole=call.is_whole)
 
     def _add_piece(
@@ -175,11 +182,11 @@ class ResponsesCalls:
                 continue
             open_calls.remove(matching)
             matching.name = matching.name or _text(item.get("name"))
-            self._pass_on(matching, at_last=True)
+            self._announce(matching, at_last=True)
             if not matching.is_whole:
                 self._add(matching, item.get(ITEMS[item["type"]]), is_whole=True)
         for call in open_calls:
-            self._pass_on(call, at_last=True)
+            self._announce(call, at_last=True)
 
 
 class ResponsesText:
@@ -190,35 +197,35 @@ class ResponsesText:
         """Whether the model declined to answer."""
         self._has_text = self._item_has_text = False
 
-    def hear(self, chunk: Any) -> str:
+    def read_chunk(self, chunk: Any) -> str:
         """Return the text of an event that litellm's translation leaves out."""
         kind = event_kind(chunk)
         if kind in {"response.output_text.delta", "response.refusal.delta"}:
-            words = _text(chunk.get("delta"))
-            self._item_has_text = self._item_has_text or bool(words)
-            self._has_text = self._has_text or bool(words)
+            text = _text(chunk.get("delta"))
+            self._item_has_text = self._item_has_text or bool(text)
+            self._has_text = self._has_text or bool(text)
             if kind == "response.output_text.delta":
                 return ""
-            self.refused = self.refused or bool(words)
-            return words
+            self.refused = self.refused or bool(text)
+            return text
         if kind == "response.output_item.done" and _is_message(chunk.get("item")):
-            words = "" if self._item_has_text else self._whole_text([chunk["item"]])
-            self._has_text, self._item_has_text = self._has_text or bool(words), False
-            return words
+            text = "" if self._item_has_text else self._whole_text([chunk["item"]])
+            self._has_text, self._item_has_text = self._has_text or bool(text), False
+            return text
         if kind in {"response.completed", "response.incomplete"} and not self._has_text:
             answer = chunk.get("response")
             return self._whole_text(answer.get("output") if isinstance(answer, dict) else None)
         return ""
 
     def _whole_text(self, items: Any) -> str:
-        words = []
+        text = []
         for item in items if isinstance(items, list) else ():
             content = item.get("content") if _is_message(item) else None
             for block in content if isinstance(content, list) else ():
                 if isinstance(block, dict):
                     self.refused = self.refused or bool(_text(block.get("refusal")))
-                    words.append(_text(block.get("text")) or _text(block.get("refusal")))
-        return "".join(words)
+                    text.append(_text(block.get("text")) or _text(block.get("refusal")))
+        return "".join(text)
 
 
 def _is_message(item: Any) -> bool:
@@ -227,8 +234,8 @@ def _is_message(item: Any) -> bool:
 
 def _is_same(call: ResponsesCall, item: Json) -> bool:
     """Return whether an item of an answer's end has an id of this call."""
-    own, call_id = _text(item.get("id")), _text(item.get("call_id"))
-    return bool((own and own in call.item_ids) or (call_id and call_id == call.call_id))
+    item_id, call_id = _text(item.get("id")), _text(item.get("call_id"))
+    return bool((item_id and item_id in call.item_ids) or (call_id and call_id == call.call_id))
 
 
 def event_kind(chunk: Any) -> str:

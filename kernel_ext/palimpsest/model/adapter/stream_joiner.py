@@ -56,10 +56,11 @@ FINISHES = {
     "image_prohibited_content": "content-filter",
     "image_recitation": "content-filter",
 }
-"""Tool calls are recognised by their presence, so a finish that only announces them counts as a stop."""
-CALLS = frozenset({"tool_calls", "tool_use", "function_call"})
+"""Our finish reason for each of the providers'. A finish that announces tool calls counts as a stop, since the calls
+themselves show that there are some."""
+CALL_FINISHES = frozenset({"tool_calls", "tool_use", "function_call"})
 """Finishes that wait for the results of calls."""
-OURS = frozenset({"", "function", "custom"})
+CLIENT_CALL_TYPES = frozenset({"", "function", "custom"})
 """Types of streamed calls that the client runs."""
 
 BROKEN_FINISHES = frozenset(
@@ -83,48 +84,50 @@ class ThinkTags:
     """
 
     def __init__(self) -> None:
-        self._held = ""
-        self._place: Literal["start", "inside", "after"] = "start"
-        self._tagged = self._begun = False
+        self._held_text = ""
+        self._position: Literal["start", "inside", "after"] = "start"
+        self._tagged = self._has_begun = False
 
     def split(self, text: str) -> Iterator[tuple[bool, str]]:
         """Yield pieces of thinking (True) and of the answer (False)."""
-        self._held += text
-        if self._place == "start":
-            begun = self._held.lstrip()
-            if not begun.startswith(OPENS) and OPENS.startswith(begun):
+        self._held_text += text
+        if self._position == "start":
+            stripped = self._held_text.lstrip()
+            if not stripped.startswith(OPENS) and OPENS.startswith(stripped):
                 return
-            self._tagged = begun.startswith(OPENS)
-            self._place = "inside" if self._tagged else "after"
-            self._held = begun.removeprefix(OPENS) if self._tagged else self._held
-        if self._place == "inside":
+            self._tagged = stripped.startswith(OPENS)
+            self._position = "inside" if self._tagged else "after"
+            self._held_text = stripped.removeprefix(OPENS) if self._tagged else self._held_text
+        if self._position == "inside":
             yield from self._inside_tag()
-        if self._place == "after":
-            yield from self._ready(len(self._held))
+        if self._position == "after":
+            yield from self._release(len(self._held_text))
 
     def _inside_tag(self) -> Iterator[tuple[bool, str]]:
-        thought, closed, answer = self._held.partition(CLOSES)
+        thought, closed, answer = self._held_text.partition(CLOSES)
         if closed:
-            yield from self._ready(len(thought))
-            self._place, self._held, self._begun = "after", answer, False
+            yield from self._release(len(thought))
+            self._position, self._held_text, self._has_begun = "after", answer, False
             return
-        held = next((n for n in range(len(CLOSES) - 1, 0, -1) if thought.endswith(CLOSES[:n])), 0)
-        yield from self._ready(len(thought) - held)
+        held_chars = next(
+            (n for n in range(len(CLOSES) - 1, 0, -1) if thought.endswith(CLOSES[:n])), 0
+        )
+        yield from self._release(len(thought) - held_chars)
 
-    def _ready(self, length: int) -> Iterator[tuple[bool, str]]:
+    def _release(self, length: int) -> Iterator[tuple[bool, str]]:
         """Yield this many characters, without the empty lines around tags."""
-        words, self._held = self._held[:length], self._held[length:]
-        if self._tagged and not self._begun:
-            words = words.lstrip("\n")
-        if words:
-            self._begun = True
-            yield self._place == "inside", words
+        text, self._held_text = self._held_text[:length], self._held_text[length:]
+        if self._tagged and not self._has_begun:
+            text = text.lstrip("\n")
+        if text:
+            self._has_begun = True
+            yield self._position == "inside", text
 
-    def rest(self) -> Iterator[tuple[bool, str]]:
+    def held_text(self) -> Iterator[tuple[bool, str]]:
         """Yield the text that was held back because a tag might have begun in it."""
-        if self._place == "start":
-            self._place = "after"
-        yield from self._ready(len(self._held))
+        if self._position == "start":
+            self._position = "after"
+        yield from self._release(len(self._held_text))
 
 
 def _plain_name(name: str) -> str:
@@ -138,25 +141,25 @@ OPENS, CLOSES = "<think>", "</think>"
 class StreamJoiner:
     """Turns deltas into events and keeps the text, for an estimate of usage.
 
-    ``names`` maps the provider's names of the request's tools to ours; ``ran`` collects the calls that the provider ran
-    itself, and ``responses`` the calls of an answer in OpenAI's Responses, which do not come in deltas.
+    ``names`` maps the provider's names of the request's tools to ours. ``provider_calls`` collects the calls that the
+    provider ran itself, ``responses_calls`` those of an answer in OpenAI's Responses, which do not come in deltas.
     """
 
     def __init__(
         self,
         family: str,
         names: Mapping[str, str] | None = None,
-        ran: ProviderCalls | None = None,
-        responses: ResponsesCalls | None = None,
+        provider_calls: ProviderCalls | None = None,
+        responses_calls: ResponsesCalls | None = None,
     ) -> None:
         self._family = family
         self._names = names or {}
         self._offered = {_plain_name(name) for pair in self._names.items() for name in pair}
-        self._ran = ran
-        self._responses = responses
-        self._foreign: set[str] = set()
+        self._provider_calls = provider_calls
+        self._responses_calls = responses_calls
+        self._server_call_ids: set[str] = set()
         """Ids of calls that the server marks as run by itself."""
-        self._followed: set[str] = set()
+        self._continued_after: set[str] = set()
         """Ids of calls after which the answer has more text."""
         self._block_text: list[str] = []
         """Text of the open block."""
@@ -168,7 +171,7 @@ class StreamJoiner:
         self._calls = StreamedCalls()
         self._tags = ThinkTags()
         self.refused = False
-        """The model declined to answer, in the field for refusals."""
+        """Whether the model declined to answer, in the field for refusals."""
         self.text: list[str] = []
         self.reasoning: list[str] = []
 
@@ -184,36 +187,38 @@ class StreamJoiner:
         reasoning = getattr(delta, "reasoning_content", None) or getattr(delta, "reasoning", None)
         blocks = getattr(delta, "thinking_blocks", None)
         if reasoning or blocks:
-            yield from self._reason(reasoning if isinstance(reasoning, str) else "", blocks or ())
+            yield from self._add_reasoning(
+                reasoning if isinstance(reasoning, str) else "", blocks or ()
+            )
         refusal = getattr(delta, "refusal", None)
         self.refused = self.refused or bool(refusal)
         for content in (getattr(delta, "content", None), refusal):
-            for thought, words in self._tags.split(content) if isinstance(content, str) else ():
-                yield from self._reason(words, ()) if thought else self._say(words)
+            for thought, text in self._tags.split(content) if isinstance(content, str) else ():
+                yield from self._add_reasoning(text, ()) if thought else self._add_text(text)
         for piece in (*self._responses_pieces(), *(getattr(delta, "tool_calls", None) or ())):
             yield from self._call(piece)
-        older = getattr(delta, "function_call", None)
-        if older is not None:
+        function_call = getattr(delta, "function_call", None)
+        if function_call is not None:
             # The older field for one function call, whose pieces have no index.
-            yield from self._call(SimpleNamespace(index=0, id=None, function=older))
+            yield from self._call(SimpleNamespace(index=0, id=None, function=function_call))
 
     def end(self, finish: str = "stop") -> Iterator[StreamEvent]:
         """Close the open blocks and yield the complete calls; only after a real finish."""
         yield from self._provider_events()
-        for thought, words in self._tags.rest():
-            yield from self._reason(words, ()) if thought else self._say(words)
+        for thought, text in self._tags.held_text():
+            yield from self._add_reasoning(text, ()) if thought else self._add_text(text)
         for piece in self._responses_pieces():
             yield from self._call(piece)
         yield from self._end_reasoning()
         yield from self._end_text()
         for call in self._calls.calls:
             yield from self._end_call(call)
-        theirs = [call for call in self._calls.calls if self._is_theirs(call, finish)]
-        self._calls.calls = [call for call in self._calls.calls if call not in theirs]
+        server_calls = [call for call in self._calls.calls if self._is_run_by_server(call, finish)]
+        self._calls.calls = [call for call in self._calls.calls if call not in server_calls]
         for call in self._calls.calls:
             called = call.called()
             yield replace(called, tool=self._names.get(called.tool, called.tool))
-        for call in theirs:
+        for call in server_calls:
             whole_call = call.called()
             metadata = {DIALECT: "openai"}
             yield ToolCalled(
@@ -223,28 +228,28 @@ class StreamJoiner:
                 provider_executed=True,
                 metadata=metadata,
             )
-        if theirs and self._ran is None:
-            self._ran = ProviderCalls()
-        if self._ran is not None:
-            self._ran.end([call.id for call in theirs])
+        if server_calls and self._provider_calls is None:
+            self._provider_calls = ProviderCalls()
+        if self._provider_calls is not None:
+            self._provider_calls.end([call.id for call in server_calls])
             yield from self._provider_events()
 
-    def _is_theirs(self, call: StreamedCall, finish: str) -> bool:
+    def _is_run_by_server(self, call: StreamedCall, finish: str) -> bool:
         """Return whether the server itself ran a streamed call before it continued the answer.
 
         Its type shows that; or the tool was not offered, and the answer continued and ended like one without calls.
         """
-        if call.id in self._foreign:
+        if call.id in self._server_call_ids:
             return True
         unknown = _plain_name(call.tool) not in self._offered
-        stopped = finish.lower() not in CALLS and FINISHES.get(finish.lower()) == "stop"
-        return unknown and stopped and call.id in self._followed
+        stopped = finish.lower() not in CALL_FINISHES and FINISHES.get(finish.lower()) == "stop"
+        return unknown and stopped and call.id in self._continued_after
 
     def _responses_pieces(self) -> list[Any]:
-        return self._responses.take() if self._responses is not None else []
+        return self._responses_calls.take() if self._responses_calls is not None else []
 
     def _provider_events(self) -> Iterator[StreamEvent]:
-        for event in self._ran.take() if self._ran is not None else ():
+        for event in self._provider_calls.take() if self._provider_calls is not None else ():
             if isinstance(event, ToolInputStarted):
                 yield from self._end_reasoning()
                 yield from self._end_text()
@@ -252,16 +257,18 @@ class StreamJoiner:
 
     def reason(self, finish: str) -> str:
         """Return our finish reason for the provider's finish."""
-        ours = FINISHES.get(finish.lower(), "unknown")
-        if self.refused and ours == "stop":
+        our_reason = FINISHES.get(finish.lower(), "unknown")
+        if self.refused and our_reason == "stop":
             return "content-filter"
-        return "tool-calls" if ours in {"stop", "unknown"} and self._calls.calls else ours
+        return (
+            "tool-calls" if our_reason in {"stop", "unknown"} and self._calls.calls else our_reason
+        )
 
     def _new_id(self, kind: str) -> str:
         self._blocks += 1
         return f"{kind}_{self._blocks}"
 
-    def _say(self, text: str) -> Iterator[StreamEvent]:
+    def _add_text(self, text: str) -> Iterator[StreamEvent]:
         if self._reasoning_id is not None:
             yield from self._end_reasoning()
         if self._text_id is None:
@@ -270,23 +277,23 @@ class StreamJoiner:
         self.text.append(text)
         self._block_text.append(text)
         if self._calls.calls and text.strip():
-            self._followed |= {call.id for call in self._calls.calls}
+            self._continued_after |= {call.id for call in self._calls.calls}
         yield TextDelta(self._text_id, text)
 
     def _end_text(self) -> Iterator[StreamEvent]:
         if self._text_id is not None:
-            yield TextEnded(self._text_id, self._cited())
+            yield TextEnded(self._text_id, self._cited_blocks())
             self._text_id, self._block_text = None, []
 
-    def _cited(self) -> dict[str, Any] | None:
+    def _cited_blocks(self) -> dict[str, Any] | None:
         """Return the blocks of the ending text, where their citations must be sent back."""
-        blocks = self._ran.take_texts() if self._ran is not None else []
+        blocks = self._provider_calls.take_texts() if self._provider_calls is not None else []
         is_complete = "".join(block["text"] for block in blocks) == "".join(self._block_text)
         if not is_complete or not any(block.get("citations") for block in blocks):
             return None
         return {DIALECT: "anthropic", NATIVE: [block for block in blocks if block["text"]]}
 
-    def _reason(self, text: str, blocks: Any) -> Iterator[StreamEvent]:
+    def _add_reasoning(self, text: str, blocks: Any) -> Iterator[StreamEvent]:
         yield from self._end_text()
         if self._reasoning_id is None:
             self._reasoning_id = self._new_id("reasoning")
@@ -295,9 +302,9 @@ class StreamJoiner:
             self.reasoning.append(text)
             yield ReasoningDelta(self._reasoning_id, text)
         for block in blocks:
-            self._think(dict(block))
+            self._add_thinking_block(dict(block))
 
-    def _think(self, block: dict[str, Any]) -> None:
+    def _add_thinking_block(self, block: dict[str, Any]) -> None:
         """Collect pieces of thinking up to their signature, which comes last."""
         if block.get("type") != "thinking":
             self._open_thinking = None
@@ -329,8 +336,8 @@ class StreamJoiner:
         joined = self._calls.join(piece)
         call = joined.call
         kind = getattr(piece, "type", None)
-        if isinstance(kind, str) and kind not in OURS:
-            self._foreign.add(call.id)
+        if isinstance(kind, str) and kind not in CLIENT_CALL_TYPES:
+            self._server_call_ids.add(call.id)
         if joined.is_new:
             yield from self._end_reasoning()
             yield from self._end_text()
@@ -341,6 +348,6 @@ class StreamJoiner:
             yield ToolInputDelta(call.id, joined.text)
 
     def _end_call(self, call: StreamedCall) -> Iterator[StreamEvent]:
-        if not call.ended:
-            call.ended = True
+        if not call.is_ended:
+            call.is_ended = True
             yield ToolInputEnded(call.id)

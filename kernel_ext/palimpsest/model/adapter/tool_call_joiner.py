@@ -15,7 +15,7 @@ from uuid import uuid4
 from palimpsest.model.interface import ToolCalled
 
 NO_INPUT = frozenset({"", "{}", "null"})
-"""What servers send in place of an input that is empty or follows later."""
+"""Texts that servers send for an input that is empty or follows later."""
 
 
 @dataclass(slots=True)
@@ -27,12 +27,12 @@ class StreamedCall:
     sent_id: str = ""
     """The server's id, which another call may have too; empty where it sent none."""
     pieces: list[str] = field(default_factory=list)
-    ended: bool = False
+    is_ended: bool = False
 
-    def replace(self, whole: str) -> str:
+    def replace(self, full_input: str) -> str:
         """Replace the pieces by the whole input; returns the text that it adds to them, for display."""
-        before, self.pieces = "".join(self.pieces), [whole] if whole else []
-        return whole.removeprefix(before) if whole.startswith(before) else ""
+        before, self.pieces = "".join(self.pieces), [full_input] if full_input else []
+        return full_input.removeprefix(before) if full_input.startswith(before) else ""
 
     def called(self) -> ToolCalled:
         """Return the complete call; an input that is no JSON becomes a problem, not an error."""
@@ -143,8 +143,8 @@ def _last_of_equal(joined: str) -> str | None:
 def _cumulative(pieces: Sequence[str]) -> str | None:
     """Return the last piece, where each piece begins with the one before."""
     pieces_with_input = [piece for piece in pieces if piece.strip() not in NO_INPUT]
-    grows = all(later.startswith(before) for before, later in pairwise(pieces_with_input))
-    return pieces_with_input[-1] if pieces_with_input and grows else None
+    is_cumulative = all(later.startswith(before) for before, later in pairwise(pieces_with_input))
+    return pieces_with_input[-1] if pieces_with_input and is_cumulative else None
 
 
 def _repeats_call(call: StreamedCall, name: str, arguments: str) -> bool:

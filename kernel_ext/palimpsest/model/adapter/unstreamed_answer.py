@@ -17,21 +17,21 @@ FIELDS = ("data", "event", "id", "retry", ":")
 """Beginnings of the lines of an event stream."""
 MARK = "\ufeff"
 """The byte order mark that some servers send first."""
-ENOUGH = 8
+RECOGNISABLE_CHARS = 8
 """Characters of the first line that are enough to recognise a stream."""
 END = re.compile(rb"data: ?\[DONE\]\s*$")
 """The end marker of a stream that was not cut."""
-TAIL = 64
-UNREAD = (b":", b"id:", b"retry:")
+TAIL_BYTES = 64
+IGNORED_LINES = (b":", b"id:", b"retry:")
 """Beginnings of lines without content of the answer."""
 LONGEST = 16_000_000
-"""Most bytes that are read of an unstreamed answer."""
+"""Maximum bytes that are read of an unstreamed answer."""
 
 
 def is_stream(head: bytes) -> bool:
     """Return whether the first bytes of an answer are enough to show that it is an event stream."""
     text = head.decode("utf-8", "ignore").lstrip(MARK).lstrip()
-    return begins_stream(text) and (len(text) >= ENOUGH or "\n" in text)
+    return begins_stream(text) and (len(text) >= RECOGNISABLE_CHARS or "\n" in text)
 
 
 def begins_stream(text: str) -> bool:
@@ -52,19 +52,19 @@ async def checked_bytes(
     """
     head = b""
     tail = b""
-    passing = False
+    is_a_stream = False
     async for piece in pieces:
-        tail = (tail + piece)[-TAIL:]
+        tail = (tail + piece)[-TAIL_BYTES:]
         if END.search(tail):
             done()
         head += piece
-        passing = passing or is_stream(head)
-        if passing:
+        is_a_stream = is_a_stream or is_stream(head)
+        if is_a_stream:
             lines, head = _lines(head)
             yield lines
         elif len(head) > LONGEST:
             break
-    if passing:
+    if is_a_stream:
         yield head
         return
     text = head.decode("utf-8", "replace")
@@ -80,21 +80,21 @@ def _lines(held: bytes) -> tuple[bytes, bytes]:
     line as an event without data, and fails.
     """
     whole, end, rest = held.rpartition(b"\n")
-    lines = (line for line in whole.split(b"\n") if not line.startswith(UNREAD))
+    lines = (line for line in whole.split(b"\n") if not line.startswith(IGNORED_LINES))
     return (b"\n".join(lines) + end if end else b""), rest
 
 
 async def checked_lines(lines: AsyncGenerator[Any, None]) -> AsyncGenerator[Any, None]:
     """Yield the lines of a stream; raises NotAStream for anything else."""
     held: list[str] = []
-    passing = False
+    is_a_stream = False
     async with aclosing(lines):
         async for line in lines:
             if not isinstance(line, str):
-                passing = True
-            if not passing and not held and line.strip():
-                passing = begins_stream(line) or _is_line_of_objects(line)
-            if passing or not (held or line.strip()):
+                is_a_stream = True
+            if not is_a_stream and not held and line.strip():
+                is_a_stream = begins_stream(line) or _is_line_of_objects(line)
+            if is_a_stream or not (held or line.strip()):
                 yield line
                 continue
             held.append(line)
@@ -110,9 +110,9 @@ def events(text: str, response: Any = None) -> Iterator[str]:
         return _openai(value)
     if isinstance(value, dict) and isinstance(value.get("content"), list):
         return _anthropic(value)
-    several = value if isinstance(value, list) else [value]
-    if several and all(isinstance(answer, dict) and "candidates" in answer for answer in several):
-        return (line for answer in several for line in _event(answer))
+    answers = value if isinstance(value, list) else [value]
+    if answers and all(isinstance(answer, dict) and "candidates" in answer for answer in answers):
+        return (line for answer in answers for line in _event(answer))
     raise NotAStream(text, response)
 
 
@@ -153,22 +153,22 @@ def _openai(value: dict[str, Any]) -> Iterator[str]:
 
 
 def _anthropic(value: dict[str, Any]) -> Iterator[str]:
-    begun = {**value, "content": [], "stop_reason": None}
-    yield from _event({"type": "message_start", "message": begun}, "message_start")
+    first_message = {**value, "content": [], "stop_reason": None}
+    yield from _event({"type": "message_start", "message": first_message}, "message_start")
     for index, block in enumerate(value["content"]):
         start, deltas = _block(block)
-        opened = {"type": "content_block_start", "index": index, "content_block": start}
-        yield from _event(opened, "content_block_start")
+        block_start = {"type": "content_block_start", "index": index, "content_block": start}
+        yield from _event(block_start, "content_block_start")
         for delta in deltas:
-            changed = {"type": "content_block_delta", "index": index, "delta": delta}
-            yield from _event(changed, "content_block_delta")
+            block_delta = {"type": "content_block_delta", "index": index, "delta": delta}
+            yield from _event(block_delta, "content_block_delta")
         yield from _event({"type": "content_block_stop", "index": index}, "content_block_stop")
-    ended = {
+    last_message = {
         "type": "message_delta",
         "delta": {"stop_reason": value.get("stop_reason") or "end_turn", "stop_sequence": None},
         "usage": value.get("usage") or {},
     }
-    yield from _event(ended, "message_delta")
+    yield from _event(last_message, "message_delta")
     yield from _event({"type": "message_stop"}, "message_stop")
 
 
@@ -183,10 +183,10 @@ def _block(block: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]
             signed = {"type": "signature_delta", "signature": block.get("signature") or ""}
             return {"type": "thinking", "thinking": "", "signature": ""}, [thought, signed]
         case "tool_use":
-            given = {
+            input_delta = {
                 "type": "input_json_delta",
                 "partial_json": json.dumps(block.get("input") or {}),
             }
-            return {**block, "input": {}}, [given]
+            return {**block, "input": {}}, [input_delta]
         case _:
             return block, []

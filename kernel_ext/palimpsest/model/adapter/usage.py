@@ -26,7 +26,11 @@ def objects(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-HOUR = ("prompt_tokens_details", "cache_creation_token_details", "ephemeral_1h_input_tokens")
+HOUR_CACHE_PATH = (
+    "prompt_tokens_details",
+    "cache_creation_token_details",
+    "ephemeral_1h_input_tokens",
+)
 """Path of the tokens that were written to the cache for an hour."""
 PATHS = (
     ("prompt_tokens",),
@@ -38,7 +42,7 @@ PATHS = (
     ("prompt_tokens_details", "cached_tokens"),
     ("prompt_tokens_details", "cache_creation_tokens"),
     ("prompt_tokens_details", "cache_write_tokens"),
-    HOUR,
+    HOUR_CACHE_PATH,
     ("completion_tokens_details", "reasoning_tokens"),
 )
 """Paths of the token counts in a report."""
@@ -77,29 +81,33 @@ def normalise_usage(report: Any) -> Usage | None:
     completion = _count(field(report, "completion_tokens"))
     if not prompt and not completion:
         return None
-    read = _first_number(
+    cache_read = _first_number(
         report,
         ("cache_read_input_tokens",),
         ("prompt_tokens_details", "cached_tokens"),
         ("prompt_cache_hit_tokens",),
     )
-    write = _first_number(
+    cache_write = _first_number(
         report,
         ("cache_creation_input_tokens",),
         ("prompt_tokens_details", "cache_creation_tokens"),
         ("prompt_tokens_details", "cache_write_tokens"),
     )
-    hour = field(report, *HOUR)
+    hour_cache_tokens = field(report, *HOUR_CACHE_PATH)
     reasoning = _count(field(report, "completion_tokens_details", "reasoning_tokens"))
     total = _count(field(report, "total_tokens"))
-    apart = reasoning and (reasoning > completion or total == prompt + completion + reasoning)
+    is_reasoning_separate = reasoning and (
+        reasoning > completion or total == prompt + completion + reasoning
+    )
     return Usage(
-        input=max(0, prompt - read - write),
-        output=completion if apart else completion - reasoning,
+        input=max(0, prompt - cache_read - cache_write),
+        output=completion if is_reasoning_separate else completion - reasoning,
         reasoning=reasoning,
-        cache_read=read,
-        cache_write=write,
-        cache_write_hour=min(write, _count(hour)) if hour is not None else None,
+        cache_read=cache_read,
+        cache_write=cache_write,
+        cache_write_hour=min(cache_write, _count(hour_cache_tokens))
+        if hour_cache_tokens is not None
+        else None,
         service_tier=priced_tier(field(report, "service_tier")),
         total=total or None,
     )

@@ -63,17 +63,17 @@ def choose(
     with a large enough window; without any of these, the rehearsal model, which needs nothing. Raises
     ConfigError where the server that would be chosen does not list its models.
     """
-    served = _served_model(environment)
-    if served is not None:
-        return served
-    expected = expected_model(environment, overrides)
-    if expected is not None:
-        return expected
+    served_model = _served_model(environment)
+    if served_model is not None:
+        return served_model
+    configured_model = expected_model(environment, overrides)
+    if configured_model is not None:
+        return configured_model
     local_models = ollama(environment)
-    usable = next((model for model in local_models.models if _is_enough(model)), None)
+    usable = next((model for model in local_models.models if _can_run_agent(model)), None)
     if usable is not None:
         return ModelRef(provider=local.PROVIDER, name=usable.name)
-    if local.variable(environment) is not None:
+    if local.address_variable(environment) is not None:
         raise ConfigError(_no_local_model(local_models, environment))
     return REHEARSAL
 
@@ -103,9 +103,9 @@ def unresponsive_servers(
         _served_model(environment)
     except ConfigError as problem:
         yield str(problem)
-    if local.variable(environment) is not None:
+    if local.address_variable(environment) is not None:
         local_models = ollama(environment)
-        if not any(_is_enough(model) for model in local_models.models):
+        if not any(_can_run_agent(model) for model in local_models.models):
             yield _no_local_model(local_models, environment)
 
 
@@ -141,7 +141,7 @@ def known_models(
     return tuple(models.values())
 
 
-def _is_enough(model: LocalModel) -> bool:
+def _can_run_agent(model: LocalModel) -> bool:
     return model.tools and model.window > SMALLEST_WINDOW
 
 
@@ -160,11 +160,11 @@ def _served_model(environment: Mapping[str, str]) -> ModelRef | None:
     listed = local.served_models(base, environment)
     if listed.names:
         return ModelRef(provider=COMPATIBLE, name=listed.names[0])
-    what, do = _missing_text(
+    problem, advice = _missing_text(
         listed.missing, "Start it", f"Set {key_variable(COMPATIBLE)} to its key"
     )
     raise ConfigError(
-        f"The server at {address(base)}, which {variable_of(COMPATIBLE, environment)} names, {what}. {do}, set "
+        f"The server at {address(base)}, which {variable_of(COMPATIBLE, environment)} names, {problem}. {advice}, set "
         f"{SERVED_MODEL_VARIABLE} to the name of a model, or choose another model with --model."
     )
 
@@ -178,25 +178,29 @@ def _models_by_address(
             yield ModelRef(provider=provider, name=DEFAULT_MODELS[provider])
     for model_id, settings in (overrides or {}).items():
         if "/" in model_id and _address_in(settings):
-            yield model_info(model_id, overrides, environment=environment, vouched=(model_id,)).ref
+            yield model_info(
+                model_id, overrides, environment=environment, trusted_ids=(model_id,)
+            ).ref
 
 
 def _address_in(settings: Any) -> str | None:
-    given = settings if isinstance(settings, Mapping) else vars(settings)
-    address = given.get("api_base")
+    values = settings if isinstance(settings, Mapping) else vars(settings)
+    address = values.get("api_base")
     return str(address) if address else None
 
 
 def _no_local_model(listed: LocalModels, environment: Mapping[str, str]) -> str:
     """Return why the Ollama that the environment names has no model for an agent, with advice."""
-    variable = local.variable(environment)
-    what, do = _missing_text(listed.missing, f"Start it, unset {variable}", "Set the key it wants")
+    variable = local.address_variable(environment)
+    problem, advice = _missing_text(
+        listed.missing, f"Start it, unset {variable}", "Set the key it wants"
+    )
     if not listed.missing:
-        what = f"has no model that calls tools and reads more than {SMALLEST_WINDOW:,} tokens"
-        do = "Pull one, such as with `ollama pull qwen3`"
+        problem = f"has no model that calls tools and reads more than {SMALLEST_WINDOW:,} tokens"
+        advice = "Pull one, such as with `ollama pull qwen3`"
     return (
-        f"The Ollama server at {address(local.base(environment))}, which {variable} names, {what}. "
-        f"{do}, or choose another model with --model."
+        f"The Ollama server at {address(local.ollama_address(environment))}, which {variable} names, {problem}. "
+        f"{advice}, or choose another model with --model."
     )
 
 

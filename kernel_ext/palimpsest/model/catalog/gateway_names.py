@@ -1,9 +1,9 @@
 """Find the model in litellm's list that a gateway's name means, such as ``inf-codex/gpt-5.4``.
 
-Only names that are not in the list themselves come here. What is found is an estimate: the gateway may ask another
-price or take less. So it is looked up by whole names alone, never by similar ones, and a name that several models could mean,
-at different prices or with different windows, means none. A model whose weights anybody may run is priced by whoever runs it: it
-is found only where the name says who that is.
+It is used only for names that are not in the list themselves. The match is an estimate: the gateway may charge another
+price or accept shorter prompts. So names must be equal, not just similar, and a name of several models with different
+prices or windows matches none. The price of a model with open weights depends on the provider that runs it, so such a
+model matches only where the name contains the provider.
 """
 
 import re
@@ -19,9 +19,9 @@ MAKERS = (
     "openai", "anthropic", "gemini", "vertex_ai-language-models", "xai", "mistral", "codestral", "deepseek", "cohere_chat",
     "cohere", "moonshot", "zai", "minimax", "dashscope", "amazon_nova", "ai21", "perplexity", "meta_llama", "inception",
 )  # fmt: skip
-"""Providers in litellm's list that sell their own models, under names that mean these models anywhere."""
-CLOSED = frozenset({"openai", "anthropic", "gemini", "vertex_ai-language-models", "xai"})
-"""Makers whose models only they serve, so that a local server with such a model is a gateway."""
+"""Providers in litellm's list that sell their own models, whose names mean the same models at any gateway."""
+EXCLUSIVE_MAKERS = frozenset({"openai", "anthropic", "gemini", "vertex_ai-language-models", "xai"})
+"""Makers that alone serve their models, so that a local server with such a model must be a gateway."""
 VENDORS = {
     "google": "gemini", "x-ai": "xai", "mistralai": "mistral", "moonshotai": "moonshot", "z-ai": "zai", "zai-org": "zai",
     "deepseek-ai": "deepseek", "qwen": "dashscope", "alibaba": "dashscope", "amazon": "bedrock", "aws": "bedrock",
@@ -43,23 +43,26 @@ class MeantModel:
     key: str | None = None
     facts: dict[str, Any] = field(default_factory=dict)
     """Its entry in litellm's list."""
-    several: bool = False
+    is_ambiguous: bool = False
     """Whether the list has several models of this name with different prices or windows."""
 
 
 @cache
 def meant_model(ref: ModelRef) -> MeantModel:
     """Return the model in litellm's list that a name outside of the list means."""
-    meant = next(_by_provider(ref.id.split("/")), None)
-    if meant is not None:
-        return meant
-    several = False
+    match = next(_by_provider(ref.id.split("/")), None)
+    if match is not None:
+        return match
+    is_ambiguous = False
     for name in _spellings(ref.name.rpartition("/")[2]):
-        meant = _of_makers(name) or _named_in_one_word(name)
-        if meant is not None and meant.key is not None:
-            return meant
-        several = several or meant is not None
-    return MeantModel(several=several or bool(litellm_table.of_name(ref.name.rpartition("/")[2])))
+        match = _sold_by_maker(name) or _named_in_one_word(name)
+        if match is not None and match.key is not None:
+            return match
+        is_ambiguous = is_ambiguous or match is not None
+    return MeantModel(
+        is_ambiguous=is_ambiguous
+        or bool(litellm_table.entries_of_name(ref.name.rpartition("/")[2]))
+    )
 
 
 def remark(info: ModelInfo) -> str:
@@ -67,7 +70,11 @@ def remark(info: ModelInfo) -> str:
     if info.listed_as is not None:
         return f"limits and price are estimates (~), by the name {info.listed_as} of litellm's list"
     unknown = info.window_assumed and info.price.input is None
-    if unknown and litellm_table.find_model(info.ref) is None and meant_model(info.ref).several:
+    if (
+        unknown
+        and litellm_table.find_model(info.ref) is None
+        and meant_model(info.ref).is_ambiguous
+    ):
         return (
             "window and price are not known: litellm's list has this name at other servers with different prices or "
             f'windows; set them below [models."{info.ref.id}"]'
@@ -87,29 +94,32 @@ def _by_provider(pieces: list[str]) -> Iterator[MeantModel]:
 
 
 def _key(ref: ModelRef) -> str:
-    bare = litellm_table.entry(ref.id) is None and litellm_table.entry(ref.name) is not None
-    return ref.name if bare else ref.id
+    has_bare_key = litellm_table.entry(ref.id) is None and litellm_table.entry(ref.name) is not None
+    return ref.name if has_bare_key else ref.id
 
 
 def _spellings(name: str) -> Iterator[str]:
     """Yield a name unchanged, and without capitals, region, version and date, which make no other model of it."""
-    plain = litellm_table.REGION.sub("", name.lower())
-    at_sign = plain.replace("@", "-")
-    undated = COPY_DATE.sub("", VERSION.sub("", plain))
-    spelled = (name, name.lower(), plain, at_sign, VERSION.sub("", at_sign), undated)
-    yield from filter(None, dict.fromkeys(spelled))
+    regionless = litellm_table.REGION.sub("", name.lower())
+    at_sign = regionless.replace("@", "-")
+    undated = COPY_DATE.sub("", VERSION.sub("", regionless))
+    spellings = (name, name.lower(), regionless, at_sign, VERSION.sub("", at_sign), undated)
+    yield from filter(None, dict.fromkeys(spellings))
 
 
-def _of_makers(name: str) -> MeantModel | None:
+def _sold_by_maker(name: str) -> MeantModel | None:
     """Return the model that its maker, or a single provider, sells under exactly this name."""
-    own = litellm_table.entry(name)
-    if own is not None and own.get("mode") in litellm_table.MODES:
-        return MeantModel(name, litellm_table.completed_entry(name, own))
-    sold = {
-        key: entry.get("litellm_provider") for key, entry in litellm_table.of_name(name).items()
+    own_entry = litellm_table.entry(name)
+    if own_entry is not None and own_entry.get("mode") in litellm_table.MODES:
+        return MeantModel(name, litellm_table.completed_entry(name, own_entry))
+    providers_by_key = {
+        key: entry.get("litellm_provider")
+        for key, entry in litellm_table.entries_of_name(name).items()
     }
-    keys = [key for key, maker in sold.items() if maker in MAKERS and key.count("/") <= 1]
-    return _one_of(sorted(keys, key=lambda key: (MAKERS.index(sold[key]), key)))
+    keys = [
+        key for key, maker in providers_by_key.items() if maker in MAKERS and key.count("/") <= 1
+    ]
+    return _single_model(sorted(keys, key=lambda key: (MAKERS.index(providers_by_key[key]), key)))
 
 
 def _named_in_one_word(name: str) -> MeantModel | None:
@@ -123,19 +133,19 @@ def _named_in_one_word(name: str) -> MeantModel | None:
         facts = litellm_table.find_model(ref)
         if facts is not None and facts.get("mode") in litellm_table.MODES:
             return MeantModel(_key(ref), facts)
-        if (meant := _of_makers(rest)) is not None:
-            return meant
+        if (match := _sold_by_maker(rest)) is not None:
+            return match
     return None
 
 
-def _one_of(keys: Sequence[str]) -> MeantModel | None:
+def _single_model(keys: Sequence[str]) -> MeantModel | None:
     """Return the model that keys mean; several keys mean one model if price and window are the same."""
     if not keys:
         return None
     entries = [(key, litellm_table.entry(key) or {}) for key in keys]
     kinds = {(litellm_table.price(entry), entry.get("max_input_tokens")) for _, entry in entries}
     if len(kinds) > 1:
-        return MeantModel(several=True)
+        return MeantModel(is_ambiguous=True)
     key, facts = entries[0]
     return MeantModel(key, litellm_table.completed_entry(key, facts))
 

@@ -23,7 +23,7 @@ from palimpsest.transcript.values import SERVICE_TIERS, ModelRef, Price, PriceTi
 TABLE_FILE = "model_prices_and_context_window_backup.json"
 COPY = Path(__file__).with_name("litellm_prices.json")
 """Our copy of the table: the fields that this package uses, one model a line."""
-MADE_FROM = "made_from"
+COPY_ORIGIN = "made_from"
 """Key of the copy's entry with litellm's version and the day on which the copy was made."""
 ENTRY = re.compile(r'^ {0,4}"([^"]+)": \{', re.MULTILINE)
 """The beginning of an entry; one is not indented in litellm 1.106."""
@@ -41,11 +41,11 @@ def path() -> Path:
 
 
 @cache
-def list_words() -> str:
+def list_name() -> str:
     """Return the list's name: litellm's version, and the date of the copy or of litellm's file on this disk."""
     file = path()
     if file == COPY:
-        made = entry(MADE_FROM) or {}
+        made = entry(COPY_ORIGIN) or {}
         return f"the list of prices of litellm {made['litellm']}, copied on {made['date']}"
     try:
         known = f"litellm {version('litellm')}'s list of prices"
@@ -90,7 +90,7 @@ def _folded(name: str) -> str:
     return name.lower().replace(".", "-").replace("_", "-")
 
 
-def of_name(name: str) -> dict[str, dict[str, Any]]:
+def entries_of_name(name: str) -> dict[str, dict[str, Any]]:
     """Return the entries, by key, of all chat models with this name, from any provider."""
     keys = _keys_by_name().get(_folded(name), ())
     entries = {key: facts for key in keys if (facts := entry(key)) is not None}
@@ -101,7 +101,7 @@ def find_model(ref: ModelRef) -> dict[str, Any] | None:
     """Return the entry of a model, by the names under which litellm itself looks it up."""
     for key in _spellings(ref):
         facts = entry(key)
-        if facts is not None and _is_of(facts, ref.provider):
+        if facts is not None and _is_of_provider(facts, ref.provider):
             return completed_entry(key, facts)
     return None
 
@@ -109,25 +109,25 @@ def find_model(ref: ModelRef) -> dict[str, Any] | None:
 def completed_entry(key: str, facts: dict[str, Any]) -> dict[str, Any]:
     """Return an entry completed by the defaults of the model's family and by its prices of long prompts."""
     provider = str(facts.get("litellm_provider"))
-    return {**_general(key, provider), **long_prompt_prices(key, provider), **facts}
+    return {**_family_defaults(key, provider), **long_prompt_prices(key, provider), **facts}
 
 
-RULES = "fallback_generalizations"
+FAMILY_DEFAULTS = "fallback_generalizations"
 """Key of the entry with defaults for whole families of models, where a model's own entry lacks a fact."""
 
 
-def _general(key: str, provider: str) -> dict[str, Any]:
+def _family_defaults(key: str, provider: str) -> dict[str, Any]:
     general: dict[str, Any] = {}
-    for pattern, providers, facts in _rules():
+    for pattern, providers, facts in _family_rules():
         if provider in providers and pattern.search(key):
             general |= facts
     return general
 
 
 @cache
-def _rules() -> tuple[tuple[re.Pattern[str], frozenset[str], dict[str, Any]], ...]:
+def _family_rules() -> tuple[tuple[re.Pattern[str], frozenset[str], dict[str, Any]], ...]:
     rules = []
-    for rule in (entry(RULES) or {}).get("rules", ()):
+    for rule in (entry(FAMILY_DEFAULTS) or {}).get("rules", ()):
         providers = rule.get("fill_missing_for_providers")
         if providers and isinstance(rule.get("model_info"), dict):
             pattern = re.compile(rule["pattern"], re.IGNORECASE)
@@ -162,7 +162,7 @@ def _spellings(ref: ModelRef) -> Iterator[str]:
     yield from (f"{ref.provider}/{short}", short, f"{ref.provider}/{ref.id}")
 
 
-def _is_of(facts: dict[str, Any], provider: str) -> bool:
+def _is_of_provider(facts: dict[str, Any], provider: str) -> bool:
     """Return whether an entry is about a provider's model; some providers have several names."""
     stated = facts.get("litellm_provider")
     if stated is None or stated == provider:
@@ -204,17 +204,19 @@ def chat_models() -> tuple[tuple[str, str], ...]:
     )
 
 
-def every_name(provider: str) -> tuple[str, ...]:
+def all_model_names(provider: str) -> tuple[str, ...]:
     """Return all names of a provider's models that chat, dated copies too."""
     return _models().get(provider, ())
 
 
 def model_names(provider: str) -> tuple[str, ...]:
     """Return the names of a provider's models that chat and call tools, dated copies left out."""
-    return tuple(name for name in _models().get(f"{provider} tools", ()) if not ASIDE.search(name))
+    return tuple(
+        name for name in _models().get(f"{provider} tools", ()) if not NOT_OFFERED.search(name)
+    )
 
 
-ASIDE = re.compile(
+NOT_OFFERED = re.compile(
     r"\d{4}-?\d{2}-?\d{2}|-\d{4}$|-v\d+:|^ft:|audio|realtime|live|search|computer|tts|image|transcribe"
 )
 """Names of dated copies, and of models that are not made for a chat with tools."""
@@ -270,14 +272,18 @@ def _value(facts: dict[str, Any], name: str, above: str, service: str) -> float 
     if exact is not None or not (above or service):
         return exact
     if above and service:
-        long, tier = _value(facts, name, above, ""), _value(facts, name, "", service)
+        long_price, tier = _value(facts, name, above, ""), _value(facts, name, "", service)
         plain = _number(facts, name)
-        return long * tier / plain if long is not None and tier is not None and plain else tier
-    plain, whole = _number(facts, name), _number(facts, INPUT)
-    dearer = _number(facts, f"{INPUT}{above}{service}")
-    if plain is None or not whole or dearer is None or name.startswith("output"):
+        return (
+            long_price * tier / plain
+            if long_price is not None and tier is not None and plain
+            else tier
+        )
+    plain, plain_input = _number(facts, name), _number(facts, INPUT)
+    dearer_input = _number(facts, f"{INPUT}{above}{service}")
+    if plain is None or not plain_input or dearer_input is None or name.startswith("output"):
         return plain
-    return plain * dearer / whole
+    return plain * dearer_input / plain_input
 
 
 def _number(facts: dict[str, Any], name: str) -> float | None:

@@ -23,8 +23,8 @@ LOCALHOST = "127.0.0.1"
 DEFAULT_PORT = 11434
 DEFAULT_BASE = f"http://{LOCALHOST}:{DEFAULT_PORT}"
 VARIABLES = ("OLLAMA_API_BASE", "OLLAMA_HOST")
-REFUSED = frozenset({401, 403})
-UNLISTED = (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError)
+KEY_REFUSED = frozenset({401, 403})
+LISTING_ERRORS = (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError)
 """Errors raised when the queried server is down, or is no model server."""
 TIMEOUT_SECONDS = 0.5
 REMOTE_SECONDS = 2.0
@@ -65,32 +65,32 @@ class ServedModels:
     missing: Missing = ""
 
 
-def variable(environment: Mapping[str, str]) -> str | None:
+def address_variable(environment: Mapping[str, str]) -> str | None:
     """Return the environment variable with the address of an Ollama server; None if none is set."""
     return next((name for name in VARIABLES if environment.get(name, "").strip()), None)
 
 
-def base(environment: Mapping[str, str]) -> str:
+def ollama_address(environment: Mapping[str, str]) -> str:
     """Return the address of the user's Ollama."""
-    name = variable(environment)
+    name = address_variable(environment)
     address = environment[name].strip().rstrip("/") if name is not None else DEFAULT_BASE
     if "://" not in address:
         # As in Ollama itself: a host alone gets the default port, a port alone this machine.
         host, colon, port = address.rpartition(":")
-        bare = not colon or "]" in port
-        server = f"{address}:{DEFAULT_PORT}" if bare else f"{host or LOCALHOST}:{port}"
+        is_without_port = not colon or "]" in port
+        server = f"{address}:{DEFAULT_PORT}" if is_without_port else f"{host or LOCALHOST}:{port}"
         address = f"http://{server}"
     return address.replace("//0.0.0.0", f"//{LOCALHOST}")
 
 
 def models(environment: Mapping[str, str]) -> LocalModels:
     """Return the models of the user's Ollama, newest first; empty when none runs."""
-    address = base(environment)
+    address = ollama_address(environment)
     timeout = _timeout(address)
     try:
-        listed = _ask(f"{address}/api/tags", timeout=timeout)["models"] or ()
+        listed = _query(f"{address}/api/tags", timeout=timeout)["models"] or ()
         names = [str(item["name"]) for item in listed]
-    except UNLISTED as error:
+    except LISTING_ERRORS as error:
         return LocalModels(missing=_missing_reason(error))
     read_models = (_model(address, name, timeout) for name in names[:ASKED_MODELS])
     return LocalModels(tuple(model for model in read_models if model is not None))
@@ -112,12 +112,14 @@ def served_models(
     key = key_of(provider, environment or {})
     headers = {"authorization": f"Bearer {key}"} if key else {}
     try:
-        listed = _ask(f"{base_url.rstrip('/')}/models", headers=headers, timeout=_timeout(base_url))
+        listed = _query(
+            f"{base_url.rstrip('/')}/models", headers=headers, timeout=_timeout(base_url)
+        )
         entries = listed.get("data") or listed.get("models") or ()
         names = tuple(
             str(model.get("id") or model["name"]) for model in entries if _is_chat_model(model)
         )
-    except UNLISTED as error:
+    except LISTING_ERRORS as error:
         return ServedModels(missing=_missing_reason(error))
     return ServedModels(names, missing="" if entries else "other")
 
@@ -125,7 +127,7 @@ def served_models(
 def _missing_reason(error: Exception) -> Missing:
     """Return why a server did not list its models, from the error raised."""
     if isinstance(error, HTTPError):
-        return "refused" if error.code in REFUSED else "other"
+        return "refused" if error.code in KEY_REFUSED else "other"
     return "silent" if isinstance(error, OSError) else "other"
 
 
@@ -147,9 +149,9 @@ def _is_chat_model(listed: dict[str, Any]) -> bool:
 def _model(address: str, name: str, timeout: float) -> LocalModel | None:
     """Return Ollama's facts about a model; None where the query fails, so that the others are still listed."""
     try:
-        details = _ask(f"{address}/api/show", {"model": name}, timeout=timeout)
+        details = _query(f"{address}/api/show", {"model": name}, timeout=timeout)
         facts = dict(details.get("model_info") or {})
-    except UNLISTED:
+    except LISTING_ERRORS:
         return None
     stated_lengths = (value for name, value in facts.items() if name.endswith(".context_length"))
     # A window of 0 means no limit, which only the user may set.
@@ -158,7 +160,7 @@ def _model(address: str, name: str, timeout: float) -> LocalModel | None:
     return LocalModel(name, window, "tools" in (details.get("capabilities") or ()))
 
 
-def _ask(
+def _query(
     url: str,
     body: dict[str, Any] | None = None,
     *,
@@ -170,13 +172,15 @@ def _ask(
         url, data=data, headers={"content-type": "application/json"} | dict(headers or {})
     )
     # Requests to this machine must not go through a proxy that the environment names.
-    here = (ProxyHandler({}),) if is_loopback(url) else ()
-    with build_opener(*here, _Unmoved()).open(request, timeout=timeout) as response:
+    direct_handlers = (ProxyHandler({}),) if is_loopback(url) else ()
+    with build_opener(*direct_handlers, _RedirectRefuser()).open(
+        request, timeout=timeout
+    ) as response:
         value = json.load(response)
     return value if isinstance(value, dict) else {}
 
 
-class _Unmoved(HTTPRedirectHandler):
+class _RedirectRefuser(HTTPRedirectHandler):
     """Follows no redirect, which could carry a key to another server."""
 
     def redirect_request(self, *_: Any) -> None:

@@ -24,9 +24,9 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """The reasoning efforts that providers know, the least first."""
-UNUSUAL = ("none", "minimal", "xhigh", "max")
+OPTIONAL_EFFORTS = ("none", "minimal", "xhigh", "max")
 """Efforts for which the table says whether a model accepts them."""
-SLIP = 0.8
+TYPING_ERROR_SIMILARITY = 0.8
 """Similarity of names that counts as a typing error: 0.96 for 'gpt-5.1-mni' and 'gpt-5.1-mini'."""
 DIGITS = re.compile(r"\d+")
 PROVIDER_LINE = re.compile(r'^    [A-Z][A-Z0-9_]* = "([^"]+)"', re.MULTILINE)
@@ -43,9 +43,9 @@ def check_effort(variant: str, ref: ModelRef | None = None) -> None:
     if _accepts_effort(variant, ref):
         return
     known = [effort for effort in EFFORTS if _accepts_effort(effort, ref)]
-    of = f" of {ref.id}" if ref is not None and variant in EFFORTS else ""
+    of_model = f" of {ref.id}" if ref is not None and variant in EFFORTS else ""
     raise ConfigError(
-        f"There is no variant {variant!r}{of}{_likely_name(variant, known)} The reasoning efforts are "
+        f"There is no variant {variant!r}{of_model}{_likely_name(variant, known)} The reasoning efforts are "
         f"{', '.join(known)}: choose one with --variant."
     )
 
@@ -60,16 +60,16 @@ def _accepts_effort(variant: str, ref: ModelRef | None) -> bool:
         return False
     facts = (litellm_table.find_model(ref) or meant_model(ref).facts) if ref is not None else {}
     stated = facts.get(f"supports_{variant}_reasoning_effort")
-    return stated is not False or variant not in UNUSUAL
+    return stated is not False or variant not in OPTIONAL_EFFORTS
 
 
-def check_model(info: ModelInfo, vouched: Collection[str], listed: Listed) -> None:
+def check_model(info: ModelInfo, trusted_ids: Collection[str], listed: Listed) -> None:
     """Raise ConfigError for a model that is known not to exist.
 
-    ``vouched`` are the models that the settings name, which are accepted unchecked.
+    ``trusted_ids`` are the models that the settings name, which are accepted unchecked.
     """
     ref = info.ref
-    if ref.id in vouched or ref.provider == "rehearsal":
+    if ref.id in trusted_ids or ref.provider == "rehearsal":
         return
     if info.api_base is None and ref.provider not in providers():
         raise ConfigError(no_provider(ref))
@@ -81,10 +81,10 @@ def check_model(info: ModelInfo, vouched: Collection[str], listed: Listed) -> No
                 f"The server at {info.api_base} has no model {ref.name!r}{hint} It offers {offered}."
             )
     elif litellm_table.find_model(ref) is None:
-        near = closest_name(ref.name, litellm_table.every_name(ref.provider))
-        if near is not None:
+        suggestion = closest_name(ref.name, litellm_table.all_model_names(ref.provider))
+        if suggestion is not None:
             raise ConfigError(
-                f"There is no model {ref.id!r}; did you mean {f'{ref.provider}/{near}'!r}? If it is a new one, name it "
+                f"There is no model {ref.id!r}; did you mean {f'{ref.provider}/{suggestion}'!r}? If it is a new one, name it "
                 f"in your settings as models.{ref.id!r}."
             )
 
@@ -103,7 +103,7 @@ def closest_name(name: str, known: Collection[str]) -> str | None:
     >>> closest_name("claude-sonet-4-5", ["claude-sonnet-4-5"]), closest_name("gpt-5.2", ["gpt-5.1"])
     ('claude-sonnet-4-5', None)
     """
-    for candidate in difflib.get_close_matches(name, known, 8, SLIP):
+    for candidate in difflib.get_close_matches(name, known, 8, TYPING_ERROR_SIMILARITY):
         if DIGITS.findall(candidate) == DIGITS.findall(name):
             return candidate
     return None
@@ -112,14 +112,14 @@ def closest_name(name: str, known: Collection[str]) -> str | None:
 def listed_by(environment: Mapping[str, str]) -> Listed:
     """Return a function that queries a model's own server for its models, with that server's key."""
 
-    def ask(info: ModelInfo) -> Sequence[str]:
+    def query_models(info: ModelInfo) -> Sequence[str]:
         if info.ref.provider in local.PROVIDERS:
             return tuple(model.name for model in local.models(environment).models)
         if info.ref.name == environment.get(SERVED_MODEL_VARIABLE, "").strip():
             return ()
         return local.served_models(info.api_base or "", environment, info.ref.provider).names
 
-    return ask
+    return query_models
 
 
 @cache

@@ -14,7 +14,7 @@ from typing import Any
 
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog import local_servers as local
-from palimpsest.model.catalog.gateway_names import CLOSED, meant_model
+from palimpsest.model.catalog.gateway_names import EXCLUSIVE_MAKERS, meant_model
 from palimpsest.model.providers import (
     BASE_VARIABLES,
     DEFAULT_MODELS,
@@ -78,15 +78,15 @@ def model_info(
     *,
     variant: str | None = None,
     environment: Mapping[str, str] | None = None,
-    vouched: Collection[str] = (),
+    trusted_ids: Collection[str] = (),
 ) -> ModelInfo:
     """Return the limits, abilities and price of a model; raises ConfigError for an invalid name.
 
-    A name with an address must be one of ``vouched``, the models that the user's settings name.
+    A name with an address must be one of ``trusted_ids``, the models that the user's settings name.
     """
     variables = os.environ if environment is None else environment
     ref = parse(model_id, variant)
-    if holds_address(model_id) and model_id not in vouched:
+    if holds_address(model_id) and model_id not in trusted_ids:
         raise ConfigError(NAMED_ADDRESS.format(name=model_id))
     settings = _settings(ref, model_id, overrides or {})
     base = settings.get("api_base") or base_of(ref.provider, variables)
@@ -96,7 +96,7 @@ def model_info(
 def base_of(provider: str, environment: Mapping[str, str]) -> str | None:
     """Return the address of a provider's server that the environment sets."""
     if provider in local.PROVIDERS:
-        return local.base(environment)
+        return local.ollama_address(environment)
     variable = variable_of(provider, environment)
     return environment[variable].strip().rstrip("/") if variable is not None else None
 
@@ -122,12 +122,12 @@ def _listed_info(ref: ModelRef, base: str | None) -> ModelInfo:
     facts = litellm_table.find_model(ref)
     if facts is not None:
         return _from_table(ref, facts, base)
-    meant = meant_model(ref)
-    if meant.key is not None and (
-        meant.facts.get("litellm_provider") in CLOSED
+    match = meant_model(ref)
+    if match.key is not None and (
+        match.facts.get("litellm_provider") in EXCLUSIVE_MAKERS
         or not (ref.provider in LOCAL_PROVIDERS or is_loopback(base))
     ):
-        return _from_table(ref, meant.facts, base).model_copy(update={"listed_as": meant.key})
+        return _from_table(ref, match.facts, base).model_copy(update={"listed_as": match.key})
     return ModelInfo(
         ref=ref,
         window=ASSUMED_WINDOW,
@@ -153,18 +153,22 @@ def _local_info(ref: ModelRef, base: str | None, environment: Mapping[str, str])
 
 
 def _from_table(ref: ModelRef, facts: dict[str, Any], base: str | None) -> ModelInfo:
-    reads = _limit(facts, "max_input_tokens", "max_tokens")
-    writes = _limit(facts, "max_output_tokens") or ASSUMED_OUTPUT
-    window = reads or ASSUMED_WINDOW
+    input_limit = _limit(facts, "max_input_tokens", "max_tokens")
+    output_limit = _limit(facts, "max_output_tokens") or ASSUMED_OUTPUT
+    window = input_limit or ASSUMED_WINDOW
     # OpenAI states an input limit that is a round window minus the output limit, such as 272,000 of 400,000.
-    is_remainder = reads is not None and reads % ROUND != 0 and (reads + writes) % ROUND == 0
-    apart = profile(ref).limits_apart and is_remainder
+    is_remainder = (
+        input_limit is not None
+        and input_limit % ROUND != 0
+        and (input_limit + output_limit) % ROUND == 0
+    )
+    has_separate_limits = profile(ref).limits_apart and is_remainder
     return ModelInfo(
         ref=ref,
-        window=window + writes if apart else window,
-        window_assumed=reads is None,
-        input_limit=window if apart else None,
-        output_limit=min(writes, window // 2),
+        window=window + output_limit if has_separate_limits else window,
+        window_assumed=input_limit is None,
+        input_limit=window if has_separate_limits else None,
+        output_limit=min(output_limit, window // 2),
         price=litellm_table.price(facts),
         tools=bool(facts.get("supports_function_calling", True)),
         vision=bool(facts.get("supports_vision")),
@@ -175,6 +179,7 @@ def _from_table(ref: ModelRef, facts: dict[str, Any], base: str | None) -> Model
 
 
 ROUND = 10_000
+"""Tokens; a multiple counts as a round number."""
 
 
 def _limit(facts: Mapping[str, Any], *names: str) -> int | None:
@@ -186,30 +191,30 @@ def _limit(facts: Mapping[str, Any], *names: str) -> int | None:
 
 
 def _settings(ref: ModelRef, model_id: str, overrides: Overrides) -> dict[str, Any]:
-    chosen = overrides.get(ref.id, overrides.get(model_id))
-    if chosen is None:
+    override = overrides.get(ref.id, overrides.get(model_id))
+    if override is None:
         return {}
-    if hasattr(chosen, "model_dump"):
-        chosen = chosen.model_dump(exclude_none=True)
-    if not isinstance(chosen, Mapping):
-        raise ConfigError(f"models.{ref.id} must be a table of settings, not {chosen!r}.")
-    return {name: value for name, value in chosen.items() if value is not None}
+    if hasattr(override, "model_dump"):
+        override = override.model_dump(exclude_none=True)
+    if not isinstance(override, Mapping):
+        raise ConfigError(f"models.{ref.id} must be a table of settings, not {override!r}.")
+    return {name: value for name, value in override.items() if value is not None}
 
 
 def _overridden(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
     """Return facts overridden by the configured values."""
     changes: dict[str, Any] = {}
-    for ours, theirs in (
+    for field_name, setting_name in (
         ("window", "window"),
         ("input_limit", "input"),
         ("output_limit", "output"),
     ):
-        if theirs in settings:
-            changes[ours] = _tokens(facts.ref, theirs, settings[theirs])
+        if setting_name in settings:
+            changes[field_name] = _tokens(facts.ref, setting_name, settings[setting_name])
     if "window" in changes:
         changes["window_assumed"] = False
-        most = capacity(changes["window"])
-        changes.setdefault("output_limit", min(facts.output_limit, most // 2))
+        window = capacity(changes["window"])
+        changes.setdefault("output_limit", min(facts.output_limit, window // 2))
     if changes.get("window") == 0:
         changes.setdefault("input_limit", None)
     if "price" in settings:

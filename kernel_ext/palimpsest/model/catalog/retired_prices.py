@@ -8,8 +8,8 @@ from palimpsest.transcript.values import Price, PriceTier, ServicePrice
 RETIRED_SOURCE = (
     "Anthropic's price list (docs.anthropic.com/en/docs/about-claude/pricing) of September 2025"
 )
-"""It lists a write for five minutes at 1.25 times the input, for an hour at 2 times, a read at a tenth,
-batches at half, and Sonnet 4's prompts above 200,000 tokens at twice the input and 1.5 times the output."""
+"""The list prices a cache write for five minutes at 1.25 times the input, for an hour at 2 times, a cache read at a
+tenth, batches at half, and Sonnet 4's prompts above 200,000 tokens at twice the input and 1.5 times the output."""
 
 
 def _claude(
@@ -35,7 +35,7 @@ _SONNET_LONG = _claude(3, 15, write=3.75, read=0.3, long=True)
 _HAIKU = _claude(0.8, 4, write=1, read=0.08)
 _HAIKU_3 = _claude(0.25, 1.25, write=0.3, read=0.03)
 
-RETIRED = {
+RETIRED_PRICES = {
     "claude-opus-4-1": _OPUS,
     "claude-opus-4": _OPUS,
     "claude-sonnet-4": _SONNET_LONG,
@@ -45,18 +45,18 @@ RETIRED = {
     "claude-3-opus": _OPUS,
     "claude-3-haiku": _HAIKU_3,
 }
-"""By the name without its date."""
+"""Prices by the model's name without its date."""
 
 
 def retired_price(name: str) -> Price | None:
     """Return the price of a model by its name, with or without its date; None where it is not listed here."""
-    return RETIRED.get(dateless_name(name))
+    return RETIRED_PRICES.get(dateless_name(name))
 
 
 def dateless_name(name: str) -> str:
     """Return a model's name without its provider, its date and a suffix ``-latest`` or ``-0``."""
-    bare = name.rpartition("/")[2].removesuffix("-latest")
-    head, _, date = bare.rpartition("-")
+    dateless = name.rpartition("/")[2].removesuffix("-latest")
+    head, _, date = dateless.rpartition("-")
     if len(date) == len("20250514") and date.isdecimal():
-        bare = head
-    return bare.removesuffix("-0")
+        dateless = head
+    return dateless.removesuffix("-0")

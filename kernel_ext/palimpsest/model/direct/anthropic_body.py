@@ -61,10 +61,10 @@ def anthropic_body(request: ModelRequest) -> Body:
     parameters = request.all_parameters
     if not can_think(request.messages, request.model):
         parameters.pop("reasoning_effort", None)
-    return body | taken_parameters(ref, parameters)
+    return body | accepted_parameters(ref, parameters)
 
 
-def taken_parameters(ref: ModelRef, parameters: Body) -> Body:
+def accepted_parameters(ref: ModelRef, parameters: Body) -> Body:
     """Return the request's parameters that a model accepts, in Anthropic's form."""
     taken: Body = {"max_tokens": parameters["max_tokens"]}
     for name in ("temperature", "top_p"):

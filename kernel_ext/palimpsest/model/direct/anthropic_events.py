@@ -44,7 +44,7 @@ class AnthropicEvents:
         if kind == "error":
             raise StreamedError(event.get("error") or event)
         if kind.startswith("content_block_"):
-            if self._tap.provider_calls.hear(event) is None:
+            if self._tap.provider_calls.read_chunk(event) is None:
                 return NOTHING
             return self._block(kind, event)
         if kind == "message_start":

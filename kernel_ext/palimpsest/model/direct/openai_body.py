@@ -71,7 +71,7 @@ def openai_body(request: ModelRequest) -> Body:
     set_parameters = {name: value for name, value in parameters.items() if value is not None}
     if not tools:
         set_parameters.pop("tool_choice", None)
-    body |= taken_parameters(ref.name, set_parameters) if is_openai_form else set_parameters
+    body |= accepted_parameters(ref.name, set_parameters) if is_openai_form else set_parameters
     if ref.provider == "openrouter":
         if body.get("reasoning_effort") == "max":
             body["reasoning_effort"] = "xhigh"
@@ -90,7 +90,7 @@ def openai_body(request: ModelRequest) -> Body:
     return body
 
 
-def taken_parameters(name: str, parameters: Mapping[str, Any]) -> Body:
+def accepted_parameters(name: str, parameters: Mapping[str, Any]) -> Body:
     """Return the parameters that an OpenAI model accepts, under its names for them.
 
     ``name`` is the model's, of OpenAI or of a server with its interface, and ``parameters`` are parameters with values.

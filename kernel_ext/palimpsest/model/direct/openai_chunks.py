@@ -23,7 +23,7 @@ def openai_delta(chunk: Any, tap: StreamTap) -> Delta | None:
     usage = chunk.get("usage")
     if usage is not None:
         tap.usage = usage
-    tap.provider_calls.hear(chunk)
+    tap.provider_calls.read_chunk(chunk)
     choices = chunk.get("choices")
     if not choices:
         if choices is None and isinstance(chunk.get("message"), str):

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from palimpsest.model.wire.schema_repair import LISTS, NAMED, ONE_SCHEMA
+from palimpsest.model.wire.schema_repair import SCHEMA_KEYWORDS, SCHEMA_LISTS, SCHEMA_MAPS
 
 Json = dict[str, Any]
 
-NAMED_SCHEMAS = NAMED | {"$defs", "definitions"}
-SCHEMAS = ONE_SCHEMA | LISTS
+NAMED_SCHEMAS = SCHEMA_MAPS | {"$defs", "definitions"}
+SCHEMAS = SCHEMA_KEYWORDS | SCHEMA_LISTS
 """Keywords whose value is a schema or a list of schemas."""
 ANTHROPIC_FIELDS = ("type", "properties", "additionalProperties", "required", "$defs", "strict")
 """The fields that Anthropic accepts at the top of an input's schema."""

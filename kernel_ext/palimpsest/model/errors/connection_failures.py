@@ -93,12 +93,12 @@ def connection_failure(
 def _tls(
     causes: Sequence[BaseException], names: set[str], where: str, url: str | None
 ) -> ConnectionFailure | None:
-    failed = next(
+    untrusted = next(
         (cause for cause in causes if isinstance(cause, ssl.SSLCertVerificationError)), None
     )
-    if failed is not None:
+    if untrusted is not None:
         message = (
-            f"The certificate of {where} is not trusted ({failed.verify_message}). Set SSL_CERT_FILE to the file "
+            f"The certificate of {where} is not trusted ({untrusted.verify_message}). Set SSL_CERT_FILE to the file "
             "of your organisation's certificates before the kernel starts."
         )
         return ConnectionFailure("certificate", message, passing=False)
@@ -106,13 +106,13 @@ def _tls(
     broken = any(
         isinstance(cause, ssl.SSLError) and not isinstance(cause, waits) for cause in causes
     )
-    hung = "ConnectTimeout" in names and any(
+    has_hung = "ConnectTimeout" in names and any(
         isinstance(cause, ssl.SSLWantReadError) for cause in causes
     )
-    cut = (url or "").startswith("https:") and any(
+    is_cut = (url or "").startswith("https:") and any(
         isinstance(cause, ssl.SSLEOFError) for cause in causes
     )
-    if broken or hung or cut:
+    if broken or has_hung or is_cut:
         message = f"{where} did not answer in TLS. Write its address with http:// if it speaks plain HTTP."
         return ConnectionFailure("tls", message, passing=False)
     return None
@@ -148,8 +148,8 @@ def _closed(
     if "ConnectTimeout" in names:
         message = f"{where} did not take the connection in time. Check the network, and its address and port."
         return ConnectionFailure("connect_timeout", message, passing=True)
-    reset = any(isinstance(cause, ConnectionError) for cause in causes)
-    if not reset and not names & CLOSED_CLASSES:
+    is_reset = any(isinstance(cause, ConnectionError) for cause in causes)
+    if not is_reset and not names & CLOSED_CLASSES:
         return None
     if any(TLS_RECORD in str(cause) for cause in causes):
         message = f"{where} speaks TLS. Write its address with https://."

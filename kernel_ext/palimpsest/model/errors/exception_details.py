@@ -97,7 +97,7 @@ INTERRUPTED_CLASSES = frozenset({"AnswerInterrupted", "MidStreamFallbackError"})
 
 @dataclass(frozen=True, slots=True)
 class ExceptionDetails:
-    """The details read from an exception."""
+    """The details of a failed request, read from its exception."""
 
     classes: frozenset[str]
     """Names of the classes of the exception and of those that it wraps."""

@@ -19,7 +19,7 @@ LimitKind = Literal["pictures", "side", "pixels", "picture_bytes", "request_byte
 OTHER_STATUS = frozenset({401, 402, 403, 404, 408, 409, 425, 429})
 """Statuses of refusals that are not about a request's content."""
 TOO_LARGE = 413
-NO_WORDS = lazy_pattern(r"\b413\b.{0,40}\(no body\)", re.IGNORECASE)
+NO_BODY = lazy_pattern(r"\b413\b.{0,40}\(no body\)", re.IGNORECASE)
 """A refusal with this status is about the size of the request, regardless of its text."""
 
 
@@ -29,9 +29,9 @@ class NamedLimit:
 
     kind: LimitKind
     numbers: tuple[int, ...] = ()
-    """In the unit of the kind; first those behind a word such as ``at most``."""
+    """Numbers in the unit of the kind, first those that follow a word such as ``at most``."""
     stated: int = 0
-    """Number of those behind such a word."""
+    """Number of the first ``numbers`` that follow such a word."""
 
     def most(self, sent: int) -> int:
         """Return the maximum where ``sent`` was too much: the named number, or else half of ``sent``."""
@@ -42,11 +42,11 @@ class NamedLimit:
         return max(below) if below else max(1, sent // 2)
 
 
-_I = re.IGNORECASE
+_IGNORE_CASE = re.IGNORECASE
 PICTURE = lazy_pattern(
     r"\bimages?\b|image_url|\bpictures?\b|\bphotos?\b|\bmedia\b|\bmulti-?modal\b|inline_?data\b"
     r"|\battachments?\b|图片|图像",
-    _I,
+    _IGNORE_CASE,
 )
 ABOUT_KIND = lazy_pattern(
     r"not (?:support|accept|allow)\w*(?! (?:more|over|requests? (?:with|of)))|unsupported|n't support"
@@ -54,58 +54,61 @@ ABOUT_KIND = lazy_pattern(
     r"|corrupt|damaged|truncated|failed to|invalid (?:base64|image|url|data|media)|not a valid"
     r"|(?:image|media|file|mime)[ _-]?(?:format|type)|policy|moderation|safety|unsafe|blocked"
     r"|\btokens?\b|context (?:length|window)|too small|\bminimum\b|smaller than|must be (?:larger|greater|at least)|per (?:minute|hour|day|second)",
-    _I,
+    _IGNORE_CASE,
 )
 """Errors about a picture that are not about an amount."""
 MEASURE = lazy_pattern(
     r"exceed|\bmax(?:imum)?\b|\blimit|\btoo (?:many|much|large|big|long|wide|high)|at most|more than|up to"
     r"|larger than|greater than|\bonly\b|allowed|>|≤|<=|超|最多|过大",
-    _I,
+    _IGNORE_CASE,
 )
 PIXELS = lazy_pattern(
-    r"(?:total|number of|count of|many) pixels|pixel count|mega-?pixel|= ?\d{1,12} pixels", _I
+    r"(?:total|number of|count of|many) pixels|pixel count|mega-?pixel|= ?\d{1,12} pixels",
+    _IGNORE_CASE,
 )
 SIDE = lazy_pattern(
-    r"\bpixels?\b|\d ?px\b|dimension|resolution|\bwidth\b|\bheight\b|像素|尺寸|分辨率", _I
+    r"\bpixels?\b|\d ?px\b|dimension|resolution|\bwidth\b|\bheight\b|像素|尺寸|分辨率", _IGNORE_CASE
 )
-THINGS = r"(?:images?|pictures?|photos?|media|attachments?|multi-?modal items?)"
-COUNT = lazy_pattern(
-    rf"too (?:many|much) (?:\w{{1,20}} ){{0,2}}{THINGS}|number of (?:\w{{1,20}} ){{0,2}}{THINGS}|{THINGS}[ _](?:count|number)"
-    rf"|\b\d{{1,9}} (?:\w{{1,20}} )?{THINGS}(?:\(s\))?|{THINGS}\D{{0,20}}\d{{1,9}} per (?:request|prompt|message)"
+PICTURE_NOUNS = r"(?:images?|pictures?|photos?|media|attachments?|multi-?modal items?)"
+PICTURE_COUNT = lazy_pattern(
+    rf"too (?:many|much) (?:\w{{1,20}} ){{0,2}}{PICTURE_NOUNS}|number of (?:\w{{1,20}} ){{0,2}}{PICTURE_NOUNS}|{PICTURE_NOUNS}[ _](?:count|number)"
+    rf"|\b\d{{1,9}} (?:\w{{1,20}} )?{PICTURE_NOUNS}(?:\(s\))?|{PICTURE_NOUNS}\D{{0,20}}\d{{1,9}} per (?:request|prompt|message)"
     r"|张|数量",
-    _I,
+    _IGNORE_CASE,
 )
 BYTES = lazy_pattern(
-    r"\bbytes?\b|\d ?[kmg]i?b\b|\bsize\b|payload|\blarge\b|\bbig\b|too long|base64|过大", _I
+    r"\bbytes?\b|\d ?[kmg]i?b\b|\bsize\b|payload|\blarge\b|\bbig\b|too long|base64|过大",
+    _IGNORE_CASE,
 )
 WHOLE_REQUEST = lazy_pattern(
     r"request_too_large|entity too large|payload|(?:request|body|content|message)s?(?: \w{1,20}){0,3} (?:size|bytes|too large|exceed)"
     r"|size of (?:the |your )?request|total (?:\w{1,20} ){0,3}size|together|combined",
-    _I,
+    _IGNORE_CASE,
 )
 TOOLS = lazy_pattern(
     r"too many (?:\w{1,20} )?(?:tools|functions|function declarations)|\btools\W+array too long"
     r"|(?:number of|more than \d{1,9}|at most \d{1,9}|up to \d{1,9}|max(?:imum)?(?: \w{1,20}){0,3}) (?:tools|functions|function declarations)"
     r"|\b\d{1,9} (?:tools|functions|function declarations)\b.{0,60}(?:exceed|max|limit|at most|more than|allowed)"
     r"|(?:tools|functions|function declarations)\b.{0,30}(?:exceed|at most|no more than|maximum (?:length|number|of))",
-    _I | re.DOTALL,
+    _IGNORE_CASE | re.DOTALL,
 )
-ONE_TOOL = lazy_pattern(r"tools?[\[.]\d|functions?[\[.]\d|\bschema\b|description", _I)
+SINGLE_TOOL = lazy_pattern(r"tools?[\[.]\d|functions?[\[.]\d|\bschema\b|description", _IGNORE_CASE)
 """Errors about a single tool."""
 PLACE = lazy_pattern(
-    r"\b(?:messages|contents?|tools|parts|input|items)(?:\.\d+|\[\d+\])(?:\.\w+|\[\d+\])*", _I
+    r"\b(?:messages|contents?|tools|parts|input|items)(?:\.\d+|\[\d+\])(?:\.\w+|\[\d+\])*",
+    _IGNORE_CASE,
 )
 """A path into the request, whose numbers are no limits."""
 NUMBER = lazy_pattern(
     r"(?<![\w.])(\d[\d,_]{0,20}(?:\.\d{1,9})?)\s*(k|ki?b|mi?b|gi?b|mp|mega-?pixels?)?(?![\w-]{0,40}\d)",
-    _I,
+    _IGNORE_CASE,
 )
 STATED = lazy_pattern(
     r"(?:exceed\w*|max(?:imum)?|limit\w*|at most|more than|up to|allowed|larger than|greater than|only|supports?|>|≤|<=)"
     r"\D{0,60}?$",
-    _I,
+    _IGNORE_CASE,
 )
-BEHIND = 80
+SEARCHED_CHARS = 80
 """Characters before a number that are searched for a word that marks it as a maximum."""
 UNITS = {"k": 1_000, "kb": 1_000, "mb": 1_000_000, "gb": 1_000_000_000, "mp": 1_000_000}
 UNITS |= {"kib": 1_024, "mib": 1_048_576, "gib": 1_073_741_824}
@@ -117,7 +120,7 @@ def named_limit(message: str, status: int | None = None) -> NamedLimit | None:
         return None
     text = PLACE.sub(" ", message[:LONGEST])
     kind = None if is_about_something_else(text) else _kind(text, message[:LONGEST])
-    if kind is None and (status == TOO_LARGE or NO_WORDS.search(text)):
+    if kind is None and (status == TOO_LARGE or NO_BODY.search(text)):
         kind = "request_bytes"
     if kind is None:
         return None
@@ -126,7 +129,7 @@ def named_limit(message: str, status: int | None = None) -> NamedLimit | None:
 
 
 def _kind(text: str, whole: str) -> LimitKind | None:
-    if TOOLS.search(text) and not ONE_TOOL.search(whole):
+    if TOOLS.search(text) and not SINGLE_TOOL.search(whole):
         return "tools"
     if PICTURE.search(whole) is None:
         return "request_bytes" if WHOLE_REQUEST.search(text) and MEASURE.search(text) else None
@@ -138,19 +141,21 @@ def _kind(text: str, whole: str) -> LimitKind | None:
         return "side"
     if WHOLE_REQUEST.search(text) and BYTES.search(text):
         return "request_bytes"
-    if re.search(r"\d ?[kmg]i?b\b|\bbytes\b", text, _I) is None and COUNT.search(text):
+    if re.search(r"\d ?[kmg]i?b\b|\bbytes\b", text, _IGNORE_CASE) is None and PICTURE_COUNT.search(
+        text
+    ):
         return "pictures"
     return "picture_bytes" if BYTES.search(text) else None
 
 
 def _numbers(text: str) -> tuple[list[int], list[int]]:
-    """Return the numbers behind a word that states a limit, and the others."""
+    """Return the numbers that follow a word which states a limit, and the other numbers."""
     stated: list[int] = []
     others: list[int] = []
     for match in NUMBER.finditer(text):
         value = float(match[1].replace(",", "").replace("_", ""))
         unit = (match[2] or "").lower().replace("-", "")
         number = round(value * UNITS.get("mp" if unit.startswith("mega") else unit, 1))
-        before = text[max(0, match.start() - BEHIND) : match.start()]
+        before = text[max(0, match.start() - SEARCHED_CHARS) : match.start()]
         (stated if STATED.search(before) else others).append(number)
     return stated, others

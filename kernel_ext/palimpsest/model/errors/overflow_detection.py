@@ -37,16 +37,16 @@ def is_overflow(
         return True
     parts = (status, code, message) if table.reads_code else (message,)
     text = " ".join(str(part) for part in parts if part)
-    if status == TOO_MANY_REQUESTS or _is_else(text, table):
+    if status == TOO_MANY_REQUESTS or _is_about_something_else(text, table):
         return False
-    if status in table.statuses or says_overflow(text, refusals):
+    if status in table.statuses or certainly_means_overflow(text, refusals):
         return True
     lines = text[:LONGEST].split("\n")
     is_likely = any(_in_order(line, words) for words in table.likely for line in lines)
     return is_likely and not _contains(text, table.unlike)
 
 
-def says_overflow(text: str, refusals: Refusals = "union") -> bool:
+def certainly_means_overflow(text: str, refusals: Refusals = "union") -> bool:
     """Return whether this text alone is certain to mean "too long"."""
     table = _table(refusals)
     return _contains(text, table.sure) and not _contains(text, table.first)
@@ -64,14 +64,14 @@ def may_be_overflow(
     if refusals != "union" or status not in MAY_BE_OVERFLOW_STATUS:
         return False
     text = message[:LONGEST]
-    if _is_else(text, _table(refusals)) or ABOUT_ANSWER.search(text):
+    if _is_about_something_else(text, _table(refusals)) or ABOUT_ANSWER.search(text):
         return False
     return near_window or bool(ABOUT_INPUT.search(text) and MEASURE.search(text))
 
 
 def is_about_something_else(text: str) -> bool:
     """Return whether an error is about rate limits, billing, thinking or a window that is too small."""
-    return _is_else(text[:LONGEST], _table("union"))
+    return _is_about_something_else(text[:LONGEST], _table("union"))
 
 
 def is_compaction_failure(text: str, refusals: Refusals = "union") -> bool:
@@ -87,7 +87,7 @@ def is_rate_limit(text: str, refusals: Refusals = "union") -> bool:
 
 def is_billing(text: str, refusals: Refusals = "union") -> bool:
     """Return whether an error is about billing."""
-    return _is_bill(text, _table(refusals))
+    return _matches_billing(text, _table(refusals))
 
 
 def observed_tokens(text: str, refusals: Refusals = "union") -> int | None:
@@ -105,18 +105,18 @@ def _table(refusals: Refusals) -> "RefusalPatterns":
     return TABLES[refusals]
 
 
-def _is_else(text: str, table: "RefusalPatterns") -> bool:
+def _is_about_something_else(text: str, table: "RefusalPatterns") -> bool:
     """Return whether the text is about rate limits, billing, thinking or a window that is too small."""
-    bill = table.heeds_bills and _is_bill(text, table)
-    return bill or _contains(text, table.first) or _contains(text, table.never)
+    is_billing_error = table.heeds_bills and _matches_billing(text, table)
+    return is_billing_error or _contains(text, table.first) or _contains(text, table.never)
 
 
-def _is_bill(text: str, table: "RefusalPatterns") -> bool:
+def _matches_billing(text: str, table: "RefusalPatterns") -> bool:
     bills = table.bills
     if len(text) > bills.longest:
         return _contains(text, bills.status)
-    head = _contains(text, bills.head) and _contains(text, bills.tail)
-    return head or _contains(text, bills.words)
+    matches_head = _contains(text, bills.head) and _contains(text, bills.tail)
+    return matches_head or _contains(text, bills.words)
 
 
 def _in_order(line: str, patterns: "Words") -> bool:

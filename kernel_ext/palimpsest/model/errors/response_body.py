@@ -14,15 +14,15 @@ from typing import Any
 from palimpsest.lazy_patterns import lazy_pattern
 
 LONGEST_SENTENCE = 700
-"""Most characters of an error for the user; some servers send the whole request back."""
+"""Maximum characters of an error for the user; some servers send the whole request back."""
 DEEPEST = 6
-"""Most levels of nested errors that are read."""
+"""Maximum levels of nested errors that are read."""
 
 MESSAGES = ("message", "Message", "error_message", "errorMessage", "msg", "detail", "details")
 """Fields that hold the message, the most reliable first."""
 MORE_MESSAGES = ("error_description", "faultstring", "reason", "title", "error", "errors")
 CODES = ("code", "type", "__type", "error_type", "errorcode", "status", "error")
-VAGUE = lazy_pattern(
+WITHOUT_REASON = lazy_pattern(
     r"^(?:provider returned error|upstream (?:request failed|error)|error|bad request"
     r"|internal server error|request failed.{0,30})\.?$",
     re.IGNORECASE,
@@ -34,7 +34,7 @@ PAGE = lazy_pattern(
     re.IGNORECASE | re.DOTALL,
 )
 TITLE = lazy_pattern(r"<(title|h1|h2)\b[^>]*>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
-UNSEEN = lazy_pattern(r"<(script|style|head)\b.*?</\1>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
+INVISIBLE = lazy_pattern(r"<(script|style|head)\b.*?</\1>|<!--.*?-->", re.IGNORECASE | re.DOTALL)
 TAG = lazy_pattern(r"<[/!?]?[A-Za-z][^<>]{0,2000}>")
 XML_SENTENCE = lazy_pattern(r"<Message>(.*?)</Message>", re.IGNORECASE | re.DOTALL)
 
@@ -151,7 +151,7 @@ def _from_object(value: dict[str, Any], depth: int) -> ErrorBody:
     code = _code(value)
     message = _sentence(value, depth)
     upstream = _upstream_error(value, depth)
-    if upstream is not None and upstream.message and (not message or VAGUE.match(message)):
+    if upstream is not None and upstream.message and (not message or WITHOUT_REASON.match(message)):
         return ErrorBody(upstream.message, upstream.code or code, value=upstream.value or value)
     message = unwrap_message(message)
     nested = parse_object(message) if message.startswith(("{", "[{")) else None
@@ -220,7 +220,7 @@ def _page(text: str) -> ErrorBody:
     title = next((plain for _, inside in TITLE.findall(text) if (plain := _plain_text(inside))), "")
     if title:
         return ErrorBody(f'a web page with the title "{_excerpt(title, 120)}"', page=True)
-    excerpt = _excerpt(_plain_text(UNSEEN.sub(" ", text)), 120)
+    excerpt = _excerpt(_plain_text(INVISIBLE.sub(" ", text)), 120)
     return ErrorBody(
         f'a web page that says "{excerpt}"' if excerpt else "an empty web page", page=True
     )

@@ -24,7 +24,7 @@ LONGEST_SECONDS = 2_147_483.647
 LONGEST_RESET_SECONDS = 600.0
 """Rate limits that reset later than this are ignored when the wait is computed."""
 FIRST_POINT = 1_000_000_000.0
-"""A number from this one on is a point in time, in seconds or milliseconds since 1970: a duration of 31 years is none."""
+"""A number of at least this is a point in time, in seconds or milliseconds since 1970; as a duration it would be 31 years."""
 RESET = lazy_pattern(r"\breset\b")
 DURATION_PART = lazy_pattern(r"(\d+(?:\.\d+)?)\s*(ms|h|m|s)", re.IGNORECASE)
 DURATION = lazy_pattern(rf"(?:{DURATION_PART.pattern}\s*)+", re.IGNORECASE)
@@ -72,23 +72,23 @@ SILENT = lazy_pattern(r"\W*time-?out\W*", re.IGNORECASE)
 
 
 def retryable(error: ErrorValue) -> bool:
-    """Return whether sending the same request again may help, which is not so for one that is too long."""
+    """Return whether sending the same request again may help; a request that is too long is not retryable."""
     match error:
         case ApiError():
             if (error.metadata or {}).get("code") in HOPELESS_CODES:
                 return False
-            server = error.status is not None and error.status >= SERVER_ERROR
+            is_server_error = error.status is not None and error.status >= SERVER_ERROR
             text = f"{error.message}\n{error.response_body or ''}"
-            return error.retryable or server or is_transient(text)
+            return error.retryable or is_server_error or is_transient(text)
         case UnknownError(explained=None):
             return is_transient(error.message) or SILENT.fullmatch(error.message) is not None
         case _:
             return False
 
 
-def is_transient(words: str) -> bool:
+def is_transient(text: str) -> bool:
     """Return whether the text of an error means that it is transient."""
-    return bool(PASSING.search(words))
+    return bool(PASSING.search(text))
 
 
 def delay_seconds(
@@ -107,14 +107,14 @@ def delay_seconds(
         jitter: A number from 0 to 1 that spreads our own delays.
         now: Seconds since 1970, to understand a date.
     """
-    requested = asked_seconds(headers or {}, now)
+    requested = requested_seconds(headers or {}, now)
     if requested is not None:
         return min(requested, LONGEST_SECONDS)
     backoff = FIRST_DELAY_SECONDS * FACTOR ** (attempt - 1) * (1 + JITTER_SHARE * jitter)
     return min(backoff, CAP_SECONDS)
 
 
-def asked_seconds(headers: Mapping[str, str], now: float | None = None) -> float | None:
+def requested_seconds(headers: Mapping[str, str], now: float | None = None) -> float | None:
     """Return the wait that a provider requests; None if it requests none.
 
     ``retry-after-ms`` and ``retry-after`` are obeyed at any length: a number of seconds, a duration such as

@@ -20,15 +20,15 @@ NUMBER_FIRST = lazy_pattern(
     NUMBER + r"[ -]*(?:tokens?)?[ -]*(?:max(?:imum)?\b|limit\b|context\b|at most\b)", re.IGNORECASE
 )
 ANSWER = lazy_pattern(r"\bmax_(?:new_)?tokens\b(?!`)|completion|output|answer", re.IGNORECASE)
-"""Words in or just before a limit on the answer."""
-BEFORE = 20
+"""Words that mark a limit as one on the answer."""
+SEARCHED_BEFORE = 20
 """Characters before a limit that are searched for such words."""
 LEAST, MOST = 512, 100_000_000
 """Tokens; numbers out of these bounds are codes, versions or counts of something else."""
 
 
 def stated_window(text: str, tokens: int) -> int | None:
-    """Return the most tokens that a provider's refusal states; None without such a number.
+    """Return the maximum tokens of a request that a provider's refusal states; None without such a number.
 
     ``tokens`` is our estimate of the refused request, which may be too low by a half.
 
@@ -39,7 +39,7 @@ def stated_window(text: str, tokens: int) -> int | None:
         number
         for pattern in (LIMIT_FIRST, NUMBER_FIRST)
         for match in pattern.finditer(text[:LONGEST])
-        if not ANSWER.search(text[max(match.start() - BEFORE, 0) : match.end()])
+        if not ANSWER.search(text[max(match.start() - SEARCHED_BEFORE, 0) : match.end()])
         and LEAST <= (number := _number(match)) <= MOST
     ]
     # The request exceeded the limit, so the greater of two numbers is the request's.

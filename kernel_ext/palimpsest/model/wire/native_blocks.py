@@ -33,8 +33,8 @@ def is_native(block: Any) -> TypeGuard[TextBlock]:
 def whole_blocks(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
     """Return messages with only those native blocks that this server accepts back."""
     pending = _pending(messages)
-    called = _ids(messages, "id")
-    answered = _ids(messages, "tool_use_id")
+    call_ids = _ids(messages, "id")
+    answered_ids = _ids(messages, "tool_use_id")
 
     def is_accepted(block: TextBlock, *, newest: bool) -> bool:
         natives = native_of(block.metadata)
@@ -49,7 +49,7 @@ def whole_blocks(messages: NeutralMessages, target: ProviderProfile) -> NeutralM
             for native in natives
             if isinstance(native.get("tool_use_id"), str)
         }
-        return (newest or uses <= answered) and results <= called
+        return (newest or uses <= answered_ids) and results <= call_ids
 
     return tuple(
         message
@@ -102,8 +102,8 @@ def native_content(
     ``signed`` are the thinking blocks of the answer that may be sent back; where the wire has them in the content, they
     keep their place.
     """
-    inline = target.wire == "anthropic"
-    return [item for block in message.blocks for item in _items(block, signed if inline else [])]
+    is_inline = target.wire == "anthropic"
+    return [item for block in message.blocks for item in _items(block, signed if is_inline else [])]
 
 
 def _items(block: Any, signed: list[Body]) -> Iterator[Body]:
@@ -124,7 +124,7 @@ def has_native(body: Body) -> bool:
     return isinstance(content, list) and any(item.get("type") == NATIVE_ITEM for item in content)
 
 
-def holds_thinking(body: Body) -> bool:
+def has_signed_thinking(body: Body) -> bool:
     """Return whether a message holds signed thinking, beside its content or in it."""
     if body.get("thinking_blocks"):
         return True

@@ -14,7 +14,7 @@ from typing import Any
 
 from palimpsest.model.wire.media import media
 from palimpsest.model.wire.native_blocks import (
-    holds_thinking,
+    has_signed_thinking,
     native_content,
     whole_blocks,
 )
@@ -47,13 +47,13 @@ CACHE_MARK = {"type": "ephemeral"}
 MARKED_FOR = CACHE_MARK.get("ttl", "")
 """The cache lifetime that a mark requests, such as ``1h``; empty for the provider's default."""
 MEDIA_NOTICE = "Attached media from tool result:"
-BETWEEN = "Done."
+TEXT_BETWEEN = "Done."
 """Text of an assistant message put where a user message may not directly follow a tool result."""
 
 THINKING_FIELD = "reasoning_content"
 """The field for an answer's thinking in OpenAI's shape; most servers refuse it in a request."""
 
-NOBODY_ASKED = "(Nobody has said anything yet.)"
+EMPTY_CONVERSATION = "(Nobody has said anything yet.)"
 """Text of a user message added because most servers refuse a request with system messages only."""
 
 Body = dict[str, Any]
@@ -102,7 +102,7 @@ class _WireWriter:
             messages = whole_blocks(messages, self._target)
         for message in sequential_calls(messages) if self._target.equal_calls_once else messages:
             if message.role != "tool":
-                self._release_media()
+                self._send_held_media()
             match message.role:
                 case "system":
                     self._system(message)
@@ -112,9 +112,11 @@ class _WireWriter:
                     self._assistant(message)
                 case "tool":
                     self._results(message)
-        self._release_media()
+        self._send_held_media()
         if self._out and all(sent.body["role"] == "system" for sent in self._out):
-            self._out.append(ProviderMessage({"role": "user", "content": NOBODY_ASKED}, None, ()))
+            self._out.append(
+                ProviderMessage({"role": "user", "content": EMPTY_CONVERSATION}, None, ())
+            )
         return self._out
 
     def _put_message(self, body: Body, message: NeutralMessage, blocks: Iterable[Any]) -> None:
@@ -145,7 +147,7 @@ class _WireWriter:
         if not content:
             return
         if self._target.answers_results and self._out and self._out[-1].body["role"] == "tool":
-            self._put_message({"role": "assistant", "content": BETWEEN}, message, ())
+            self._put_message({"role": "assistant", "content": TEXT_BETWEEN}, message, ())
         self._put_message({"role": "user", "content": content}, message, message.blocks)
 
     def _content(self, blocks: Iterable[Any]) -> str | list[Body]:
@@ -167,12 +169,12 @@ class _WireWriter:
             body["tool_calls"] = calls
         if not calls and not (body["content"] or "").strip():
             return
-        thought = thinking(message, self._target)
+        thinking_fields = thinking(message, self._target)
         if holds_native(message):
-            signed = thought.get("thinking_blocks", [])
+            signed = thinking_fields.get("thinking_blocks", [])
             body["content"] = native_content(message, self._target, signed)
-            thought = thought if self._target.wire != "anthropic" else {}
-        body |= thought
+            thinking_fields = thinking_fields if self._target.wire != "anthropic" else {}
+        body |= thinking_fields
         self._put_message(body, message, message.blocks)
 
     def _call(self, block: CallBlock) -> Body:
@@ -204,24 +206,26 @@ class _WireWriter:
             text = uninterpreted_text(text)
         if not block.media:
             return text
-        inside = [item for item in block.media if self._may_stay(item)]
-        self._held_media.extend((item, message) for item in block.media if item not in inside)
-        if not inside:
+        media_inside = [item for item in block.media if self._may_stay(item)]
+        self._held_media.extend((item, message) for item in block.media if item not in media_inside)
+        if not media_inside:
             return text
         first = [{"type": "text", "text": text}] if text.strip() else []
-        return [*first, *map(self._media, inside)]
+        return [*first, *map(self._media, media_inside)]
 
     def _may_stay(self, block: MediaBlock) -> bool:
         """Return whether a file may stay inside a result."""
-        taken = self._target.media_in_results
-        return taken == "all" or (taken == "images" and block.mime.startswith("image/"))
+        accepted_media = self._target.media_in_results
+        return accepted_media == "all" or (
+            accepted_media == "images" and block.mime.startswith("image/")
+        )
 
     def _media(self, block: MediaBlock) -> Body:
         # A file's name may contain lone surrogates.
         repaired = block.model_copy(update={"filename": joined_surrogates(block.filename or "")})
         return media(repaired, self._model, self._target)
 
-    def _release_media(self) -> None:
+    def _send_held_media(self) -> None:
         """Send images of tool results as a user message after the last of the results."""
         if not self._held_media:
             return
@@ -264,15 +268,15 @@ def can_think(messages: Sequence[Body], model: ModelInfo) -> bool:
     if not profile(model.ref).thinks_before_calls:
         return True
     first: Body | None = None
-    answered = False
+    has_results = False
     for message in reversed(messages):
         if message["role"] != "assistant":
-            answered = answered or message["role"] == "tool"
+            has_results = has_results or message["role"] == "tool"
             continue
-        if not answered:
+        if not has_results:
             break
-        first, answered = message, False
-    return first is None or holds_thinking(first)
+        first, has_results = message, False
+    return first is None or has_signed_thinking(first)
 
 
 def _text_of(message: NeutralMessage) -> str:
@@ -304,12 +308,12 @@ def without_marks(message: Body) -> Body:
     content = message.get("content")
     if not isinstance(content, list) and MARK not in message:
         return message
-    bare = {name: value for name, value in message.items() if name != MARK}
+    unmarked = {name: value for name, value in message.items() if name != MARK}
     if isinstance(content, list):
-        bare["content"] = [
+        unmarked["content"] = [
             {name: value for name, value in block.items() if name != MARK} for block in content
         ]
-    return bare
+    return unmarked
 
 
 def sendable_messages(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
@@ -331,8 +335,8 @@ def _marked_for(message: Body, field: CacheMarks) -> Body:
     """Return a message with its cache mark under the server's name, or without the mark."""
     if field == MARK:
         return message
-    bare = without_marks(message)
-    return bare if field == "none" or bare == message else {**bare, field: CACHE_MARK}
+    unmarked = without_marks(message)
+    return unmarked if field == "none" or unmarked == message else {**unmarked, field: CACHE_MARK}
 
 
 _CANONICAL = json.JSONEncoder(ensure_ascii=False, sort_keys=True, separators=(",", ":"))

@@ -16,7 +16,7 @@ from palimpsest.transcript.values import ToolSpec
 Schema = dict[str, Any]
 
 TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
-MEANT: Mapping[str, str] = {
+JSON_TYPES: Mapping[str, str] = {
     "str": "string", "text": "string", "char": "string", "date": "string", "datetime": "string", "file": "string",
     "int": "integer", "int32": "integer", "int64": "integer", "long": "integer",
     "float": "number", "double": "number", "decimal": "number",
@@ -24,22 +24,22 @@ MEANT: Mapping[str, str] = {
     "list": "array", "tuple": "array", "set": "array", "none": "null", "nil": "null",
 }  # fmt: skip
 """Type names of programming languages, with the JSON type that each means."""
-TEXTS = frozenset({"title", "description", "format", "pattern", "$comment"})
-NUMBERS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
-COUNTS = frozenset(
+TEXT_KEYWORDS = frozenset({"title", "description", "format", "pattern", "$comment"})
+NUMBER_KEYWORDS = frozenset({"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"})
+COUNT_KEYWORDS = frozenset(
     {"minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"}
     | {"minContains", "maxContains"}
 )
-FLAGS = frozenset({"uniqueItems", "deprecated", "readOnly", "writeOnly", "nullable"})
-ONE_SCHEMA = frozenset(
+FLAG_KEYWORDS = frozenset({"uniqueItems", "deprecated", "readOnly", "writeOnly", "nullable"})
+SCHEMA_KEYWORDS = frozenset(
     {"additionalProperties", "unevaluatedProperties", "unevaluatedItems", "not", "if", "then"}
     | {"else", "contains", "propertyNames", "items", "additionalItems"}
 )
-LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
-NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
+SCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
+SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas"})
 NOT_AT_TOP = ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if", "then", "else")
 """Keywords that no provider accepts at the top of an input's schema, beside ``type: object``."""
-DROPPED = frozenset(
+DROPPED_KEYWORDS = frozenset(
     {
         "$ref",
         "$schema",
@@ -54,9 +54,9 @@ DROPPED = frozenset(
 )
 """Keywords without meaning for a model; references were replaced by their targets before."""
 MOST_CHOICES = 500
-"""Most values of one enumeration; providers' limits are between this number and a thousand."""
+"""Maximum values of one enumeration; providers' limits are between this number and a thousand."""
 LONGEST_CHOICES = 15_000
-"""Most characters of all values of one enumeration, as OpenAI documents."""
+"""Maximum characters of all values of one enumeration, as OpenAI documents."""
 NAMED_CHOICES = 5
 
 
@@ -88,7 +88,9 @@ def with_plain_names(schema: Any, names: re.Pattern[str]) -> Any:
         return schema
     # The value of an unknown keyword may only look like a schema.
     named = {
-        key: inner for key, inner in schema.items() if key in NAMED and isinstance(inner, dict)
+        key: inner
+        for key, inner in schema.items()
+        if key in SCHEMA_MAPS and isinstance(inner, dict)
     }
     renamed = {
         key: inner
@@ -134,16 +136,16 @@ def _one_object(top: Schema, branches: list[Any]) -> Schema:
         (n, e) for branch in branches for n, e in _properties(branch).items()
     ):
         properties.setdefault(name, property_schema)
-    needed = set(_required(top)) | {
+    required_names = set(_required(top)) | {
         name for branch in top.get("allOf", ()) for name in _required(branch)
     }
     for key in ("anyOf", "oneOf"):
         choices = [set(_required(branch)) for branch in top.get(key, ())]
-        needed |= set.intersection(*choices) if choices else set()
+        required_names |= set.intersection(*choices) if choices else set()
     merged = {key: value for key, value in top.items() if key not in NOT_AT_TOP}
     merged |= {"type": "object", "properties": properties}
     merged.pop("required", None)
-    required = [name for name in properties if name in needed]
+    required = [name for name in properties if name in required_names]
     return merged | ({"required": required} if required else {})
 
 
@@ -171,20 +173,20 @@ def _schema(value: Any) -> Any:
         return _schema({"type": kind}) if kind else {}
     repaired: Schema = {}
     for key, inner in value.items():
-        if not isinstance(key, str) or key in DROPPED:
+        if not isinstance(key, str) or key in DROPPED_KEYWORDS:
             continue
         keyword_value = _keyword(key, inner)
         if keyword_value is not None:
             repaired[key] = keyword_value
-    _limits(value, repaired)
-    _choices(repaired)
+    _convert_exclusive_limits(value, repaired)
+    _shorten_enumeration(repaired)
     if "required" in repaired and "properties" in repaired:
         repaired["required"] = [
             name for name in repaired["required"] if name in repaired["properties"]
         ]
         if not repaired["required"]:
             del repaired["required"]
-    _array(value, repaired)
+    _add_item_schema(value, repaired)
     return repaired
 
 
@@ -192,11 +194,11 @@ def _keyword(key: str, value: Any) -> Any:
     """Return the repaired value of a keyword; None to remove the keyword."""
     if key == "type":
         return _type(value)
-    if key in ONE_SCHEMA:
+    if key in SCHEMA_KEYWORDS:
         return _schema(value) if isinstance(value, bool | Mapping) else None
-    if key in LISTS:
+    if key in SCHEMA_LISTS:
         return [_branch(item) for item in value] if isinstance(value, list) and value else None
-    if key in NAMED:
+    if key in SCHEMA_MAPS:
         return _property_schemas(value)
     if key == "required":
         names = [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
@@ -233,7 +235,7 @@ def _type(value: Any) -> Any:
 
 def _known_type(name: str) -> str:
     lower = name.strip().lower()
-    return lower if lower in TYPES else MEANT.get(lower, "")
+    return lower if lower in TYPES else JSON_TYPES.get(lower, "")
 
 
 def _is_number(value: Any) -> bool:
@@ -246,10 +248,10 @@ def _are_names(value: Any) -> bool:
 
 
 _CHECKS: tuple[tuple[Iterable[str], Callable[[Any], bool]], ...] = (
-    (TEXTS, lambda value: isinstance(value, str)),
-    (NUMBERS, lambda value: _is_number(value)),
-    (COUNTS, lambda value: type(value) is int and value >= 0),
-    (FLAGS, lambda value: isinstance(value, bool)),
+    (TEXT_KEYWORDS, lambda value: isinstance(value, str)),
+    (NUMBER_KEYWORDS, lambda value: _is_number(value)),
+    (COUNT_KEYWORDS, lambda value: type(value) is int and value >= 0),
+    (FLAG_KEYWORDS, lambda value: isinstance(value, bool)),
     (("examples",), lambda value: isinstance(value, list)),
     (("multipleOf",), lambda value: _is_number(value) and value > 0),
     (
@@ -266,14 +268,14 @@ def _is_plain(key: str, value: Any) -> bool:
     return value is not None or key in ("const", "default")
 
 
-def _limits(schema: Mapping[str, Any], repaired: Schema) -> None:
+def _convert_exclusive_limits(schema: Mapping[str, Any], repaired: Schema) -> None:
     """Convert draft 4's exclusive limits, which are flags beside the limit, to numbers."""
     for flag, limit in (("exclusiveMinimum", "minimum"), ("exclusiveMaximum", "maximum")):
         if schema.get(flag) is True and limit in repaired:
             repaired[flag] = repaired.pop(limit)
 
 
-def _choices(repaired: Schema) -> None:
+def _shorten_enumeration(repaired: Schema) -> None:
     """Replace an enumeration that is too long by a sentence, and drop a default of the wrong type."""
     choices = repaired.get("enum", [])
     texts = [
@@ -286,11 +288,11 @@ def _choices(repaired: Schema) -> None:
         repaired["description"] = f"{repaired.get('description', '')} {sentence}".strip()
         if "type" not in repaired and all(isinstance(choice, str) for choice in choices):
             repaired["type"] = "string"
-    if "default" in repaired and not _is_of(repaired["default"], repaired.get("type")):
+    if "default" in repaired and not _has_json_type(repaired["default"], repaired.get("type")):
         del repaired["default"]
 
 
-def _is_of(value: Any, kind: Any) -> bool:
+def _has_json_type(value: Any, kind: Any) -> bool:
     kinds = kind if isinstance(kind, list) else [kind]
     if kind is None or value is None:
         return True
@@ -304,26 +306,30 @@ def _is_of(value: Any, kind: Any) -> bool:
     )
 
 
-def _array(schema: Mapping[str, Any], repaired: Schema) -> None:
+def _add_item_schema(schema: Mapping[str, Any], repaired: Schema) -> None:
     """Add a schema for an array's items; draft 4 has a list with a schema for each position."""
     kinds = repaired.get("type")
     items = schema.get("items")
     if isinstance(items, list):
-        places = [_branch(item) for item in items]
-        repaired.setdefault("prefixItems", places)
-        repaired["items"] = {"anyOf": places} if places else {}
+        item_schemas = [_branch(item) for item in items]
+        repaired.setdefault("prefixItems", item_schemas)
+        repaired["items"] = {"anyOf": item_schemas} if item_schemas else {}
     if repaired.get("prefixItems") == []:
         del repaired["prefixItems"]
-    if "properties" in repaired and kinds is None and not any(key in repaired for key in LISTS):
+    if (
+        "properties" in repaired
+        and kinds is None
+        and not any(key in repaired for key in SCHEMA_LISTS)
+    ):
         kinds = repaired["type"] = "object"
-    elif "items" in repaired and kinds is None and not any(key in repaired for key in LISTS):
+    elif "items" in repaired and kinds is None and not any(key in repaired for key in SCHEMA_LISTS):
         kinds = repaired["type"] = "array"
     if "array" in (kinds if isinstance(kinds, list) else [kinds]) and not isinstance(
         repaired.get("items"), dict
     ):
         # Several providers accept only objects as schemas, not ``true`` and ``false``.
-        places = repaired.get("prefixItems", [])
-        repaired["items"] = {"anyOf": places} if places else {}
+        item_schemas = repaired.get("prefixItems", [])
+        repaired["items"] = {"anyOf": item_schemas} if item_schemas else {}
 
 
 def _distinct_values(values: list[Any]) -> list[Any]:

@@ -1,6 +1,6 @@
-"""The documents of one ATIF recording: a trajectory, its continuations, and those of its subagents.
+"""The documents of one ATIF recording: a trajectory, its continuations, and its subagents' trajectories.
 
-A reference must name a file beside the trajectory: anything that names a folder, is a link or is no trajectory is
+A reference must name a file beside the trajectory: a name with a folder, a link, and a file without a trajectory are
 reported and ignored.
 """
 
@@ -14,17 +14,17 @@ from palimpsest.recordings.reading.sources import json_document
 from palimpsest.transcript.errors import UserError
 
 MOST_FILES = 1_000
-"""Files of one recording that are opened."""
+"""Most files of one recording that are opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """One ATIF document, with its place."""
+    """One ATIF document, with its name in reports."""
 
     value: JsonValue
     path: Path
     place: str
-    """Its place in reports: a file's name, and the subagent in it."""
+    """The document's name in reports: the file's name, and the subagent in it."""
 
 
 class TrajectoryFiles:
@@ -36,7 +36,7 @@ class TrajectoryFiles:
         self._opened = {path.name}
 
     def file_beside(self, name: str, place: str) -> Trajectory | None:
-        """Return the trajectory in a file beside the first one; None, and a report, for anything else."""
+        """Return the trajectory in a file beside the first file; report anything else, and return None."""
         is_file_name = PurePosixPath(name).name == name and PureWindowsPath(name).name == name
         if not is_file_name or name in {"", ".", ".."} or not name.isprintable():
             self._report(place, f"It names {name!r:.80}, which is no file beside it; not opened.")
@@ -56,7 +56,7 @@ class TrajectoryFiles:
         return Trajectory(value, self._folder / name, name)
 
     def chain(self, first: Trajectory) -> Iterator[Trajectory]:
-        """Yield a trajectory and those that continue it, in order."""
+        """Yield a trajectory and its continuations, in order."""
         trajectory: Trajectory | None = first
         while trajectory is not None:
             yield trajectory
@@ -71,7 +71,7 @@ def is_trajectory(value: JsonValue) -> bool:
 
 
 def named_files(trajectory: JsonValue) -> Iterator[str]:
-    """Yield the names of the files that a trajectory, and those of its subagents inside it, refer to."""
+    """Yield the names of the files to which a trajectory, or a subagent's trajectory inside it, refers."""
     names = [trajectory.text("continued_trajectory_ref")]
     for step in trajectory.objects("steps"):
         for result in step.objects("observation", "results"):
@@ -83,7 +83,7 @@ def named_files(trajectory: JsonValue) -> Iterator[str]:
 
 
 def embedded_trajectories(trajectory: Trajectory, report: Report) -> dict[str, Trajectory]:
-    """Return the subagents' trajectories inside a document by their ids."""
+    """Return the subagents' trajectories inside a document, by their ids."""
     trajectories: dict[str, Trajectory] = {}
     for number, value in enumerate(trajectory.value.objects("subagent_trajectories"), 1):
         place = f"{trajectory.place}, subagent {number}"

@@ -28,11 +28,11 @@ CACHE_WRITES = (
     "cache_write_tokens",
     "cache_write",
 )
-"""Names that writers use in ``metrics.extra`` for token counts that ATIF has no field for."""
+"""Names in ``metrics.extra`` that programs use for token counts for which ATIF has no field."""
 
 
 def parts_of(content: Any) -> tuple[Text | Media, ...]:
-    """Return a message's or result's content as parts; files are only named."""
+    """Return a message's or result's content as parts; files are given by name only."""
     if isinstance(content, str):
         return (Text(content),) if content else ()
     return tuple(
@@ -49,7 +49,7 @@ def joined_text(content: Any) -> str:
 
 
 def usage_of_metrics(metrics: JsonValue) -> Usage | None:
-    """Return a step's usage; None where it has none. Cached tokens are part of the prompt's."""
+    """Return a step's usage; None where it has none. The prompt's tokens include cached ones."""
     prompt = metrics.token_field("prompt_tokens")
     answer = metrics.token_field("completion_tokens")
     if prompt is None and answer is None:
@@ -65,12 +65,12 @@ def usage_of_metrics(metrics: JsonValue) -> Usage | None:
 
 
 def _first_number(values: JsonValue, names: tuple[str, ...]) -> int:
-    values_found = (values.token_field(name) for name in names)
-    return next((count for count in values_found if count is not None), 0)
+    counts = (values.token_field(name) for name in names)
+    return next((count for count in counts if count is not None), 0)
 
 
 class StepReader:
-    """Reads the steps of one session, with calls named across its documents."""
+    """Reads the steps of one session; ids of calls are unique in all its documents."""
 
     def __init__(self) -> None:
         self.names = CallNames()
@@ -89,7 +89,7 @@ class StepReader:
         outputs = _outputs(step)
         if not calls and outputs:
             calls = (Call(self.names.new(f"{name}.command"), "command", {}),)
-        yield self._answer(step, name, calls, usage=requests != 0)
+        yield self._answer(step, name, calls, has_usage=requests != 0)
         if requests == 0:
             yield GapRead(NO_REQUEST, message=name)
         elif requests is not None and requests > 1:
@@ -97,16 +97,16 @@ class StepReader:
         yield from self._results(outputs, calls, name)
 
     def _text_message(self, step: JsonValue, name: str) -> Iterator[Recorded]:
-        program = step.get("source") != "user" or bool(step.get("extra", "by_program"))
+        is_by_program = step.get("source") != "user" or bool(step.get("extra", "by_program"))
         is_output_append = step.get("extra", "context_management", "boundary") == "append"
         outputs = outputs_of(step)
-        words = () if is_output_append and outputs else parts_of(step.get("message"))
-        parts = (*words, *_attachments(step), *outputs)
+        text_parts = () if is_output_append and outputs else parts_of(step.get("message"))
+        parts = (*text_parts, *_attachments(step), *outputs)
         created = step.milliseconds("timestamp", whole=round)
-        yield MessageRead(name, "user", parts, created=created, by_program=program)
+        yield MessageRead(name, "user", parts, created=created, by_program=is_by_program)
 
     def _answer(
-        self, step: JsonValue, name: str, calls: tuple[Call, ...], *, usage: bool
+        self, step: JsonValue, name: str, calls: tuple[Call, ...], *, has_usage: bool
     ) -> MessageRead:
         metrics, extra = step.at("metrics"), step.at("extra")
         reasoning = step.text("reasoning_content")
@@ -122,7 +122,7 @@ class StepReader:
             completed=extra.milliseconds("completed", whole=round),
             model=full_model_name(step.get("model_name")),
             effort=None if effort is None or isinstance(effort, dict | list) else str(effort),
-            usage=usage_of_metrics(metrics) if usage else None,
+            usage=usage_of_metrics(metrics) if has_usage else None,
             cost=metrics.cost("cost_usd", free=True),
             finish=finish or ("tool-calls" if calls else "stop"),
             error=extra.text("error") or None,
@@ -192,7 +192,7 @@ def _outputs(step: JsonValue) -> list[JsonValue]:
 
 
 def _attachments(value: JsonValue) -> Iterator[Media]:
-    """Yield the files that ATIF cannot represent, as our export writes them beside the content."""
+    """Yield the files for which ATIF has no form, and which Palimpsest's export writes beside the content."""
     for attachment in value.objects("extra", "attachments"):
         medium = media_at(attachment.get("path"), attachment.text("media_type"))
         yield Media(medium.mime, medium.data, attachment.text("name") or medium.name)

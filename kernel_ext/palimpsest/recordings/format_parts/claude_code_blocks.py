@@ -11,7 +11,7 @@ REASON_CHARS = 60
 
 
 def compaction_of(record: JsonValue, node: str, head: str, writer: str | None) -> CompactionRead:
-    """Return the compaction that a record marks, without its summary; ``writer`` is the session that wrote that."""
+    """Return the compaction that a record marks, without its summary, which the session ``writer`` wrote."""
     metadata = record.at("compactMetadata")
     return CompactionRead(
         id=node,
@@ -29,14 +29,14 @@ def usage_of(value: JsonValue) -> Usage | None:
     """Return the usage of an answer; None where nothing was recorded."""
     if not value:
         return None
-    written = value.tokens("cache_creation_input_tokens")
+    written_tokens = value.tokens("cache_creation_input_tokens")
     cache_writes = value.at("cache_creation")
     return Usage(
         input=value.tokens("input_tokens"),
         output=value.tokens("output_tokens"),
         cache_read=value.tokens("cache_read_input_tokens"),
-        cache_write=written,
-        cache_write_hour=min(written, cache_writes.tokens("ephemeral_1h_input_tokens"))
+        cache_write=written_tokens,
+        cache_write_hour=min(written_tokens, cache_writes.tokens("ephemeral_1h_input_tokens"))
         if cache_writes
         else None,
         service_tier=priced_tier(value.get("service_tier")),
@@ -44,9 +44,9 @@ def usage_of(value: JsonValue) -> Usage | None:
 
 
 def cache_miss_of(message: JsonValue) -> str:
-    """Return the provider's own reason why it cached less of the request than before; empty where it gave none.
+    """Return the provider's own reason for a cache miss; empty where it gave none.
 
-    ``diagnostics.cache_miss_reason.type`` of an answer (platform.claude.com, "Cache diagnostics", 2026).
+    It is ``diagnostics.cache_miss_reason.type`` of an answer (platform.claude.com, "Cache diagnostics", 2026).
     """
     reason = message.at("diagnostics", "cache_miss_reason")
     return reason.text("type")[:REASON_CHARS]
@@ -58,7 +58,7 @@ def provider_results(message: JsonValue) -> Iterator[ResultRead]:
         if not block.text("type").endswith("_tool_result"):
             continue
         content = block.get("content")
-        why = result_error(content)
-        output = result_text(content) if why is None else why
-        is_error = why is not None or block.get("is_error") is True
+        error = result_error(content)
+        output = result_text(content) if error is None else error
+        is_error = error is not None or block.get("is_error") is True
         yield ResultRead(block.text("tool_use_id"), output, is_error=is_error)

@@ -2,7 +2,7 @@
 
 Records form a tree by uuid and parentUuid, but a second child is not always another branch: the results of
 parallel calls hang on the records of one answer, and reminders on both. So records are joined to messages first.
-Only ids are kept, no content.
+Only ids are stored, no content.
 """
 
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from palimpsest.recordings.reading.json_fields import JsonValue
 BOUNDARY = "compact_boundary"
 CONTENT = frozenset({"assistant", "user", "system", "attachment"})
 PROMPT_CHARS = 400
-"""Characters of its prompt by which an older version's subagent is matched to its call."""
+"""Characters of a prompt by which a subagent of an older version is matched to its call."""
 
 
 @dataclass(slots=True)
@@ -26,7 +26,7 @@ class ClaudeNode:
     """``user``, ``assistant`` or ``compaction``."""
     parent: str | None
     last_record: int
-    """Line of its newest record of its own kind: for an answer, tool results do not count."""
+    """Line of the newest record of the message's own kind: tool results do not count for an answer."""
 
 
 @dataclass(slots=True)
@@ -35,9 +35,9 @@ class ClaudeThread:
 
     nodes: dict[str, ClaudeNode] = field(default_factory=dict)
     newest: str | None = None
-    """The message that the file's newest record belongs to."""
+    """The message to which the file's newest record belongs."""
     prompt: str = ""
-    """The beginning of its first prompt, by which an older version's call is found."""
+    """The beginning of the first prompt, by which a subagent's call is found in older versions."""
     agent: str = ""
 
 
@@ -67,20 +67,20 @@ class ClaudeIndex:
         kind = record.text("type")
         if not name or name in self._anchors:
             return
-        thread_name, thread, before = self._place(record, name, number)
+        thread_name, thread, before = self._thread_of(record, name, number)
         message = record.at("message")
         node = before
         if kind == "assistant":
             node = message.text("id") or name
             thread.nodes.setdefault(node, ClaudeNode(node, kind, before, number))
-            self._note_calls(node, message)
+            self._add_calls(node, message)
         elif kind == "user":
             node = self._user(thread, record, name, before, number)
         elif kind == "system" and record.get("subtype") == BOUNDARY:
             node = name
             thread.nodes.setdefault(node, ClaudeNode(node, "compaction", before, number))
         elif kind == "progress":
-            self._note_agent(record.get("data", "agentId"), record)
+            self._add_agent_call(record.get("data", "agentId"), record)
         self._anchors[name] = thread_name, node or ""
         if node and node in thread.nodes:
             thread.newest = node
@@ -93,7 +93,7 @@ class ClaudeIndex:
         """Return the message of a record; empty where there is none."""
         return self._anchors.get(uuid, ("", ""))[1]
 
-    def _place(
+    def _thread_of(
         self, record: JsonValue, name: str, number: int
     ) -> tuple[str, ClaudeThread, str | None]:
         """Return the thread of a record, and the message before it."""
@@ -109,7 +109,7 @@ class ClaudeIndex:
             thread = self.threads[thread_name] = ClaudeThread(agent=agent)
         elif parent is not None:
             self.gaps.add(number)
-        # Its parent is missing, so it follows the newest message before it.
+        # The parent is missing, so the record follows the newest message before it.
         return thread_name, thread, thread.newest if parent is not None else None
 
     def _user(
@@ -123,14 +123,16 @@ class ClaudeIndex:
             if block.get("type") == "tool_result"
         ]
         if results:
-            called = next((self._calls[call] for call in results if call in self._calls), before)
+            calling_message = next(
+                (self._calls[call] for call in results if call in self._calls), before
+            )
             agent = record.get("toolUseResult", "agentId")
             if isinstance(agent, str):
                 self.agent_calls.setdefault(agent, results[0])
             run = record.get("toolUseResult", "runId")
             if isinstance(run, str):
                 self.workflow_calls.setdefault(run, results[0])
-            return called
+            return calling_message
         if record.get("isCompactSummary") is True and before is not None:
             node = thread.nodes.get(before)
             if node is not None and node.kind == "compaction":
@@ -140,7 +142,7 @@ class ClaudeIndex:
         thread.nodes.setdefault(name, ClaudeNode(name, "user", before, number))
         return name
 
-    def _note_calls(self, node: str, message: JsonValue) -> None:
+    def _add_calls(self, node: str, message: JsonValue) -> None:
         for block in message.objects("content"):
             if block.get("type") == "tool_use":
                 call = block.text("id")
@@ -149,7 +151,7 @@ class ClaudeIndex:
                 if isinstance(prompt, str):
                     self.prompts.setdefault(prompt_key(prompt), call)
 
-    def _note_agent(self, agent: Any, record: JsonValue) -> None:
+    def _add_agent_call(self, agent: Any, record: JsonValue) -> None:
         call = record.get("parentToolUseID")
         if isinstance(agent, str) and isinstance(call, str):
             self.agent_calls.setdefault(agent, call)
@@ -168,14 +170,14 @@ class ClaudePath:
     """One path through a thread, from its first message to a leaf."""
 
     first: str | None
-    """The first message that no earlier path has; None for the newest path."""
+    """The first message that is in no earlier path; None for the newest path."""
     nodes: frozenset[str]
     branches_at: str | None
-    """The last message that it shares with the path from which it branches."""
+    """The last message that the path shares with the path from which it branches."""
 
 
 def paths_of(thread: ClaudeThread) -> Iterator[ClaudePath]:
-    """Yield the path of the newest record, then the others that hold an answer, the newest first."""
+    """Yield the path of the newest record, then the other paths with an answer, the newest first."""
     parents = {node.parent for node in thread.nodes.values()}
     leaves = [name for name in thread.nodes if name not in parents]
     newest = thread.newest
@@ -197,9 +199,9 @@ def paths_of(thread: ClaudeThread) -> Iterator[ClaudePath]:
 def _path(thread: ClaudeThread, leaf: str) -> list[str]:
     path: list[str] = []
     seen: set[str] = set()
-    name_now: str | None = leaf
-    while name_now is not None and name_now not in seen and name_now in thread.nodes:
-        seen.add(name_now)
-        path.append(name_now)
-        name_now = thread.nodes[name_now].parent
+    name: str | None = leaf
+    while name is not None and name not in seen and name in thread.nodes:
+        seen.add(name)
+        path.append(name)
+        name = thread.nodes[name].parent
     return path[::-1]

@@ -83,12 +83,12 @@ def answer_part(item: JsonValue) -> list[Text | Thinking | Media | Call]:
 
 
 def ran_at_provider(item: JsonValue) -> bool:
-    """Return whether an item is a call that the provider ran itself, in the answer that holds it."""
+    """Return whether an item is a call that the provider ran itself, within the answer."""
     return responses_item(item.raw) is not None
 
 
 def provider_result(item: JsonValue, time: int | None) -> ResultRead:
-    """Return the result, often empty, of a call that the provider ran; the item's ``id`` is the call's."""
+    """Return the result of a call that the provider ran, often empty; the item's ``id`` is that of the call."""
     provider_call = responses_item(item.raw)
     picture = item.text("result") if item.get("type") == "image_generation_call" else ""
     return ResultRead(
@@ -101,18 +101,18 @@ def provider_result(item: JsonValue, time: int | None) -> ResultRead:
 
 
 def agent_message(item: JsonValue) -> tuple[tuple[Text | Media, ...], int]:
-    """Return the parts of a message between agents, and how many characters of it are encrypted."""
+    """Return the parts of a message between agents, and the number of its encrypted characters."""
     parts_of_item = tuple(
         part
         for message_part in message_parts(item.at("content"))
         for part in _payload(message_part)
     )
-    hidden = [block.text("encrypted_content") for block in item.objects("content")]
-    return parts_of_item, sum(len(text) for text in hidden)
+    encrypted_texts = [block.text("encrypted_content") for block in item.objects("content")]
+    return parts_of_item, sum(len(text) for text in encrypted_texts)
 
 
 def _payload(part: Text | Media) -> tuple[Text | Media, ...]:
-    """Return a text between agents as its head, which names sender and recipient, and its content."""
+    """Split a text between agents into its head, which names sender and recipient, and its content."""
     if not isinstance(part, Text):
         return (part,)
     head, border, words = part.text.partition(PAYLOAD)
@@ -120,7 +120,7 @@ def _payload(part: Text | Media) -> tuple[Text | Media, ...]:
 
 
 def inherited_parts(item: JsonValue) -> tuple[Text | Media, ...]:
-    """Return an item of the parent as text for the context: a call as its name and its input."""
+    """Return an item of the parent's session as text for the context; a call becomes its tool's name and its input."""
     kind = item.get("type")
     if kind in ("message", "agent_message"):
         return message_parts(item.at("content"))
@@ -137,7 +137,7 @@ def inherited_parts(item: JsonValue) -> tuple[Text | Media, ...]:
 
 
 def result_of(item: JsonValue, time: int | None, session: str | None = None) -> ResultRead:
-    """Return the result of a call, where ``session`` is its subagent; some versions wrap text and exit code in JSON."""
+    """Return the result of a call; ``session`` is the subagent that it started. Some versions wrap the text in JSON."""
     result, facts = item.at("output"), Json()
     parts = message_parts(result)
     words = words_of(parts) or result.text("content")
@@ -158,9 +158,9 @@ def result_of(item: JsonValue, time: int | None, session: str | None = None) -> 
 def usage_of(
     last: JsonValue, total: JsonValue, before: JsonValue, service_tier: str | None = None
 ) -> Usage:
-    """Return the usage of one request: its own report, or the growth of the total; the input includes cached tokens."""
-    grown = {name: total.count(name) - before.count(name) for name in total.fields()}
-    report = last or JsonValue(grown)
+    """Return one request's usage: its own report, or the growth of the total; reported input includes cached tokens."""
+    growth = {name: total.count(name) - before.count(name) for name in total.fields()}
+    report = last or JsonValue(growth)
     usage_read = normalised_usage(
         report.tokens("input_tokens"),
         report.tokens("output_tokens"),

@@ -47,7 +47,7 @@ from palimpsest.transcript.values import Usage, priced_tier
 
 FORMAT = "codex"
 LOOKED_AHEAD = 200
-"""Lines in which the first model and its window are searched for."""
+"""Number of first lines that are searched for the first model and its window."""
 ANSWERS = CALLS | {"reasoning"}
 NO_TOOLS = "The tools are not in the recording."
 COPIED = (
@@ -78,29 +78,29 @@ class CodexRollout:
         self._parts: list[Text | Thinking | Media | Call] = []
         """Parts of the answer that is not complete yet."""
         self._created: int | None = None
-        self._held: list[Recorded] = []
+        self._held_results: list[Recorded] = []
         """Results that came before their answer was complete."""
         self._provider_results: list[ResultRead] = []
-        """Results of calls that the provider ran in that answer."""
+        """Results of calls that the provider ran in the current answer."""
         self._unreported: str | None = None
-        """The newest answer, while its usage may still be reported."""
+        """Id of the newest answer, while its usage may still be reported."""
         self._order: list[tuple[str, bool]] = []
-        """Messages since the last compaction, each with whether a turn begins with it."""
+        """Ids of the messages since the last compaction, each with whether it begins a turn."""
         self.threads = NamedThreads("")
-        """The threads that it names, complete after reading."""
+        """The threads that the rollout names, complete after reading."""
         self._own_from = 0
-        """The ordinal of its first own record; the records before it are copied from its parent."""
+        """The ordinal of the rollout's first own record; earlier records are copied from its parent."""
         self._messages_by_text: dict[str, str] = {}
-        """The newest message with each user text, by which a compaction names what it kept."""
+        """Id of the newest message with each user text; a compaction gives kept messages by their text."""
 
     def read(self) -> Iterator[Recorded]:
         """Yield the session of the rollout."""
-        begun = False
+        has_begun = False
         for number, record in json_lines(self._path, self._report):
             kind, payload = _type_and_payload(record)
             time = record.moment("timestamp")
-            if not begun:
-                begun = True
+            if not has_begun:
+                has_begun = True
                 has_header = kind == "session_meta"
                 if not has_header:
                     self._report(f"line {number}", HEADER_LOST)
@@ -176,10 +176,10 @@ class CodexRollout:
                 yield from self._complete(time)
                 yield self._compaction(payload, time)
             case _:
-                pass  # the header, and what is for the screen only
+                pass  # the header, and records for the screen only
 
     def _parent_record(self, kind: str, payload: JsonValue, time: int | None) -> Iterator[Recorded]:
-        """Yield a record copied from the parent as a message of the program: in the context, but no request of its own."""
+        """Yield a record copied from the parent as a message of the program: it is in the context, but is no request."""
         if kind == "compacted":
             yield self._compaction(payload, time)
         elif kind == "turn_context":
@@ -196,9 +196,9 @@ class CodexRollout:
         kind = item.text("type")
         role = item.text("role")
         if kind in OUTPUTS:
-            result = result_of(item, time, self.threads.result(item))
+            result = result_of(item, time, self.threads.thread_of_result(item))
             if self._parts:
-                self._held.append(result)
+                self._held_results.append(result)
             else:
                 yield result
         elif (
@@ -221,8 +221,8 @@ class CodexRollout:
             )
 
     def _add_to_answer(self, item: JsonValue, time: int | None, place: str) -> Iterator[Recorded]:
-        """Add an item to the answer that is being read; yields the answer before it if that has results already."""
-        if self._held:  # the results belong to the request before
+        """Add an item to the current answer; yield the previous answer first if its results have come already."""
+        if self._held_results:  # the results belong to the request before
             yield from self._complete(time)
         if not self._parts:
             self._created = time
@@ -231,28 +231,28 @@ class CodexRollout:
             item = JsonValue({**item.raw, "id": name})
             self._provider_results.append(provider_result(item, time))
         self._parts.extend(answer_part(item))
-        self.threads.call(item)
+        self.threads.add_call(item)
 
     def _message(
         self,
         role: Literal["user", "assistant"],
         parts: tuple[Text | Thinking | Media | Call, ...],
         created: int | None,
-        **more: Any,
+        **facts: Any,
     ) -> MessageRead:
         """Return the next message, with the model and effort of its turn."""
         self._count += 1
         name = f"m{self._count}"
-        self._order.append((name, role == "user" and not more["by_program"]))
+        self._order.append((name, role == "user" and not facts["by_program"]))
         model, effort = self._model, self._effort
-        return MessageRead(name, role, parts, created, model=model, effort=effort, **more)
+        return MessageRead(name, role, parts, created, model=model, effort=effort, **facts)
 
     def _text_message(self, item: JsonValue, role: str, time: int | None) -> MessageRead:
         parts = message_parts(item.at("content"))
         words = words_of(parts)
-        program = role != "user" or is_written_by_codex(words)
-        session = self.threads.ended_thread(words) if program else None
-        return self._message_to_model(parts, time, session, by_program=program)
+        is_by_program = role != "user" or is_written_by_codex(words)
+        session = self.threads.ended_thread(words) if is_by_program else None
+        return self._message_to_model(parts, time, session, by_program=is_by_program)
 
     def _message_to_model(
         self,
@@ -272,21 +272,21 @@ class CodexRollout:
         usage: Usage | None = None,
         finish: str | None = None,
     ) -> Iterator[Recorded]:
-        """Yield the answer that is being read, if any, and the results that wait for it."""
+        """Yield the current answer, if there is one, and the results that came before it was complete."""
         if not self._parts:
             return
-        more = {"completed": time, "usage": usage, "finish": finish}
-        answer = self._message("assistant", tuple(self._parts), self._created, **more)
+        facts = {"completed": time, "usage": usage, "finish": finish}
+        answer = self._message("assistant", tuple(self._parts), self._created, **facts)
         self._unreported = answer.id if usage is None else None
         yield answer
         yield from self._provider_results
-        yield from self._held
-        self._parts, self._held, self._provider_results = [], [], []
+        yield from self._held_results
+        self._parts, self._held_results, self._provider_results = [], [], []
 
     # Other events
 
     def _event(self, event: JsonValue, time: int | None) -> Iterator[Recorded]:
-        self.threads.event(event)
+        self.threads.add_event(event)
         match event.get("type"):
             case "token_count":
                 info = event.at("info")
@@ -351,7 +351,7 @@ class CodexRollout:
 
 
 def _type_and_payload(record: JsonValue) -> tuple[str, JsonValue]:
-    """Return type and payload of a record; in the oldest rollouts a record is the bare item."""
+    """Return type and payload of a record; in the oldest rollouts the record itself is the payload."""
     payload = record.at("payload")
     if isinstance(payload.raw, dict):
         return record.text("type"), payload

@@ -14,13 +14,13 @@ MOST_NAMED = 1_000
 """Most threads of a rollout; further ones are ignored."""
 THREAD = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 IN_TIME_ORDER = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-")
-"""Beginning of ids of version 7, which sort by their time of creation."""
+"""Beginning of UUIDs of version 7, which sort by their time of creation."""
 SPAWN = "spawn_agent"
 FOLLOW_UP_CALLS = {"send_input", "send_message", "followup_task", "assign_task", "resume_agent"}
 """Calls that give a subagent more work."""
 NOTICE = "<subagent_notification>"
-NAMED_BY = ("target", "id")
-"""The arguments of such calls that name a subagent, in the several versions."""
+SUBAGENT_ARGUMENTS = ("target", "id")
+"""The arguments of follow-up calls that name a subagent, in different versions."""
 REVIEWS = frozenset({"EnteredReviewMode", "entered_review_mode"})
 
 
@@ -30,14 +30,14 @@ class ThreadHeader:
 
     thread: str
     parent: str | None
-    """The thread that started it as a subagent."""
+    """The thread that started this one as a subagent."""
     title: str
     own_from: int | None
-    """The ordinal of its first own record, where it begins with a copy of its parent's."""
+    """The ordinal of the first own record, where the rollout begins with a copy of its parent's records."""
     copied: bool
-    """Whether it begins with a copy of its parent's records of unknown length."""
+    """Whether the rollout begins with a copy of its parent's records of unknown length."""
     problem: str = ""
-    """Why the parent that it names is ignored."""
+    """Why the named parent is ignored; empty where it is not."""
 
 
 def thread_header(meta: JsonValue, stem: str) -> ThreadHeader:
@@ -68,25 +68,25 @@ def thread_header(meta: JsonValue, stem: str) -> ThreadHeader:
 
 @dataclass(slots=True)
 class NamedThreads:
-    """The other threads that a rollout names, in order, and the thread that each call started or gave work."""
+    """The other threads that a rollout names, in order, and the thread to which each call gave work."""
 
     own: str
-    named: dict[str, None] = field(default_factory=dict)
-    """The threads that may be its subagents."""
-    reviewed: bool = False
-    """Whether a review was started, whose thread older versions do not name."""
+    possible_children: dict[str, None] = field(default_factory=dict)
+    """The threads that may be the rollout's subagents."""
+    has_review: bool = False
+    """Whether a review was started; older versions do not record its thread."""
     _paths: dict[str, str] = field(default_factory=dict)
-    """Threads by their path, and by its last name."""
-    _of_call: dict[str, str] = field(default_factory=dict)
+    """Threads by their path, and by the last name of the path."""
+    _thread_of_call: dict[str, str] = field(default_factory=dict)
     _spawns: set[str] = field(default_factory=set)
     """Calls that started a subagent and have no result yet."""
 
-    def event(self, event: JsonValue) -> None:
-        """Note the threads in an event for the screen, which are the only records of a call's thread."""
+    def add_event(self, event: JsonValue) -> None:
+        """Add the threads in an event for the screen; only such events record the thread of a call."""
         item = event.at("item") or event
         kind = item.text("type")
         if kind in REVIEWS:
-            self.reviewed = True
+            self.has_review = True
         elif kind == "SubAgentActivity" and item.get("kind") == "started":
             self._add_started(item.text("id"), item.get("agent_thread_id"), item.get("agent_path"))
         elif kind == "CollabAgentToolCall" and item.get("tool") == SPAWN:
@@ -95,26 +95,28 @@ class NamedThreads:
         elif kind == "collab_agent_spawn_end":
             self._add_started(event.text("call_id"), event.get("new_thread_id"))
         elif item is not event:
-            self._add_thread(event.get("thread_id"))  # of a review, whose events its parent repeats
+            self._add_thread(
+                event.get("thread_id")
+            )  # the thread of a review, whose events its parent repeats
 
-    def call(self, item: JsonValue) -> None:
+    def add_call(self, item: JsonValue) -> None:
         """Add a call by the model."""
         name, call = item.text("name"), item.text("call_id")
         if name == SPAWN:
             self._spawns.add(call)
         elif name in FOLLOW_UP_CALLS:
             arguments = item.decoded("arguments")
-            asked = (self.thread_of(arguments.get(key)) for key in NAMED_BY)
-            if thread := next(filter(None, asked), ""):
-                self._of_call[call] = thread
+            addressed_threads = (self.thread_of(arguments.get(key)) for key in SUBAGENT_ARGUMENTS)
+            if thread := next(filter(None, addressed_threads), ""):
+                self._thread_of_call[call] = thread
 
-    def result(self, item: JsonValue) -> str | None:
-        """Return the thread that a call started or gave work, given its result."""
+    def thread_of_result(self, item: JsonValue) -> str | None:
+        """Return the thread to which a call gave work, given the call's result."""
         call = item.text("call_id")
         if call in self._spawns:
             self._spawns.discard(call)
             self._add_started(call, item.decoded("output").get("agent_id"))
-        return self._of_call.get(call)
+        return self._thread_of_call.get(call)
 
     def ended_thread(self, words: str) -> str | None:
         """Return the thread whose end a message reports; None where the message is no such report."""
@@ -131,18 +133,18 @@ class NamedThreads:
     def _add_started(self, call: str, thread: Any, path: Any = None) -> None:
         if not self._add_thread(thread):
             return
-        self._of_call[call] = thread
-        if named := JsonValue(path).text():
-            self._paths[named] = self._paths[named.rpartition("/")[2]] = thread
+        self._thread_of_call[call] = thread
+        if path_text := JsonValue(path).text():
+            self._paths[path_text] = self._paths[path_text.rpartition("/")[2]] = thread
 
     def _add_thread(self, thread: Any) -> bool:
         if not isinstance(thread, str) or thread == self.own or not THREAD.fullmatch(thread):
             return False
-        if len(self.named) < MOST_NAMED:
-            self.named[thread] = None
-        return thread in self.named
+        if len(self.possible_children) < MOST_NAMED:
+            self.possible_children[thread] = None
+        return thread in self.possible_children
 
     def thread_of(self, name: Any) -> str:
         """Return the thread with a name or id; empty where this rollout started no such thread."""
-        named = JsonValue(name).text()
-        return named if named in self.named else self._paths.get(named, "")
+        thread = JsonValue(name).text()
+        return thread if thread in self.possible_children else self._paths.get(thread, "")

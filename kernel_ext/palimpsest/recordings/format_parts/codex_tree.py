@@ -1,6 +1,6 @@
-"""Find the rollouts of subagents: in the folder of the opened one, or in its neighbouring dated folders.
+"""Find the rollouts of subagents in the folder of the opened rollout, or in the neighbouring dated folders.
 
-Codex keeps its rollouts by year, month and day, and a subagent's may have a later day than its parent's. Only names of
+Codex sorts its rollouts by year, month and day; a subagent's may have a later day than its parent's. Only names of
 files are used, never a path in a rollout; links are skipped.
 """
 
@@ -27,20 +27,20 @@ MOST_HEADERS = 500
 """Most headers that are read to find threads that file names do not show."""
 HEADER_BYTES = 1_000_000
 MOST_CHILD_BYTES = 256_000_000
-"""A larger rollout is not read as a subagent; imported by itself, it may have any size."""
+"""Largest rollout that is read as a subagent; one that is imported directly may have any size."""
 DAYS = re.compile(r"\d{4}/\d{2}/\d{2}")
 ENDING = re.compile(rf"({THREAD.pattern})\.jsonl")
 
 
 class RolloutTree:
-    """Finds the rollouts of a session's subagents by file name or header, within limits, and checks their parent."""
+    """Finds the rollouts of a session's subagents by file name or header, within limits, and checks their parents."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
         self._files: dict[str, Path] = {}
-        """Files by the thread in their names."""
+        """Files, by the thread in their names."""
         self._headers: dict[str, tuple[Path, ThreadHeader]] | None = None
-        """Headers of the files beside the opened one, by their threads."""
+        """Headers of the files beside the opened rollout, by their threads."""
         remaining = MOST_NAMES
         for folder in _folders(self._path):
             for rollout in _rollouts(folder, remaining):
@@ -49,8 +49,8 @@ class RolloutTree:
                     self._files.setdefault(match[1], rollout)
 
     def children(self, threads: NamedThreads, report: Report) -> Iterator[tuple[str, Path]]:
-        """Yield the threads that a rollout started, with their files; reports missing and unrelated files."""
-        for thread in threads.named:
+        """Yield the threads that a rollout started, with their files; report missing and unrelated files."""
+        for thread in threads.possible_children:
             file = self._files.get(thread)
             if file is None:
                 file = self._headers_beside().get(thread, (None, None))[0]
@@ -58,9 +58,9 @@ class RolloutTree:
                 report("", f"The rollout of the subagent {thread} is not beside it.")
             elif self._is_child(thread, file, threads.own, report):
                 yield thread, file
-        if threads.reviewed:
+        if threads.has_review:
             for thread, (file, header) in self._headers_beside().items():
-                if header.parent == threads.own and thread not in threads.named:
+                if header.parent == threads.own and thread not in threads.possible_children:
                     yield thread, file
 
     def _is_child(self, thread: str, file: Path, parent: str, report: Report) -> bool:
@@ -77,7 +77,7 @@ class RolloutTree:
         return False
 
     def _headers_beside(self) -> dict[str, tuple[Path, ThreadHeader]]:
-        """Return the headers of the files beside the opened one, read once."""
+        """Return the headers of the files beside the opened rollout, read once."""
         if self._headers is None:
             self._headers = {}
             for file in _rollouts(self._path.parent, MOST_HEADERS):
@@ -119,13 +119,13 @@ def _rollouts(folder: Path, most: int) -> list[Path]:
 
 
 def _matching_entries(
-    folder: Path, most: int, is_wanted: Callable[[os.DirEntry[str]], bool]
+    folder: Path, most: int, is_match: Callable[[os.DirEntry[str]], bool]
 ) -> list[Path]:
-    """Return the wanted entries among a folder's first ``most``, sorted; nothing where it cannot be read."""
+    """Return the matching entries among a folder's first ``most``, sorted; none where the folder cannot be read."""
     try:
         with os.scandir(folder) as entries:
             first_entries = [entry for entry, _ in zip(entries, range(max(most, 0)), strict=False)]
-            return sorted(folder / path.name for path in first_entries if is_wanted(path))
+            return sorted(folder / entry.name for entry in first_entries if is_match(entry))
     except OSError:
         return []
 

@@ -1,6 +1,6 @@
 """Sort the events of an Inspect sample by agent, from the spans around them.
 
-Spans of scorers contain requests that are not the agent's. An agent's span inside a tool's span is a subagent.
+The spans of scorers contain requests that the agent did not make. An agent's span inside a tool's span is a subagent.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from palimpsest.recordings.reading.json_fields import JsonValue
 
 @dataclass(slots=True)
 class _SampleSpans:
-    """The spans of a sample, which show the scorer or subagent that an event belongs to."""
+    """The spans of a sample, which show to which scorer or subagent an event belongs."""
 
     types: dict[str, str] = field(default_factory=dict)
     parents: dict[str, str] = field(default_factory=dict)
@@ -23,7 +23,7 @@ class _SampleSpans:
         self.parents.setdefault(span, event.id("parent_id"))
 
     def enclosing(self, span: str) -> Iterator[str]:
-        """Yield a span and those around it, up to a parent that repeats."""
+        """Yield a span and the spans around it; stop where a parent repeats."""
         seen = set[str]()
         while span in self.types and span not in seen:
             seen.add(span)
@@ -34,32 +34,32 @@ class _SampleSpans:
         return any(self.types[outer] in {"scorers", "scorer"} for outer in self.enclosing(span))
 
     def subagent(self, span: str) -> tuple[str, str]:
-        """Return the innermost agent that runs inside a tool's span, and that span; empty outside of one."""
+        """Return the innermost agent that runs inside a tool's span, and the tool's span; both empty where there is none."""
         agent = ""
-        for above_span in self.enclosing(span):
-            if self.types[above_span] == "agent":
-                agent = agent or above_span
-            elif self.types[above_span] == "tool" and agent:
-                return agent, above_span
+        for outer in self.enclosing(span):
+            if self.types[outer] == "agent":
+                agent = agent or outer
+            elif self.types[outer] == "tool" and agent:
+                return agent, outer
         return "", ""
 
 
 @dataclass(slots=True)
 class SampleEvents:
-    """The requests and compactions of a sample by their agent, and the runs of tools."""
+    """The requests and compactions of a sample, by their agent, and the runs of tools."""
 
     requests: defaultdict[str, list[JsonValue]] = field(default_factory=lambda: defaultdict(list))
-    """Events by the span of the subagent; those of the sample's own agent under an empty name."""
+    """Events by the span of the subagent; events of the sample's own agent have an empty name."""
     runs: dict[str, JsonValue] = field(default_factory=dict)
-    """The event of a tool's run, by its call."""
+    """The event of each tool's run, by its call."""
     scored: int = 0
-    """Requests of scorers."""
+    """Number of requests of scorers."""
     _spans: _SampleSpans = field(default_factory=_SampleSpans)
     _tools: dict[str, str] = field(default_factory=dict)
-    """The tool's span in which a subagent ran."""
+    """The tool's span in which each subagent ran."""
     _calls: dict[str, str] = field(default_factory=dict)
     """The call that each tool's span runs."""
-    _opened: str = ""
+    _newest_tool_span: str = ""
     _in_scorer: int = 0
 
     def add(self, event: JsonValue) -> None:
@@ -68,14 +68,14 @@ class SampleEvents:
         if kind == "span_begin":
             self._spans.add(event)
             if event.get("type") == "tool":
-                self._opened = event.id("id")
+                self._newest_tool_span = event.id("id")
         elif kind == "step" and event.get("type") == "scorer":  # logs from before there were spans
             self._in_scorer += 1 if event.get("action") == "begin" else -1
         elif kind == "tool":
             call = event.id("id")
             self.runs[call] = event
-            # The tool's event follows the beginning of its span, and belongs to the span around that.
-            self._calls.setdefault(self._opened, call)
+            # The tool's event follows the beginning of the tool's span, but is recorded in the span around it.
+            self._calls.setdefault(self._newest_tool_span, call)
         elif kind == "model" and (self._in_scorer > 0 or self._spans.is_scorer(span)):
             self.scored += 1
         elif kind in {"model", "compaction"}:

@@ -26,7 +26,7 @@ TOO_MANY = "{count:,} events of subagents that are too many, or too deep, were l
 
 def instance_session(instance: JsonValue, place: str, report: Report) -> Iterator[Recorded]:
     """Yield the session of one instance of an evaluation's output."""
-    # The oldest outputs hold pairs of an action and its observation.
+    # The oldest outputs contain pairs of an action and its observation.
     entries = (
         entry if isinstance(entry, list) else [entry] for entry in instance.list_at("history")
     )
@@ -57,14 +57,12 @@ def event_session(
     yield replace(
         begin,
         created=first.milliseconds("timestamp"),
-        window=next(
-            (report_of.window for report_of in reported.values() if report_of.window), None
-        ),
+        window=next((request.window for request in reported.values() if request.window), None),
         system=system.text("args", "content") or None,
         tools=system.tool_specs("args", "tools"),
     )
-    named = frozenset(map(response_id, events))
-    reader = InstanceEvents(reported, begin.model, named)
+    response_ids = frozenset(map(response_id, events))
+    reader = InstanceEvents(reported, begin.model, response_ids)
     delegates = _Delegates(reader, begin)
     for event in events:
         yield from delegates.records(event)
@@ -78,14 +76,14 @@ def event_session(
 
 @dataclass(slots=True)
 class _Delegate:
-    """An agent at work, with its values so far."""
+    """A running agent, with the values that were read of it so far."""
 
     reader: InstanceEvents
     id: str
     values: list[Recorded]
 
-    def take(self, event: JsonValue, records: Iterable[Recorded]) -> None:
-        """Add an event's values; system prompt and tools go into the session's first value."""
+    def add(self, event: JsonValue, records: Iterable[Recorded]) -> None:
+        """Add an event's values; system prompt and tools are stored in the session's first value."""
         first = self.values[0]
         if event.get("action") == "system" and isinstance(first, SessionBegin):
             self.values[0] = replace(
@@ -97,21 +95,21 @@ class _Delegate:
 
 
 class _Delegates:
-    """Passes each event to its delegate or agent, and keeps a delegate's values until its parent's are yielded."""
+    """Passes each event to its delegate or agent; stores a delegate's values until its parent's values were yielded."""
 
     def __init__(self, reader: InstanceEvents, begin: SessionBegin) -> None:
         self._active = [_Delegate(reader, begin.id, [])]
-        self._begins = begin
+        self._session_begin = begin
         self.ended: list[list[Recorded]] = []
         """The values of each delegate's session, in the order in which they were started."""
         self.left_out = 0
-        """Number of events of delegates that are too deep or too many."""
+        """Number of events that were left out, of delegates that are too deep or too many."""
         self.condensed = False
         self._skipped = 0
-        """Number of running delegates whose events are left out."""
+        """Number of running delegates that are too deep or too many."""
 
     def records(self, event: JsonValue) -> Iterator[Recorded]:
-        """Yield the values of an event of the first agent."""
+        """Yield an event's values if it is the first agent's; store those of a delegate."""
         if event.get("observation") == DELEGATE:
             self._end()
         if self._skipped:
@@ -122,7 +120,7 @@ class _Delegates:
             if agent is self._active[0]:
                 yield from yielded
             else:
-                agent.take(event, yielded)
+                agent.add(event, yielded)
             self.condensed = self.condensed or agent.reader.condensations > 0
         if event.get("action") == DELEGATE:
             self._begin(event)
@@ -132,21 +130,24 @@ class _Delegates:
         if self._skipped or level > MOST_LEVELS or len(self.ended) >= MOST_DELEGATES:
             self._skipped += 1
             return
-        name = f"{self._begins.id}/{len(self.ended) + 1}"
+        session_id = f"{self._session_begin.id}/{len(self.ended) + 1}"
         reader = InstanceEvents(
-            parent.reader.reported, parent.reader.model, parent.reader.named, parent.reader.position
+            parent.reader.reported,
+            parent.reader.model,
+            parent.reader.response_ids,
+            parent.reader.position,
         )
         begin = SessionBegin(
-            name,
-            self._begins.format,
-            format_version=self._begins.format_version,
+            session_id,
+            self._session_begin.format,
+            format_version=self._session_begin.format_version,
             title=event.text("args", "agent"),
             created=event.milliseconds("timestamp"),
-            model=self._begins.model,
+            model=self._session_begin.model,
             parent=parent.id,
             parent_call=parent.reader.call_of(event),
         )
-        child = _Delegate(reader, name, [begin])
+        child = _Delegate(reader, session_id, [begin])
         self.ended.append(child.values)
         self._active.append(child)
 

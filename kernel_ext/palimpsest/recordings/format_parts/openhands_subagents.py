@@ -1,7 +1,7 @@
 """Find the conversations of subagents below a conversation of OpenHands, and the calls that gave them work.
 
-Each is in ``subagents/<id>`` and does not name the call. The first call is found by its prompt, which is the subagent's
-first message; a call that resumes it by the id of the task, which is in the first one's result.
+Each conversation is in ``subagents/<id>`` and does not name its call. The first call is found by its prompt, which is the
+subagent's first message; a call that resumes the subagent, by the id of the task in the first call's result.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,10 +14,10 @@ from palimpsest.recordings.reading.sources import discard_report
 
 SUBAGENTS = "subagents"
 MOST_CHILDREN = 200
-"""Most subagents that are read of one conversation, including subagents of subagents."""
+"""Most subagents that are read for one conversation, including subagents of subagents."""
 MOST_LEVELS = 8
-LOOKED_AT = 20
-"""Number of events in which the first message is searched for."""
+SEARCHED_EVENTS = 20
+"""Number of first events that are searched for the first message."""
 ReadDocument = Callable[[Path, Report], JsonValue]
 
 
@@ -27,7 +27,7 @@ class SubagentFolder:
 
     path: Path
     id: str
-    """Its own id, after the id of the conversation that it belongs to."""
+    """The id of the parent conversation, then the subagent's own."""
     parent: str
     prompt: str
     created: int
@@ -36,30 +36,32 @@ class SubagentFolder:
 def subagent_folders(
     path: Path, parent: str, most: int, read: ReadDocument, report: Report
 ) -> list[SubagentFolder]:
-    """Return the subagents of a conversation's folder in the order of their first messages; links are left out."""
+    """Return the subagents in a conversation's folder, in the order of their first messages; links are left out."""
     folder = path / SUBAGENTS
     if folder.is_symlink() or not folder.is_dir():
         return []
     folders: list[SubagentFolder] = []
-    places = sorted(child for child, _ in zip(folder.iterdir(), range(most * 10 + 1), strict=False))
-    for place in places:
-        events = place / "events"
-        if place.is_symlink() or events.is_symlink() or not events.is_dir():
-            report(f"{SUBAGENTS}/{place.name}", "It is no conversation and was left out.")
+    children = sorted(
+        child for child, _ in zip(folder.iterdir(), range(most * 10 + 1), strict=False)
+    )
+    for child in children:
+        events = child / "events"
+        if child.is_symlink() or events.is_symlink() or not events.is_dir():
+            report(f"{SUBAGENTS}/{child.name}", "It is no conversation and was left out.")
         elif len(folders) >= most:
             report("", f"Only the first {MOST_CHILDREN} of its subagents were read.")
             break
         else:
             prompt, created = _first_message(events, read)
             folders.append(
-                SubagentFolder(place, f"{parent}/{place.name}", parent, prompt, created or 0)
+                SubagentFolder(child, f"{parent}/{child.name}", parent, prompt, created or 0)
             )
     return sorted(folders, key=lambda subagent: subagent.created)
 
 
 def _first_message(events: Path, read: ReadDocument) -> tuple[str, int | None]:
     names = sorted(child.name for child in events.iterdir() if child.name.startswith("event-"))
-    for name in names[:LOOKED_AT]:
+    for name in names[:SEARCHED_EVENTS]:
         event = read(events / name, discard_report)
         if event.get("kind") == "MessageEvent" and event.get("source") == "user":
             content = event.objects("llm_message", "content")
@@ -95,13 +97,13 @@ class GivenTasks:
                     self.calls[child] = call
 
     def add_result(self, call: str, event: JsonValue) -> str | None:
-        """Add a call's result; returns the subagent that the call gave work, if any."""
+        """Add a call's result; return the subagent to which the call gave work, if there is one."""
         child = self._of_call.get(call)
         if child and (task := event.id("observation", "task_id")):
             self._of_task[task] = child
         return child
 
     def _subagent_without_call(self, prompt: str) -> str:
-        """Return the first subagent that begins with a prompt and has no call yet."""
+        """Return the id of the first subagent that begins with a prompt and has no call yet; empty where there is none."""
         ids = (subagent.id for subagent in self.children if subagent.prompt == prompt)
         return next((name for name in ids if prompt and name not in self.calls), "")

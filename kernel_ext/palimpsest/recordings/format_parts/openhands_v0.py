@@ -1,8 +1,8 @@
 """Read evaluation outputs of OpenHands before its SDK: one instance a line, each with its events.
 
-Several events come from one answer of the model: they carry the same ``response_id``. An event contains the whole
-response, so the answer's text and calls are taken from it, and its usage from the metrics. A cost of 0 is what the
-program writes for models whose price it does not know.
+Several events come from one answer of the model and have the same ``response_id``. An event contains the whole response,
+from which the answer's text and calls are read; the usage is read from the metrics. The program writes a cost of 0 for
+models whose price it does not know.
 """
 
 from collections import defaultdict
@@ -38,7 +38,7 @@ class ReportedRequest:
 
 
 def reported_requests(metrics: JsonValue) -> dict[str, ReportedRequest]:
-    """Return the metrics of requests by the id of the response; costs belong to usages where there are equally many."""
+    """Return the metrics of requests by the id of the response; costs are used where there is one for each usage."""
     usages = metrics.objects("token_usages")
     costs = metrics.objects("costs")
     requests: dict[str, ReportedRequest] = {}
@@ -61,25 +61,25 @@ def reported_requests(metrics: JsonValue) -> dict[str, ReportedRequest]:
 
 @dataclass(slots=True)
 class EventIndex:
-    """The message or result that was made from each event, to find those of forgotten events."""
+    """The message or result that each event became, to find the messages and results of forgotten events."""
 
     messages: dict[str, str] = field(default_factory=dict)
     events: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
-    """The events of a message."""
+    """The events of each message."""
     results: dict[str, str] = field(default_factory=dict)
-    """The call whose result an event became."""
+    """For each event that became a result, the result's call."""
     callers: dict[str, str] = field(default_factory=dict)
-    """The message that made a call."""
+    """The message of each call."""
     order: dict[str, int] = field(default_factory=dict)
 
     def add(self, event: str, message: str) -> None:
-        """Note that an event became a message, or a part of one."""
+        """Add an event that became a message, or a part of one."""
         self.messages[event] = message
         self.events[message].append(event)
         self.order.setdefault(message, len(self.order))
 
     def forgotten(self, events: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the messages whose events are all forgotten, and the calls of which only the result is."""
+        """Return the messages whose events are all forgotten, and the other calls whose result is forgotten."""
         forgotten_ids = dict.fromkeys(events)
         affected = dict.fromkeys(
             self.messages[id_] for id_ in forgotten_ids if id_ in self.messages
@@ -95,11 +95,11 @@ class EventIndex:
 
 @dataclass(slots=True)
 class InstanceEvents:
-    """Joins the events of one instance to messages."""
+    """Joins the events of one instance into messages."""
 
     reported: dict[str, ReportedRequest]
     model: str
-    named: frozenset[str]
+    response_ids: frozenset[str]
     """Ids of the responses that events refer to."""
     position: int = 0
     """Number of reported requests that were matched or skipped."""
@@ -107,10 +107,10 @@ class InstanceEvents:
     responses: dict[str, str] = field(default_factory=dict)
     """The message that each response became."""
     calls: dict[str, str] = field(default_factory=dict)
-    """The last call with each recorded id; programs that number calls themselves start again."""
+    """The last call with each recorded id; a program that numbers its calls may use an id again."""
     order: list[str] = field(init=False)
     """The responses in the order of their reports."""
-    places: dict[str, int] = field(init=False)
+    report_index: dict[str, int] = field(init=False)
     """Position of each response in the reports."""
     condensations: int = 0
     user_requested: bool = False
@@ -119,7 +119,7 @@ class InstanceEvents:
 
     def __post_init__(self) -> None:
         self.order = list(self.reported)
-        self.places = {name: n for n, name in enumerate(self.order)}
+        self.report_index = {name: n for n, name in enumerate(self.order)}
 
     def records(self, event: JsonValue) -> Iterator[Recorded]:
         """Yield the values of an event."""
@@ -192,15 +192,15 @@ class InstanceEvents:
     def _report_key(self, key: str) -> str:
         """Return the id under which a request's usage was reported.
 
-        An event without calls carries no response id: take the one usage report between the reports before and after it.
+        An event without calls has no response id: use the single report between the reports of its neighbours.
         """
         unnamed = list[str]()
         for name in islice(self.order, self.position, self.position + 2):
-            if key or name in self.named:
+            if key or name in self.response_ids:
                 break
             unnamed.append(name)
-        if key in self.places:
-            self.position = self.places[key] + 1
+        if key in self.report_index:
+            self.position = self.report_index[key] + 1
         elif len(unnamed) == 1:
             self.position += 1
             return unnamed[0]
@@ -208,11 +208,11 @@ class InstanceEvents:
 
     def call_of(self, event: JsonValue) -> str | None:
         """Return the call of an action."""
-        named = event.id("tool_call_metadata", "tool_call_id")
-        return self.calls.get(named or f"call-{event.id('id')}")
+        recorded_id = event.id("tool_call_metadata", "tool_call_id")
+        return self.calls.get(recorded_id or f"call-{event.id('id')}")
 
     def _unique_call_id(self, recorded: str) -> str:
-        """Return an id that no other call of the session has."""
+        """Return a unique id for a call of the session."""
         call_id = f"{recorded}#{self.count}" if recorded in self.calls else recorded
         self.calls[recorded] = call_id
         return call_id
@@ -264,7 +264,7 @@ class InstanceEvents:
 def forgotten_events(
     index: EventIndex, events: Iterable[str], request: CompactionRead
 ) -> Iterator[Recorded]:
-    """Yield a condensation with the messages that it replaced, and the results that it left out on their own."""
+    """Yield a condensation with the messages that it replaced, after single results that it removed."""
     messages, calls = index.forgotten(events)
     for call in calls:
         yield ReducedRead(call, "", rule=RULE)

@@ -1,7 +1,7 @@
-"""Read spans of OpenTelemetry from JSON, in any of the forms that files have.
+"""Read OpenTelemetry spans from JSON files in their different forms.
 
-The forms are OTLP's documents (``resourceSpans``), one whole document, or one a line as the collector writes them;
-single spans of OTLP, one a line; and spans as the SDK for Python prints them, one a line or in a list.
+The forms are: one OTLP document (``resourceSpans``); one such document a line, as the collector writes them; one OTLP
+span a line; and spans as the SDK for Python prints them, one a line or in a list.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ NANOSECONDS = 1_000_000
 
 
 def read_spans(path: Path, report: Report) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the spans of a file in any of these forms."""
+    """Yield the spans of a file in one of these forms, each with its position for reports."""
     start = head_of(path).start.lstrip()
     first, newline, _ = start.partition(b"\n")
     if start.startswith(b"["):
@@ -46,7 +46,7 @@ def _spans_in(line: JsonValue) -> Iterator[JsonValue]:
 
 
 def attributes_of(value: JsonValue) -> Json:
-    """Return attributes as plain values: an object already, or OTLP's list of keys and typed values."""
+    """Return attributes as plain values, from an object or from OTLP's list of keys and typed values."""
     if isinstance(value.raw, dict):
         return value.fields()
     return {entry.text("key"): _any_value(entry.at("value")) for entry in value.objects()}
@@ -83,6 +83,8 @@ def nanoseconds(number: Any, iso: Any) -> int:
 def failure_of(raw: JsonValue, attributes: JsonValue) -> str:
     """Return why a span failed; empty where it did not."""
     status = raw.at("status")
-    failed = status.get("code") in (2, "STATUS_CODE_ERROR") or status.get("status_code") == "ERROR"
+    has_failed = (
+        status.get("code") in (2, "STATUS_CODE_ERROR") or status.get("status_code") == "ERROR"
+    )
     message = status.text("message") or status.text("description")
-    return (message or attributes.text("error.type") or "error") if failed else ""
+    return (message or attributes.text("error.type") or "error") if has_failed else ""

@@ -8,17 +8,17 @@ from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.sources import json_lines
 
 MOST_BRANCHES = 100
-"""Most other branches that are read; each takes another pass over the file."""
+"""Most branches that are read beside the newest; each requires another pass over the file."""
 
 
 class PiBranch(NamedTuple):
-    """One path through the tree: its entries, and the point where it leaves another path."""
+    """One path through the tree: its entries, and the entry after which it leaves another path."""
 
     name: str
     entries: frozenset[str] | None = None
     """Ids of the entries; None for all of a file whose entries have no ids."""
     parent_branch: str | None = None
-    at: str | None = None
+    branches_at: str | None = None
 
 
 class PiTree:
@@ -56,7 +56,7 @@ class PiTree:
         return True
 
     def branches(self, session: str, report: Report) -> Iterator[PiBranch]:
-        """Yield the path to the last entry, then those to other leaves, the newest first."""
+        """Yield the path to the last entry, then the paths to other leaves, the newest first."""
         inner = set(self._parents.values())
         leaves = [name for name in self._parents if name not in inner]
         branch_of_entry: dict[str, str] = {}
@@ -79,7 +79,7 @@ class PiTree:
             yield PiBranch(session, frozenset())
 
     def _path(self, leaf: str) -> list[str]:
-        # A parent is always in an earlier line, so there is no circle.
+        # A parent is always in an earlier line, so the path ends.
         path = [leaf]
         while (parent := self._parents[path[-1]]) is not None:
             path.append(parent)

@@ -1,8 +1,8 @@
 """Read Harbor's Agent Trajectory Interchange Format (ATIF), versions 1.0 to 1.7.
 
-A trajectory may continue in files beside it, and may have subagents, inside it or beside it. Steps that were copied
-from before a cut are in the context again but were counted before: they show what a compaction kept, or what replaced
-it.
+A trajectory may continue in files beside it, and may have subagents, inside it or beside it. Steps that are copied from
+before a cut are in the context again and were counted before: they show the messages that a compaction kept, or those
+that replaced them.
 """
 
 import json
@@ -47,7 +47,7 @@ from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
 PRUNED = "Older messages were taken out of the context here; which ones is not recorded."
 COPIED_FROM_ELSEWHERE = "These steps were copied from a trajectory that is not in the recording."
 Child = tuple[Trajectory, str | None, str | None]
-"""A trajectory, the session that it belongs to, and the call of that session which started it."""
+"""A subagent's trajectory, the session that started it, and the call of that session which did."""
 SOURCES = ("user", "agent", "system")
 
 
@@ -72,7 +72,7 @@ class AtifImporter:
         yield from named_files(value)
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
-        """Yield the trajectory as a session, then each subagent's as one of its children."""
+        """Yield the trajectory as a session, then each subagent's trajectory as a child session."""
         value = json_document(path)
         if not is_trajectory(value):
             raise UserError(f"{str(path)!r} is no trajectory in ATIF.")
@@ -97,17 +97,17 @@ class _SessionReader:
         self._report = report
         self._steps = StepReader()
         self._delegations: list[tuple[JsonValue, str | None]] = []
-        """The references to subagents' trajectories, each with the call that started it."""
+        """The references to subagents' trajectories, each with the call that started the subagent."""
         self._embedded: dict[str, Trajectory] = {}
         self._context: list[tuple[tuple[str, ...], bytes]] = []
-        """The steps in the context: the ids of the messages that each became, and its hash."""
+        """The steps in the context, each as the ids of its messages and the hash of its content."""
         self._count = 0
         self._name = self._free_name(used_ids)
 
     def _free_name(self, used_ids: set[str]) -> str:
         value = self._first.value
-        given = value.text("session_id") or value.text("trajectory_id")
-        base_id = given or recorded_name(self._first.path.stem)
+        recorded_id = value.text("session_id") or value.text("trajectory_id")
+        base_id = recorded_id or recorded_name(self._first.path.stem)
         if base_id in used_ids:
             base_id = value.text("trajectory_id") or base_id
         name, number = base_id, 1
@@ -200,7 +200,7 @@ class _SessionReader:
     def _step(
         self, step: JsonValue, rest: list[JsonValue]
     ) -> Generator[Recorded, None, list[JsonValue]]:
-        """Yield what a step records; returns the steps after it that are still to be read."""
+        """Yield a step's values, and return the later steps that are still to be read."""
         management = step.at("extra", "context_management")
         boundary = management.get("boundary") if step.get("source") == "system" else None
         if boundary == "replace":
@@ -222,7 +222,7 @@ class _SessionReader:
         return f"step-{self._count}"
 
     def _shown_again(self, steps: list[JsonValue]) -> Iterator[Recorded]:
-        """Yield copied steps as messages of the program, since they are in the context but are no requests."""
+        """Yield copied steps as messages of the program: they are in the context but are no requests."""
         for step in steps:
             name = self._next_name()
             parts = (*parts_of(step.get("message")), *outputs_of(step))
@@ -232,7 +232,7 @@ class _SessionReader:
     def _compaction(
         self, step: JsonValue, rest: list[JsonValue]
     ) -> Generator[Recorded, None, list[JsonValue]]:
-        """Yield a compaction; its summary is its observation, or else the user message after it."""
+        """Yield a compaction, whose summary is the step's observation or else the next user message."""
         summary = words_of(outputs_of(step), "")
         if not summary and rest and rest[0].get("source") == "user":
             summary, rest = joined_text(rest[0].get("message")), rest[1:]
@@ -279,13 +279,13 @@ class _SessionReader:
             del self._context[same_count:end]
 
     def _shared_end(self, copied: list[JsonValue]) -> int:
-        """Return how many of the last copied steps equal the last ones in the context."""
+        """Return how many of the last copied steps equal the last steps in the context."""
         pairs = zip(reversed(copied), reversed(self._context), strict=False)
-        alike = (_content_hash(step) == content_hash for step, (_, content_hash) in pairs)
-        return sum(1 for _ in takewhile(bool, alike))
+        are_equal = (_content_hash(step) == content_hash for step, (_, content_hash) in pairs)
+        return sum(1 for _ in takewhile(bool, are_equal))
 
     def _reductions(self, management: JsonValue) -> Iterator[Recorded]:
-        """Yield the output reductions that our export records; for other writers a note that they are not recorded."""
+        """Yield the output reductions that Palimpsest's export records; for other programs, a gap."""
         outputs = management.objects("outputs")
         for output in outputs:
             call = self._steps.names.newest_call(output.text("tool_call_id"))
@@ -313,7 +313,7 @@ def totals_of(value: JsonValue) -> RecordedTotals:
 
 
 def _total_of_both(first: RecordedTotals, second: RecordedTotals) -> RecordedTotals:
-    """Return the totals of a trajectory and its continuation; a total that one of them lacks is unknown."""
+    """Return the totals of a trajectory and its continuation; a total that either lacks is unknown."""
     pairs: Iterator[tuple[Any, Any]] = zip(first, second, strict=True)
     return RecordedTotals(*(None if None in pair else sum(pair) for pair in pairs))
 

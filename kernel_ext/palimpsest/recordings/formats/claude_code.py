@@ -1,8 +1,8 @@
-"""Read sessions of Claude Code: one record a line, a tree by uuid; subagents in files beside it or in the same.
+"""Read sessions of Claude Code: one record a line, a tree by uuid; subagents are in the same file or beside it.
 
-The newest record's path is the session. A user who went back leaves other branches, which become sessions of their own.
-Several records with the same message id together are one answer, whose usage is that of the last. System prompt and
-tools are not recorded.
+The newest record's path is the session. Where the user went back, other branches remain, which become separate sessions.
+Records with the same message id form one answer, whose usage is in the last of them. System prompt and tools are not
+recorded.
 """
 
 import re
@@ -25,7 +25,7 @@ from palimpsest.recordings.format_parts.claude_code_index import (
     ClaudePath,
     paths_of,
 )
-from palimpsest.recordings.message_formats.content_blocks import content_parts, said_parts
+from palimpsest.recordings.message_formats.content_blocks import content_parts, texts_and_media
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.reading.recorded import (
@@ -47,7 +47,7 @@ from palimpsest.transcript.strings.relative_paths import recorded_name
 
 FORMAT = "claude-code"
 MOST_SESSIONS = 200
-"""Most branches and subagents that are read of one recording; each takes another pass over its file."""
+"""Most branches and subagents that are read for one recording; each requires another pass over its file."""
 PROGRAM = (
     "<local-command-stdout>",
     "<local-command-stderr>",
@@ -103,7 +103,7 @@ class ClaudeCodeImporter:
             yield from _thread(path, index, "", SessionBegin(session, FORMAT), report, writers)
         parent = session if is_whole else None
         files = _subagents(path, session, report) if is_whole else ()
-        for file, inner, report_there in chain(((path, index, report),), files):
+        for file, inner, file_report in chain(((path, index, report),), files):
             for name, thread in inner.threads.items():
                 agent = thread.agent or name
                 if inner is not index or name:
@@ -115,11 +115,11 @@ class ClaudeCodeImporter:
                         or index.workflow_calls.get(file.parent.name)
                         or index.prompts.get(thread.prompt),
                     )
-                    yield from _thread(file, inner, name, begin, report_there)
+                    yield from _thread(file, inner, name, begin, file_report)
 
 
 def _summary_writers(path: Path, session: str, index: ClaudeIndex) -> dict[str, str]:
-    """Return the sessions that wrote summaries, by the last record of the main session that each continues."""
+    """Return the sessions that wrote summaries, each by the last record of the main session before it."""
     writers: dict[str, str] = {}
     for file in sorted(_subagent_folder(path).glob(SUMMARY_WRITERS))[:MOST_SESSIONS]:
         if file.is_symlink() or not file.is_file():
@@ -136,7 +136,7 @@ def _summary_writers(path: Path, session: str, index: ClaudeIndex) -> dict[str, 
 
 
 def _subagent_folder(path: Path) -> Path:
-    """Return the folder of a session's subagents; a path without files where that folder is a link."""
+    """Return the folder of a session's subagents; where it is a link, a path that does not exist."""
     folder = path.with_suffix("") / "subagents"
     return folder if not folder.is_symlink() else path / "none"
 
@@ -158,8 +158,8 @@ def _subagents(
         report("", f"Only the first {MOST_SESSIONS} of its subagents were read.")
     for file in files[:MOST_SESSIONS]:
         if file.is_file() and not file.is_symlink():
-            report_there = report_beside(report, file.name)
-            yield file, _index_of(file, report_there), report_there
+            file_report = report_beside(report, file.name)
+            yield file, _index_of(file, file_report), file_report
 
 
 def _agent_files_beside(path: Path, session: str) -> list[Path]:
@@ -231,8 +231,8 @@ class _PathReader:
     _effort: str | None = None
     _answers: dict[str, list[JsonValue]] = field(default_factory=dict)
     """Records of the answers that are not complete yet, by message."""
-    _held: list[Recorded] = field(default_factory=list)
-    """Values that came while an answer was not complete."""
+    _held_values: list[Recorded] = field(default_factory=list)
+    """Values that were read while an answer was not complete."""
     _compaction: CompactionRead | None = None
 
     @property
@@ -240,16 +240,16 @@ class _PathReader:
         return self._index.threads[self._thread].nodes
 
     def read(self) -> Iterator[Recorded]:
-        begun = False
+        has_begun = False
         for number, record in json_lines(self._path, discard_report):
             thread, node = self._index.lines.get(number, ("", ""))
             is_on_path = node and thread == self._thread and node in self._branch_path.nodes
             if not is_on_path:
-                if begun and not self._thread:
+                if has_begun and not self._thread:
                     yield from self._title(record)
                 continue
-            if not begun:
-                begun = True
+            if not has_begun:
+                has_begun = True
                 yield self._begin(record)
                 yield GapRead(NOT_RECORDED)
             if number in self._index.gaps:
@@ -259,17 +259,17 @@ class _PathReader:
 
     def _begin(self, record: JsonValue) -> SessionBegin:
         begin, branch_path = self._session_begin, self._branch_path
-        branch = branch_path.first is not None
+        is_branch = branch_path.first is not None
         return SessionBegin(
-            id=f"{begin.id}/{branch_path.first}" if branch else begin.id,
+            id=f"{begin.id}/{branch_path.first}" if is_branch else begin.id,
             format=FORMAT,
             format_version=record.text("version"),
             directory=record.text("cwd"),
             created=record.moment("timestamp"),
-            parent=None if branch else begin.parent,
-            parent_call=None if branch else begin.parent_call,
-            branch_of=begin.id if branch else None,
-            branch_at=branch_path.branches_at if branch else None,
+            parent=None if is_branch else begin.parent,
+            parent_call=None if is_branch else begin.parent_call,
+            branch_of=begin.id if is_branch else None,
+            branch_at=branch_path.branches_at if is_branch else None,
         )
 
     def _title(self, record: JsonValue) -> Iterator[Recorded]:
@@ -278,9 +278,9 @@ class _PathReader:
             yield from self._in_order(TitleRead(title))
 
     def _in_order(self, *values: Recorded) -> Iterator[Recorded]:
-        """Yield values at once, or hold them while an answer before them is not complete."""
+        """Yield values at once, or store them while an earlier answer is not complete."""
         if self._answers:
-            self._held.extend(values)
+            self._held_values.extend(values)
         else:
             yield from values
 
@@ -308,13 +308,13 @@ class _PathReader:
         for record in records:
             yield from provider_results(record.at("message"))
         if not self._answers:
-            yield from self._held
-            self._held = []
+            yield from self._held_values
+            self._held_values = []
 
     def _finish(self) -> Iterator[Recorded]:
         for node in list(self._answers):
             yield from self._complete(node)
-        yield from self._held
+        yield from self._held_values
         if self._compaction is not None:
             yield self._compaction
 
@@ -324,10 +324,10 @@ class _PathReader:
         messages = [record.at("message") for record in records]
         last, newest = messages[-1], records[-1]
         model = last.text("model")
-        synthetic = model == SYNTHETIC
-        if model and not synthetic:
+        is_synthetic = model == SYNTHETIC
+        if model and not is_synthetic:
             self._model = f"anthropic/{model}"
-        failed = newest.get("isApiErrorMessage") is True
+        has_failed = newest.get("isApiErrorMessage") is True
         parts = tuple(part for answer in messages for part in content_parts(answer.get("content")))
         words = words_of(parts, " ")
         costs = [cost for record in records if (cost := record.cost("costUSD")) is not None]
@@ -341,10 +341,10 @@ class _PathReader:
             effort=self._effort,
             client=newest.text("version")[:VERSION_CHARS],
             cache_miss=cache_miss_of(last),
-            usage=None if synthetic else usage_of(last.at("usage")),
+            usage=None if is_synthetic else usage_of(last.at("usage")),
             cost=sum(costs) if costs else None,
-            finish="error" if failed else last.finish("stop_reason"),
-            error=words if failed else None,
+            finish="error" if has_failed else last.finish("stop_reason"),
+            error=words if has_failed else None,
         )
 
     # User messages, and those that the program wrote
@@ -353,7 +353,7 @@ class _PathReader:
         message = record.at("message")
         content = message.get("content")
         if record.get("isCompactSummary") is True and self._compaction is not None:
-            yield replace(self._compaction, summary=words_of(said_parts(content)))
+            yield replace(self._compaction, summary=words_of(texts_and_media(content)))
             self._compaction = None
             return
         thinking = record.at("thinkingMetadata")
@@ -365,7 +365,7 @@ class _PathReader:
         ]
         for block in results:
             yield from self._result(block, record, is_only_result=len(results) == 1)
-        parts = said_parts(content)
+        parts = texts_and_media(content)
         if not parts and results:
             return
         if node not in self._branch_path.nodes or self._nodes[node].kind != "user":
@@ -389,13 +389,13 @@ class _PathReader:
     ) -> Iterator[Recorded]:
         call = block.text("tool_use_id")
         content = block.get("content")
-        output = words_of(said_parts(content))
+        output = words_of(texts_and_media(content))
         yield ResultRead(
             call=call,
             output=output,
             is_error=block.get("is_error") is True,
             ended=record.moment("timestamp"),
-            media=media_of(said_parts(content)),
+            media=media_of(texts_and_media(content)),
             metadata=record.small_facts("toolUseResult") if is_only_result else {},
         )
         if output.startswith(PERSISTED_OUTPUT):

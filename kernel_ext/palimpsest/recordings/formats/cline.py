@@ -1,9 +1,9 @@
 """Read sessions of Cline's SDK: ``<id>.messages.json``, with the state of its last compaction beside it.
 
-The messages are those of the whole session; input tokens include cached ones. The messages sent after a compaction are
-in ``<id>.compaction.json``, which is read where a session's folder is imported: messages that it repeats stayed, all
-others of the part that it covers were replaced. Subagents and teammates have files in the folder of the session that
-started them, and name it.
+The file contains the messages of the whole session; input tokens include cached ones. The messages sent after a
+compaction are in ``<id>.compaction.json``, which is read where a session's folder is imported: messages that it repeats
+stayed, all others in the covered part were replaced. Subagents and teammates have files in the folder of the session
+that started them, and refer to it.
 """
 
 import re
@@ -41,12 +41,12 @@ from palimpsest.transcript.errors import UserError
 MESSAGES = ".messages.json"
 COMPACTION = ".compaction.json"
 SUMMARIES = {"compaction", "compaction_summary"}
-"""Kinds of a message that is a compaction's summary: made without a model, and with one."""
+"""Kinds of messages that are a compaction's summary, made without a model or with one."""
 CHILDREN = frozenset({"subagent", "teammate"})
-"""Fields of a file that name the session which started this one."""
+"""Values of the field ``agent`` in files of sessions that another session started."""
 BEFORE_RECORDING = "Earlier messages were replaced by a summary before this was recorded."
 RULE = "cline.compaction"
-_BEGINS = re.compile(rb'\A\s*\{\s*"version"\s*:\s*\d+\s*,')
+_BEGINNING = re.compile(rb'\A\s*\{\s*"version"\s*:\s*\d+\s*,')
 
 
 class ClineImporter:
@@ -57,12 +57,12 @@ class ClineImporter:
     tried_on = "files of the real writer"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether a folder holds a session's messages, or a file begins as they do."""
+        """Return whether a folder contains a session's messages, or a file begins like one."""
         if head.names:
             return any(file.endswith(MESSAGES) for file in head.names)
-        begins = head.start[:4_096]
-        return bool(_BEGINS.match(begins)) and all(
-            name in begins for name in (b'"sessionId"', b'"agent"', b'"messages"')
+        beginning = head.start[:4_096]
+        return bool(_BEGINNING.match(beginning)) and all(
+            name in beginning for name in (b'"sessionId"', b'"agent"', b'"messages"')
         )
 
     def own_files(self, names: Collection[str]) -> Collection[str]:
@@ -78,7 +78,7 @@ class ClineImporter:
             yield from _session(path, None, report)
             return
         names = [child.name for child in path.iterdir() if child.name.endswith(MESSAGES)]
-        # The session that the folder is named after comes first, then its subagents.
+        # The main session of the folder comes first, then its subagents.
         names.sort(key=lambda name: (_is_child(path / name), name))
         if not names:
             raise UserError(f"{str(path)!r} holds no session of Cline.")
@@ -128,9 +128,9 @@ def _is_child(path: Path) -> bool:
 
 
 def _parent(session: str, path: Path) -> str | None:
-    """Return the session that started this one as a subagent or teammate; None for any other session."""
-    named = json_field(path, "origin").id("parentThreadId")
-    return named if named and named != session and _is_child(path) else None
+    """Return the session that started this one as a subagent or teammate; None for other sessions."""
+    parent = json_field(path, "origin").id("parentThreadId")
+    return parent if parent and parent != session and _is_child(path) else None
 
 
 def _state(path: Path | None, report: Report) -> JsonValue:
@@ -148,11 +148,11 @@ class _ClineMessages:
     """Reads the messages of one session."""
 
     ids: dict[str, str] = field(default_factory=dict)
-    """The message that was yielded for each id; a repeated id gets a number."""
+    """The ids of the yielded messages; a repeated id gets a number."""
     results: dict[str, bytes] = field(default_factory=dict)
     """The fingerprint of each call's result."""
     owners: dict[str, list[str]] = field(default_factory=dict)
-    """The calls whose results are in a message."""
+    """The calls whose results are in each message."""
     only_results: set[str] = field(default_factory=set)
     """Messages that contain results and nothing else."""
 
@@ -205,22 +205,22 @@ class _ClineMessages:
     def compaction_of(self, state: JsonValue) -> Iterator[Recorded]:
         """Yield the compaction in a state file: its summary, and the messages that it replaced."""
         created = state.milliseconds("updated_at")
-        stayed, shown = dict[str, None](), dict[str, str]()
+        remaining, shown_results = dict[str, None](), dict[str, str]()
         summary = NOTHING
         for message in state.objects("messages"):
             name = message.id("id")
             if message.text("metadata", "kind") in SUMMARIES:
                 summary = message
             elif name in self.ids:
-                stayed[name] = None
-                shown |= {
+                remaining[name] = None
+                shown_results |= {
                     result.call: result.output for result in _content(message.at("content"))[1]
                 }
-        for name in stayed:
+        for name in remaining:
             for call in self.owners.get(name, []):
-                if fingerprint(shown.get(call, "")) != self.results.get(call):
-                    yield ReducedRead(call, shown.get(call, ""), rule=RULE)
-        replaced = tuple(name for name in self.ids if name not in {*stayed, *self.only_results})
+                if fingerprint(shown_results.get(call, "")) != self.results.get(call):
+                    yield ReducedRead(call, shown_results.get(call, ""), rule=RULE)
+        replaced = tuple(name for name in self.ids if name not in {*remaining, *self.only_results})
         if replaced or summary:
             name = f"compaction-{len(self.ids)}"
             self.ids[name] = name

@@ -1,4 +1,4 @@
-"""Recognise rollouts of Codex, and read one with its subagents' rollouts, which are files of their own."""
+"""Recognise rollouts of Codex, and read a rollout with those of its subagents, which are separate files."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from palimpsest.recordings.reading.sources import first_object, report_beside
 RECORDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 """Types of records with a payload, of any version."""
 MOST_CHILDREN = 200
-"""Most subagents that are read of one recording, including subagents of subagents."""
+"""Most subagents that are read for one recording, including subagents of subagents."""
 MOST_LEVELS = 8
 """Levels of subagents that are read."""
 
@@ -42,15 +42,15 @@ class CodexImporter:
         yield from CodexRollout(path, report).read()
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
-        """Yield the session of a rollout, then its subagents, and theirs."""
+        """Yield the session of a rollout, then its subagents at all levels."""
         first = CodexRollout(path, report)
         yield from first.read()
-        if first.threads.named or first.threads.reviewed:
+        if first.threads.possible_children or first.threads.has_review:
             yield from _subagents(path, first.threads, report)
 
 
 def _subagents(path: Path, threads: NamedThreads, report: Report) -> Iterator[Recorded]:
-    """Yield the sessions that a thread started, level by level; a broken one is skipped."""
+    """Yield the sessions that a thread started, level by level; an unreadable session is skipped."""
     tree, seen = RolloutTree(path), {threads.own}
     waiting = [(threads, report, 1)]
     while waiting:

@@ -1,9 +1,9 @@
 """Read chats of Gemini CLI: ``session-*.json``, and ``.jsonl`` with updates of earlier records.
 
-The chats of subagents are in the folder beside it that is named by its session's id; a call names its own. In the line
-format a record with a known id replaces the former one, so an answer is yielded when the next message begins.
-``$rewindTo`` reverts messages; ``$set`` with messages is the history after the program masked results or compressed it.
-Cached tokens are a part of the input, thoughts are counted beside the output.
+The chats of subagents are in the folder beside the chat whose name is the session's id; a call contains its subagent's
+id. In the line format a record with a known id replaces the earlier one, so an answer is yielded when the next message
+begins. ``$rewindTo`` reverts messages; ``$set`` with messages is the history after the program masked results or
+compressed the history. Input tokens include cached ones; thoughts are counted beside the output.
 """
 
 import re
@@ -45,7 +45,7 @@ SUBAGENT = "subagent"
 """Value of a field in the head of a subagent's chat."""
 MOST_CHILDREN = 200
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
-"""Ids that the program uses unchanged as a folder's name."""
+"""Pattern of ids that the program uses unchanged as a folder's name."""
 SENT_TYPES = {"user", "gemini"}
 """Types of records that are sent; ``info``, ``error`` and ``warning`` are for the user only."""
 FAILED = {"error", "cancelled"}
@@ -63,24 +63,28 @@ class GeminiCliImporter:
 
     def recognises(self, head: Head) -> bool:
         """Return whether a file begins with the head of a chat."""
-        begins = head.start[:2_000].lstrip()
-        return begins.startswith(b"{") and b'"sessionId"' in begins and b'"projectHash"' in begins
+        beginning = head.start[:2_000].lstrip()
+        return (
+            beginning.startswith(b"{")
+            and b'"sessionId"' in beginning
+            and b'"projectHash"' in beginning
+        )
 
     def read_alone(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a chat."""
         yield from _chat(path, _GeminiChat(path.parent.name), report)
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
-        """Yield the session of a chat, then its subagents; a whole document is read as if its messages were lines."""
+        """Yield the session of a chat, then its subagents; the messages of a single document are read like lines."""
         chat = _GeminiChat(path.parent.name)
         yield from _chat(path, chat, report)
         for file in _subagents(path, chat, report):
             child = _GeminiChat(file.parent.name)
-            report_there = report_beside(report, file.name)
+            file_report = report_beside(report, file.name)
             try:
-                yield from _chat(file, child, report_there)
+                yield from _chat(file, child, file_report)
             except (OSError, UserError):
-                report_there("", "It cannot be read.")
+                file_report("", "It cannot be read.")
 
 
 def _chat(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Recorded]:
@@ -88,12 +92,12 @@ def _chat(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Recorded]
     for place, record in lines if _is_lines(path) else _document(path, report):
         yield from chat.records(record, place, report)
     yield from chat.finish()
-    if not chat.begun:
+    if not chat.has_begun:
         raise UserError(f"{str(path)!r} holds no chat of Gemini CLI.")
 
 
 def _subagents(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Path]:
-    """Yield the chats of a session's subagents; those of their subagents are there too, and links are left out."""
+    """Yield the chats of a session's subagents at all levels, which are in one folder; links are left out."""
     folder = path.parent / chat.session
     if chat.is_subagent or not PLAIN_NAME.fullmatch(chat.session):
         return
@@ -104,10 +108,10 @@ def _subagents(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Path
         report("", f"Only the first {MOST_CHILDREN} of its subagents were read.")
     for file in files[:MOST_CHILDREN]:
         try:
-            ours = not file.is_symlink() and GeminiCliImporter().recognises(head_of(file))
+            is_chat = not file.is_symlink() and GeminiCliImporter().recognises(head_of(file))
         except UserError:
-            ours = False
-        if ours:
+            is_chat = False
+        if is_chat:
             yield file
         else:
             report(file.name, "It is no chat and was left out.")
@@ -132,12 +136,12 @@ class _GeminiChat:
     """Reads the records of one chat."""
 
     folder: str
-    """Name of its folder; for a subagent, the id of the session that started it."""
-    begun: bool = False
+    """Name of the chat's folder; for a subagent, the id of the session that started it."""
+    has_begun: bool = False
     session: str = ""
     is_subagent: bool = False
-    live: dict[str, None] = field(default_factory=dict)
-    """Messages that are in the history, in order."""
+    history: dict[str, None] = field(default_factory=dict)
+    """Ids of the messages in the history, in order."""
     yielded_records: dict[str, tuple[bytes, bool]] = field(default_factory=dict)
     """For each yielded message the fingerprint of its content, and whether its tokens were reported."""
     shown: dict[str, bytes] = field(default_factory=dict)
@@ -150,8 +154,8 @@ class _GeminiChat:
 
     def records(self, record: JsonValue, place: str, report: Report) -> Iterator[Recorded]:
         self.count += 1
-        if not self.begun:
-            self.begun = True
+        if not self.has_begun:
+            self.has_begun = True
             yield self._begin(record, place)
         if isinstance(rewound := record.get("$rewindTo"), str):
             yield from self.finish()
@@ -219,10 +223,10 @@ class _GeminiChat:
             yield MessageRead(name, "user", parts, record.milliseconds("timestamp"))
 
     def _add(self, name: str, record: JsonValue) -> None:
-        self.live[name] = None
-        self._note(name, record)
+        self.history[name] = None
+        self._store_fingerprint(name, record)
 
-    def _note(self, name: str, record: JsonValue) -> None:
+    def _store_fingerprint(self, name: str, record: JsonValue) -> None:
         content = fingerprint(record.as_text("content"))
         self.yielded_records[name] = content, bool(record.get("tokens"))
 
@@ -239,13 +243,13 @@ class _GeminiChat:
         )
 
     def _update(self, name: str, record: JsonValue) -> Iterator[Recorded]:
-        """Yield what a later record of a message adds to it."""
-        former, had_tokens = self.yielded_records[name]
+        """Yield the usage, results or changes that a later record adds to a message."""
+        former_content, had_tokens = self.yielded_records[name]
         usage = _usage(record.at("tokens"))
         if usage and not had_tokens:
             yield UsageRead(name, usage)
         yield from self._changed_results(record)
-        if fingerprint(record.as_text("content")) != former:
+        if fingerprint(record.as_text("content")) != former_content:
             yield GapRead(CHANGED, message=name, chars=len(record.as_text("content")))
         self._add(name, record)
 
@@ -255,28 +259,28 @@ class _GeminiChat:
             if name not in self.unmasked:
                 if call.get("result") is not None:
                     yield self._result(call)
-            elif (mark := fingerprint(output)) != self.shown[name]:
-                self.shown[name] = mark
-                restored = mark == self.unmasked[name]
-                yield ReducedRead(name, "" if restored else output, MASKED, restored=restored)
+            elif (output_hash := fingerprint(output)) != self.shown[name]:
+                self.shown[name] = output_hash
+                is_restored = output_hash == self.unmasked[name]
+                yield ReducedRead(name, "" if is_restored else output, MASKED, restored=is_restored)
 
     def _rewind(self, name: str) -> Iterator[Recorded]:
-        """Yield the reverted messages: all of them where the program does not know the message."""
+        """Yield the reverted messages; all messages are reverted where the named one is not in the history."""
         removed = list[str]()
-        while self.live and name not in removed[-1:]:
-            removed.append(self.live.popitem()[0])
+        while self.history and name not in removed[-1:]:
+            removed.append(self.history.popitem()[0])
         if removed:
             yield RemovedRead(tuple(reversed(removed)))
 
     def _history(self, changes: JsonValue) -> Iterator[Recorded]:
-        """Yield the program's changes of the history: masked results, or a summary of removed messages."""
+        """Yield the program's changes to the history: masked results, or a summary of removed messages."""
         history = {
             name: entry
             for entry in changes.objects("messages")
             if entry.text("type") in SENT_TYPES and (name := entry.id("id"))
         }
-        removed = tuple(name for name in self.live if name not in history)
-        added = [entry for name, entry in history.items() if name not in self.live]
+        removed = tuple(name for name in self.history if name not in history)
+        added = [entry for name, entry in history.items() if name not in self.history]
         with_content = [entry for entry in added if any(_content(entry.at("content")))]
         summary = next((entry for entry in with_content if entry.get("type") == "user"), NOTHING)
         for entry in history.values():
@@ -288,7 +292,7 @@ class _GeminiChat:
                 replaced=removed,
                 created=changes.milliseconds("lastUpdated"),
             )
-            self._note(name, summary)
+            self._store_fingerprint(name, summary)
         for entry in with_content:
             name = entry.id("id")
             if entry is summary and removed:
@@ -298,10 +302,10 @@ class _GeminiChat:
             else:
                 self._add(name, entry)
                 yield GapRead(NOT_ASKED, chars=len(entry.as_text("content")))
-        self.live = dict.fromkeys(
+        self.history = dict.fromkeys(
             message_id
             for message_id in history
-            if message_id in self.yielded_records or message_id in self.live
+            if message_id in self.yielded_records or message_id in self.history
         )
 
 

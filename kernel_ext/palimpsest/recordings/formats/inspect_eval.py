@@ -1,8 +1,8 @@
 """Read evaluation logs of Inspect AI (``.eval``): each sample and epoch is a session.
 
 A log is a zip file with one JSON document a sample. Its model events repeat their whole input, often as ranges into a
-pool of messages, and long texts are in a table of attachments; both are looked up inside the sample. Requests of
-scorers are not the agent's and are left out; an agent that runs inside a tool call is a subagent.
+pool of messages, and long texts are in a table of attachments; both are looked up inside the sample. The requests of
+scorers are left out; an agent that runs inside a tool call is a subagent.
 """
 
 from collections.abc import Iterator
@@ -43,9 +43,9 @@ from palimpsest.transcript.values import Usage
 
 ATTACHMENT = "attachment://"
 MOST_INPUT_MESSAGES = 20_000
-"""Most messages of one request, since ranges into the pool could name the same ones without end."""
+"""Most messages of one request, since ranges into the pool could repeat the same messages without end."""
 MOST_LOOKED_UP_CHARS = 256_000_000
-"""Most characters of attachments that one sample may look up."""
+"""Most characters of attachments that are looked up for one sample."""
 CANCELLED = "Cancelled by "
 FROM_CACHE = "This answer came from the evaluation's own cache; nothing was sent."
 OTHER_SYSTEM = "Another system prompt was sent from here on."
@@ -59,10 +59,10 @@ class InspectEvalImporter:
     tried_on = "files of the real writer"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether a zip file begins with what an evaluation log begins with."""
-        begins = head.start[:4_096]
-        return begins.startswith(b"PK\x03\x04") and any(
-            name in begins for name in (b"_journal/start.json", b"header.json")
+        """Return whether a zip file begins with the first members of an evaluation log."""
+        beginning = head.start[:4_096]
+        return beginning.startswith(b"PK\x03\x04") and any(
+            name in beginning for name in (b"_journal/start.json", b"header.json")
         )
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
@@ -99,9 +99,9 @@ class _InspectSample:
     header: JsonValue
     place: str
     report: Report
-    looked_up: int = 0
+    looked_up_chars: int = 0
     pool: dict[int, InputMessage | str] = field(default_factory=dict)
-    """Messages of the pool that were read; system prompts as text."""
+    """Messages of the pool that were read, by their index; system prompts as text."""
 
     def records(self) -> Iterator[Recorded]:
         events = SampleEvents()
@@ -115,14 +115,16 @@ class _InspectSample:
             self.report(self.place, "It holds no requests of an agent.")
         ids = {agent: self._id(agent) for agent in events.requests}
         for agent in sorted(events.requests, key=bool):
-            begins = self._begin(ids[agent], events.requests[agent])
+            session_begin = self._begin(ids[agent], events.requests[agent])
             if agent:
                 parent, call = events.started_by(agent)
-                begins = replace(
-                    begins, parent=ids.get(parent, self._id("")), parent_call=call or None
+                session_begin = replace(
+                    session_begin, parent=ids.get(parent, self._id("")), parent_call=call or None
                 )
-            yield begins
-            yield from self._requests(events.requests[agent], events.runs, begins.system or "")
+            yield session_begin
+            yield from self._requests(
+                events.requests[agent], events.runs, session_begin.system or ""
+            )
 
     def _id(self, agent: str) -> str:
         evaluation = self.header.id("eval", "eval_id") or "eval"
@@ -159,7 +161,9 @@ class _InspectSample:
             if event.get("event") == "compaction":
                 reduction = _reduction(event, events[n - 1] if n else NOTHING)
                 continue
-            if _writes_summary(event, after):  # its results may be in no request of the agent
+            if _writes_summary(
+                event, after
+            ):  # no request of the agent may contain the results of the calls so far
                 yield from self._missing_results(calls, results_yielded, runs)
                 continue
             new_system, messages = self._input(event)
@@ -257,51 +261,51 @@ class _InspectSample:
 
     def _calls(self, message: JsonValue) -> Iterator[Call]:
         for call in message.objects("tool_calls"):
-            given = JsonValue(self._looked_up_in(call.get("arguments"))).tool_input()
-            yield Call(call.id("id"), call.text("function") or "unknown", given)
+            tool_input = JsonValue(self._resolve(call.get("arguments"))).tool_input()
+            yield Call(call.id("id"), call.text("function") or "unknown", tool_input)
 
     def _parts(self, content: JsonValue) -> Iterator[Text | Thinking | Media]:
-        if isinstance(content.raw, str) and (words := self._looked_up(content.raw)):
+        if isinstance(content.raw, str) and (words := self._resolve_text(content.raw)):
             yield Text(words)
         for block in content.objects():
             match block.get("type"):
                 case "text":
-                    yield Text(self._looked_up(block.text("text")))
+                    yield Text(self._resolve_text(block.text("text")))
                 case "reasoning":
-                    hidden = block.get("redacted") is True
-                    words = self._looked_up(block.text("summary" if hidden else "reasoning"))
-                    yield Thinking(words, encrypted=hidden and not words)
+                    is_redacted = block.get("redacted") is True
+                    words = self._resolve_text(
+                        block.text("summary" if is_redacted else "reasoning")
+                    )
+                    yield Thinking(words, encrypted=is_redacted and not words)
                 case "image" | "audio" | "video" | "document" as kind:
                     mime = block.text("mime_type") or ("image/png" if kind == "image" else "")
-                    yield media_at(self._looked_up(block.text(kind)), mime)
+                    yield media_at(self._resolve_text(block.text(kind)), mime)
                 case _:
                     yield Text(block.as_text())
 
     def _text(self, content: JsonValue) -> str:
         return words_of(self._parts(content))
 
-    def _looked_up(self, value: str) -> str:
-        """Return a text, or the attachment of this sample that it refers to."""
+    def _resolve_text(self, value: str) -> str:
+        """Return a text, or the sample's attachment to which the text refers."""
         if not value.startswith(ATTACHMENT):
             return JsonValue(value).text()
         attachment = self.sample.text("attachments", value[len(ATTACHMENT) :])
-        self.looked_up += len(attachment)
+        self.looked_up_chars += len(attachment)
         spend(LOOK_BYTES)
-        if not attachment or self.looked_up > MOST_LOOKED_UP_CHARS:
+        if not attachment or self.looked_up_chars > MOST_LOOKED_UP_CHARS:
             self.report(
                 self.place, f"The attachment {value[:60]!r} is not in the log, or too large."
             )
             return value
         return attachment
 
-    def _looked_up_in(self, value: Any) -> Any:
+    def _resolve(self, value: Any) -> Any:
         if isinstance(value, str):
-            return self._looked_up(value)
+            return self._resolve_text(value)
         if isinstance(value, dict):
-            return {
-                JsonValue(name).text(): self._looked_up_in(item) for name, item in value.items()
-            }
-        return [self._looked_up_in(inner) for inner in value] if isinstance(value, list) else value
+            return {JsonValue(name).text(): self._resolve(item) for name, item in value.items()}
+        return [self._resolve(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _writes_summary(event: JsonValue, after: JsonValue) -> bool:
@@ -331,7 +335,9 @@ def _usage(counts: JsonValue) -> Usage | None:
     written = counts.tokens("input_tokens_cache_write")
     prompt, output = counts.tokens("input_tokens"), counts.tokens("output_tokens")
     if counts.tokens("total_tokens") != prompt + output or not read + written:
-        prompt += read + written  # other providers count the cached tokens in
+        prompt += (
+            read + written
+        )  # in logs of this provider the input does not include the cached tokens
     reasoning = min(output, counts.tokens("reasoning_tokens"))
     return usage_of_whole_prompt(prompt, output, read=read, written=written, reasoning=reasoning)
 

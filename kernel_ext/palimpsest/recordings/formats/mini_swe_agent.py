@@ -1,7 +1,7 @@
 """Read mini-swe-agent's ``.traj.json`` files: one list of messages, which is never shortened.
 
-An answer that could not be parsed was paid for but is not in the list. The message about the mistake
-holds its response, so it is read as an answer that is removed again at once.
+An answer that could not be parsed was paid for but is not in the list. The message about the mistake contains the
+response, which is read as an answer that is removed at once.
 """
 
 from collections.abc import Generator, Iterator
@@ -37,12 +37,12 @@ class MiniSweAgentImporter:
     tried_on = "files of the real writer"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether a file begins as the agent writes it."""
+        """Return whether a file begins with the fields that the agent writes first."""
         start = head.start.lstrip()
         if not start.startswith(b"{") or b'"info"' not in start[:200]:
             return False
-        is_named_so = head.path.name.endswith(".traj.json")
-        return b'"mini_version"' in start or (is_named_so and b'"model_stats"' in start)
+        has_name_ending = head.path.name.endswith(".traj.json")
+        return b'"mini_version"' in start or (has_name_ending and b'"model_stats"' in start)
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a run; the file's messages are read one at a time."""
@@ -77,7 +77,7 @@ class MiniSweAgentImporter:
 def _records_of(
     stream: ChatStream, message: JsonValue, following: JsonValue
 ) -> Generator[Recorded, None, int]:
-    """Yield the values of one message; returns how many answers it holds."""
+    """Yield the values of one message, and return how many answers it contains."""
     answers = 0
     if failed := _failed_answer(message):
         gaps, entry = stream.read(failed)
@@ -98,7 +98,7 @@ def _messages(path: Path, report: Report) -> Iterator[JsonValue]:
 
 
 def _as_chat(message: JsonValue) -> JsonValue:
-    """Return a message of either interface as one of a chat."""
+    """Return a message of the chat or the Responses interface as a chat message."""
     extra = message.at("extra")
     kind = "error" if extra.get("interrupt_type") else "observation"
     if message.get("type") == "function_call_output":
@@ -110,25 +110,25 @@ def _as_chat(message: JsonValue) -> JsonValue:
 
 
 def _of_response(response: JsonValue) -> Json:
-    """Return an answer of the Responses interface as one of a chat."""
+    """Return an answer of the Responses interface as a chat message."""
     items = response.objects("output")
-    spoken = [entry for entry in items if entry.get("type") == "message"]
-    thought = [
+    output_messages = [entry for entry in items if entry.get("type") == "message"]
+    summaries = [
         summary_block.text("text")
         for entry in items
         if entry.get("type") == "reasoning"
         for summary_block in entry.objects("summary")
     ]
-    called = [
+    calls = [
         {"id": entry.get("call_id") or entry.get("id"), "function": entry.raw}
         for entry in items
         if entry.get("type") == "function_call"
     ]
     return {
         "role": "assistant",
-        "content": [part.raw for entry in spoken for part in entry.objects("content")],
-        "tool_calls": called,
-        "reasoning_content": "\n".join(thought),
+        "content": [part.raw for entry in output_messages for part in entry.objects("content")],
+        "tool_calls": calls,
+        "reasoning_content": "\n".join(summaries),
         "usage": response.get("usage"),
         "model": response.get("model"),
     }
@@ -152,7 +152,7 @@ def _created(message: JsonValue) -> int | None:
 
 
 def _answer_facts(message: JsonValue) -> dict[str, Any]:
-    """Return the response's facts about its request; its time is that of the answer's arrival."""
+    """Return the response's facts about its request; the recorded time is that of the answer's arrival."""
     extra = message.at("extra")
     response = extra.at("response")
     created = _created(message)

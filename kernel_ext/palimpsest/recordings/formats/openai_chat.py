@@ -1,8 +1,8 @@
 """Read JSON lines of ``{messages, tools, metadata}`` in the form of OpenAI's chat interface.
 
-A line is a whole conversation, or a request with or without its answer. Lines that begin with all messages of the line
-before are one session; each assistant message is the answer of a request. No tokens are recorded unless a line has a
-``usage`` for its last answer.
+A line is a whole conversation, or a request with or without its answer. A line that begins with all messages of the
+previous line continues its session; each assistant message is the answer to a request. Tokens are recorded only where a
+line has a ``usage`` for its last answer.
 """
 
 from collections.abc import Iterator
@@ -87,7 +87,7 @@ class _Conversation:
         self._stream = ChatStream(self._facts)
         self._keys: list[bytes] = []
         self._line = NOTHING
-        self._last = False
+        self._is_last_answer = False
 
     def continues(self, keys: list[bytes]) -> bool:
         """Return whether a line begins with all messages that were read."""
@@ -103,7 +103,7 @@ class _Conversation:
         for index, message in enumerate(new):
             if message.get("role") in SYSTEM_ROLES:
                 continue
-            self._last = bool(answers) and index == answers[-1]
+            self._is_last_answer = bool(answers) and index == answers[-1]
             gaps, entry = self._stream.read(message)
             yield from (*gaps, entry)
         if answers and usage_of(line.get("usage")) is None:
@@ -111,7 +111,7 @@ class _Conversation:
 
     def _facts(self, message: JsonValue) -> dict[str, Any]:
         """Return a line's facts about its last answer."""
-        line = self._line if self._last else NOTHING
+        line = self._line if self._is_last_answer else NOTHING
         usage, tier = (message.get(name) or line.get(name) for name in ("usage", "service_tier"))
         return {
             "model": full_model_name(line.get("model")),

@@ -1,7 +1,7 @@
 """Import OpenCode's storage folder, database and exported sessions, and Palimpsest's own exports.
 
-These are our own kinds of sessions, so they are not read through the neutral form: ``store/exchange`` imports them
-without loss, exports them the same, and they can be continued.
+These sessions have the form of Palimpsest's own, so they are not converted to recorded values: ``store/exchange``
+imports and exports them without loss, and they can be continued.
 """
 
 import re
@@ -19,7 +19,7 @@ STORAGE = "storage"
 STORAGE_FOLDERS = FOLDERS | {STORAGE, "part", "project", "session_diff", "todo"}
 """The folders of OpenCode's storage, and the one that holds them."""
 DATABASE = re.compile(r"opencode(-[a-z0-9]+)?\.db")
-"""Name of the database in OpenCode's folder; other channels than the stable one have their name in it."""
+"""Name of the database in OpenCode's folder; it contains the release channel, unless that is the stable one."""
 
 
 class OpenCodeImporter:
@@ -48,7 +48,7 @@ class OpenCodeImporter:
         clock: Callable[[], int],
         control: ImportControl | None = None,
     ) -> ImportReport:
-        """Import the sessions; of a folder with a database those of the database, which is newer."""
+        """Import the sessions; from a folder with a database, those of the database, which is newer."""
         names = tuple(child.name for child in path.iterdir()) if path.is_dir() else ()
         database = _database(Head(path, names=names))
         return import_sessions(store, database or path, clock, control)

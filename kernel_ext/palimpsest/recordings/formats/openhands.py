@@ -1,8 +1,8 @@
 """Read conversations of OpenHands: the SDK's event logs (V1), and evaluation outputs from before it (V0).
 
-A conversation of the SDK is a folder with ``base_state.json`` and one file an event in ``events/``, or a list of such
-events; its subagents are such folders inside it. All actions with one ``llm_response_id`` are one answer. A
-condensation names the events that it forgets, so the messages that it replaced are known exactly.
+A conversation of the SDK is a folder with ``base_state.json`` and one file for each event in ``events/``, or a list of
+such events; its subagents are such folders inside it. All actions with the same ``llm_response_id`` are one answer. A
+condensation lists the events that it forgets, so the replaced messages are known exactly.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -62,17 +62,23 @@ class OpenHandsImporter:
     tried_on = "files of the real writer"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether a folder holds events, or a file begins with an instance or with events."""
+        """Return whether a folder contains events, or a file begins with an instance or with events."""
         if head.names:
             events = any(_is_event_file(name) for name in head.names)
             return events or (BASE_STATE in head.names and EVENTS in head.names)
-        begins = head.start.lstrip()
-        if begins.startswith(b"{"):
-            early = begins[:400]
+        beginning = head.start.lstrip()
+        if beginning.startswith(b"{"):
+            early = beginning[:400]
             return b'"instance_id"' in early and (
-                b'"agent_class"' in begins or b'"history"' in begins or b'"test_result"' in early
+                b'"agent_class"' in beginning
+                or b'"history"' in beginning
+                or b'"test_result"' in early
             )
-        return begins.startswith(b"[") and b'"source"' in begins[:20_000] and _has_events(begins)
+        return (
+            beginning.startswith(b"[")
+            and b'"source"' in beginning[:20_000]
+            and _has_events(beginning)
+        )
 
     def own_files(self, names: Collection[str]) -> Collection[str]:
         """Return the entries with events, with subagents, and with the state of the conversation."""
@@ -108,9 +114,9 @@ def _is_event_file(name: str) -> bool:
     return name.startswith("event-") and name.endswith(".json")
 
 
-def _has_events(begins: bytes) -> bool:
-    v1 = b'"kind"' in begins and (b"Event" in begins or b'"parent_id"' in begins)
-    return v1 or (b'"action"' in begins and b'"args"' in begins)
+def _has_events(beginning: bytes) -> bool:
+    is_v1 = b'"kind"' in beginning and (b"Event" in beginning or b'"parent_id"' in beginning)
+    return is_v1 or (b'"action"' in beginning and b'"args"' in beginning)
 
 
 def _folder(path: Path, report: Report) -> Iterator[Recorded]:
@@ -118,18 +124,18 @@ def _folder(path: Path, report: Report) -> Iterator[Recorded]:
     waiting: list[tuple[Path, SubagentFolder | None, str | None, int]] = [(path, None, None, 0)]
     remaining = MOST_CHILDREN
     while waiting:
-        place, child, call, level = waiting.pop(0)
+        folder, child, call, level = waiting.pop(0)
 
-        def report_there(where: str, what: str, place: Path = place) -> None:
-            inside = "/".join(place.relative_to(path).parts)
+        def folder_report(where: str, what: str, folder: Path = folder) -> None:
+            inside = "/".join(folder.relative_to(path).parts)
             report("/".join(word for word in (inside, where) if word), what)
 
-        has_state = (place / BASE_STATE).is_file()
-        state = _document(place / BASE_STATE, report_there) if has_state else NOTHING
+        has_state = (folder / BASE_STATE).is_file()
+        state = _document(folder / BASE_STATE, folder_report) if has_state else NOTHING
         name = child.id if child else state.id("id") or path.name
-        children = subagent_folders(place, name, remaining, _document, report_there)
+        children = subagent_folders(folder, name, remaining, _document, folder_report)
         if children and level >= MOST_LEVELS:
-            report_there("", f"Its subagents are deeper than {MOST_LEVELS} levels; left out.")
+            folder_report("", f"Its subagents are deeper than {MOST_LEVELS} levels; left out.")
             children = []
         remaining -= len(children)
         tasks = GivenTasks(children)
@@ -137,11 +143,11 @@ def _folder(path: Path, report: Report) -> Iterator[Recorded]:
             name, "openhands", parent=child.parent if child else None, parent_call=call
         )
         try:
-            yield from _conversation(_events(place, report_there), state, begin, tasks)
+            yield from _conversation(_events(folder, folder_report), state, begin, tasks)
         except UserError as error:
             if child is None:
                 raise
-            report_there("", str(error))
+            folder_report("", str(error))
         waiting += [(child.path, child, tasks.calls.get(child.id), level + 1) for child in children]
 
 
@@ -179,21 +185,21 @@ def _conversation(
         reported |= reported_requests(JsonValue(metrics))
     model = state.text("agent", "llm", "model")
     reader = _ConversationReader(reported, model, tasks)
-    is_begun = False
+    has_begun = False
     for event in events:
         if not event:
             continue
         prompt = event if event.get("kind") == "SystemPromptEvent" else NOTHING
-        if not is_begun:
-            is_begun = True
+        if not has_begun:
+            has_begun = True
             yield replace(
                 begin,
                 format_version="v1",
                 directory=state.text("workspace", "working_dir"),
                 created=event.milliseconds("timestamp"),
-                model=model or next((report_of.model for report_of in reported.values()), ""),
+                model=model or next((request.model for request in reported.values()), ""),
                 window=next(
-                    (report_of.window for report_of in reported.values() if report_of.window), None
+                    (request.window for request in reported.values() if request.window), None
                 ),
                 system=_prompt(prompt) or None,
                 tools=_tools(prompt.at("tools")),
@@ -202,7 +208,7 @@ def _conversation(
             yield GapRead(OTHER_SYSTEM, chars=len(_prompt(prompt)))
         yield from reader.records(event)
     yield from reader.finish()
-    if not is_begun:
+    if not has_begun:
         raise UserError(f"The events of {begin.id!r} cannot be read.")
 
 
@@ -213,16 +219,16 @@ def _prompt(event: JsonValue) -> str:
 
 def _tools(value: JsonValue) -> tuple[ToolSpec, ...] | None:
     """Return the tools of a system prompt's event; newer versions record them without name and parameters."""
-    named = [
+    named_tools = [
         {"name": tool.get("title") or tool.get("annotations", "title"), **tool.raw}
         for tool in value.objects()
     ]
-    return JsonValue(named).tool_specs() if isinstance(value.raw, list) else None
+    return JsonValue(named_tools).tool_specs() if isinstance(value.raw, list) else None
 
 
 @dataclass(slots=True)
 class _JoinedActions:
-    """An answer whose actions are being joined."""
+    """An answer and its actions so far, which are joined into one message."""
 
     event: JsonValue
     name: str
@@ -234,7 +240,7 @@ class _JoinedActions:
 
 @dataclass(slots=True)
 class _ConversationReader:
-    """Joins the events of one conversation to messages."""
+    """Joins the events of one conversation into messages."""
 
     reported: dict[str, ReportedRequest]
     model: str
@@ -243,7 +249,7 @@ class _ConversationReader:
     branch: dict[str, None] = field(default_factory=dict)
     """The ids of the conversation's events so far, in order."""
     answer: _JoinedActions | None = None
-    is_requested: bool = False
+    condensation_requested: bool = False
     """Whether the user or the agent requested the next condensation."""
     count: int = 0
 
@@ -266,21 +272,21 @@ class _ConversationReader:
                 else:
                     yield self._result(event, name)
             case "CondensationRequest":
-                self.is_requested = True
+                self.condensation_requested = True
             case "Condensation":
                 yield from self._condensation(event, name)
             case _:
                 pass  # pauses, hooks and changes of state are not sent
 
     def finish(self) -> Iterator[Recorded]:
-        """Yield the answer whose actions are complete."""
+        """Yield the current answer, which is complete, and its results."""
         if answer := self.answer:
             self.answer = None
             yield self._close_answer(answer, "tool-calls")
             yield from answer.results
 
     def _belongs_to_answer(self, event: JsonValue) -> bool:
-        """Return whether an event is an action of the answer that is being joined, or a result of one."""
+        """Return whether an event is an action of the current answer, or the result of such an action."""
         if not self.answer:
             return False
         if event.get("kind") == "ActionEvent":
@@ -374,16 +380,16 @@ class _ConversationReader:
                 name,
                 event.text("summary"),
                 created=event.milliseconds("timestamp"),
-                auto=not self.is_requested,
+                auto=not self.condensation_requested,
                 usage=request.usage,
                 model=request.model,
             ),
         )
-        # A later condensation names this summary by an id that the program derives from the condensation's.
+        # Later condensations refer to this summary by an id that the program derives from the condensation's id.
         self.index.events[name] = [f"{name}-summary"]
         self.index.messages[f"{name}-summary"] = name
         self.index.order.setdefault(name, len(self.index.order))
-        self.is_requested = False
+        self.condensation_requested = False
 
 
 def _content(value: JsonValue) -> list[Text | Thinking | Media | Call]:

@@ -1,8 +1,8 @@
 """Read traces of the OpenTelemetry conventions for generative AI: OTLP JSON, or one JSON object a line.
 
-Spans of requests (``chat``) carry their whole input, so each message is yielded once, and a message missing or changed
-in the next request is a reduction. A conversation is a session; where no id of one was recorded, the trace is. An agent
-that another one started is a subagent. Contents are opt-in: without them only usage is read.
+Spans of requests (``chat``) contain their whole input, so each message is yielded once, and a message that is missing or
+changed in the next request is a reduction. A session is a conversation, or a trace where no conversation id was recorded.
+An agent that another agent started is a subagent. Contents are opt-in: without them only usage is read.
 """
 
 import json
@@ -49,7 +49,7 @@ from palimpsest.transcript.values import ToolSpec, Usage, priced_tier
 REQUESTS = {"chat", "generate_content", "text_completion"}
 AGENT, TOOL = "invoke_agent", "execute_tool"
 DETAILS = "gen_ai.client.inference.operation.details"
-"""The event of a span that may carry the contents instead of the span's attributes."""
+"""The event of a span that may contain the contents instead of the span's attributes."""
 NO_CONTENTS = (
     "The texts of the messages were not recorded; instrumentations record them only when asked to."
 )
@@ -69,13 +69,13 @@ class OtelGenAiImporter:
 
     def recognises(self, head: Head) -> bool:
         """Return whether a file begins with OTLP's spans, or with a span that has the conventions' names."""
-        begins = head.start.lstrip()
-        if not begins.startswith((b"{", b"[")):
+        beginning = head.start.lstrip()
+        if not beginning.startswith((b"{", b"[")):
             return False
-        if b'"resourceSpans"' in begins[:200]:
+        if b'"resourceSpans"' in beginning[:200]:
             return True
-        early = begins[:4_000]
-        return b"gen_ai." in begins and (b'"span_id"' in early or b'"spanId"' in early)
+        early = beginning[:4_000]
+        return b"gen_ai." in beginning and (b'"span_id"' in early or b'"spanId"' in early)
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield each conversation, and each of its subagents, in the order of their first requests."""
@@ -91,7 +91,7 @@ class OtelGenAiImporter:
 
 @dataclass(slots=True)
 class _GenAiSpan:
-    """The values of one span; spans that repeat messages share them."""
+    """The values of one span; repeated messages are stored once for all spans."""
 
     id: str
     parent: str
@@ -100,13 +100,13 @@ class _GenAiSpan:
     start: int
     end: int
     attributes: JsonValue
-    failed: str = ""
+    error: str = ""
     system: str = ""
     tools: tuple[ToolSpec, ...] | None = None
     messages: list[InputMessage] | None = None
     answer: tuple[Text | Thinking | Media | Call, ...] = ()
     finish: str = ""
-    compacted: bool = False
+    is_compacted: bool = False
 
 
 @dataclass(slots=True)
@@ -137,7 +137,7 @@ class _TracedSession:
         system, is_without_content = first.system, False
         for n, request in enumerate(self.requests, 1):
             if request.messages is not None:
-                reduction = RecordedReduction(rule="otel") if request.compacted else None
+                reduction = RecordedReduction(rule="otel") if request.is_compacted else None
                 for message in inputs.input(
                     request.messages, _milliseconds(request.start), reduction
                 ):
@@ -152,7 +152,7 @@ class _TracedSession:
             if request.system != system:
                 system = request.system
                 yield GapRead(OTHER_SYSTEM, message=answer.id, chars=len(system))
-            if request.compacted and request.messages is None:
+            if request.is_compacted and request.messages is None:
                 yield GapRead(COMPACTED_BY_PROVIDER, message=answer.id)
             is_without_content = is_without_content or (
                 request.messages is None and not answer.parts
@@ -160,7 +160,7 @@ class _TracedSession:
         for call in calls:
             if call not in results_yielded and (run := runs.get(call)):
                 output = run.attributes.as_text("gen_ai.tool.call.result")
-                yield _with_times(ResultRead(call, output, is_error=bool(run.failed)), run)
+                yield _with_times(ResultRead(call, output, is_error=bool(run.error)), run)
         if is_without_content:
             yield GapRead(NO_CONTENTS)
 
@@ -222,7 +222,7 @@ class _GenAiTrace:
         reason = next(iter(attributes.list_at("gen_ai.response.finish_reasons")), "")
         finish_reason = next((output.text("finish_reason") for output in outputs), "")
         span.finish = JsonValue(reason).text() or finish_reason
-        span.compacted = attributes.get("gen_ai.conversation.compacted") is True or any(
+        span.is_compacted = attributes.get("gen_ai.conversation.compacted") is True or any(
             part.get("type") == "compaction"
             for output in outputs
             for part in output.objects("parts")
@@ -259,7 +259,7 @@ class _GenAiTrace:
         )
 
     def _session(self, span: _GenAiSpan) -> _TracedSession:
-        """Return the session of a request: its conversation's, or that of the subagent which sent it."""
+        """Return the session of a request: its conversation, or the subagent that sent it."""
         conversation, agents, calls = span.conversation, list[_GenAiSpan](), list[str]()
         for enclosing in self._enclosing(span):
             if conversation.startswith("trace ") and not enclosing.conversation.startswith(
@@ -345,8 +345,8 @@ def _answer(request: _GenAiSpan, name: str) -> MessageRead:
         effort=attributes.text("gen_ai.request.reasoning.level") or None,
         usage=_usage(attributes),
         cost=attributes.cost("gen_ai.usage.cost"),
-        finish="error" if request.failed else finish,
-        error=request.failed or None,
+        finish="error" if request.error else finish,
+        error=request.error or None,
     )
 
 
@@ -374,7 +374,7 @@ def _usage(attributes: JsonValue) -> Usage | None:
     prompt = attributes.tokens("gen_ai.usage.input_tokens") or attributes.tokens(
         "gen_ai.usage.prompt_tokens"
     )
-    if read + written > prompt:  # an instrumentation that does not count cached tokens in
+    if read + written > prompt:  # this instrumentation's input does not include the cached tokens
         prompt += read + written
     usage_read = usage_of_whole_prompt(
         prompt,
@@ -391,7 +391,7 @@ def _usage(attributes: JsonValue) -> Usage | None:
 def _with_times(result: ResultRead, run: _GenAiSpan | None) -> ResultRead:
     if run is None:
         return result
-    is_error = result.is_error or bool(run.failed)
+    is_error = result.is_error or bool(run.error)
     return replace(
         result, is_error=is_error, started=_milliseconds(run.start), ended=_milliseconds(run.end)
     )

@@ -1,14 +1,14 @@
 """Read sessions of pi, and of OpenClaw, which writes the same files: one JSON object a line, versions 1 to 3.
 
-Since version 2 the lines form a tree: the last line is the leaf, and the path to it is the session. Branches with other
-leaves become sessions of their own, each with the messages that it shares with the path it left.
+Since version 2 the lines form a tree: the path to the last line is the session. Branches that end in other
+leaves become separate sessions, which include the messages that they share with another path.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 
 from palimpsest.recordings.format_parts.pi_branches import PiBranch, PiTree
-from palimpsest.recordings.message_formats.content_blocks import content_parts, said_parts
+from palimpsest.recordings.message_formats.content_blocks import content_parts, texts_and_media
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
 from palimpsest.recordings.reading.recorded import (
@@ -70,7 +70,7 @@ class PiImporter:
         )
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
-        """Yield the session that the last line ends, then its other branches."""
+        """Yield the session whose path ends in the last line, then the other branches."""
         number, first = next(json_lines(path, discard_report), (0, NOTHING))
         header = first if _is_header(first) else NOTHING
         if not header:
@@ -92,9 +92,9 @@ class _PiPath:
         self._effort = header.text("thinkingLevel") or None
         self._count = 0
         self._first_kept_message: dict[str, str] = {}
-        """For each entry the first message from it on, since a compaction names the first entry that it kept."""
-        self._before: list[str] = []
-        """Entries since the newest message; the next message takes their place."""
+        """For each entry, the first message at or after it, since a compaction names the first entry that it kept."""
+        self._entries_since_message: list[str] = []
+        """Entries since the newest message; for each of them the next message is the first one kept."""
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         yield self._begin()
@@ -103,7 +103,7 @@ class _PiPath:
             kind = entry.text("type")
             name = entry.text("id") if entries is not None else str(index)
             if kind != "session" and (entries is None or name in entries):
-                self._before.append(name)
+                self._entries_since_message.append(name)
                 yield from self._entry(entry, kind, f"line {number}", report)
 
     def _begin(self) -> SessionBegin:
@@ -116,7 +116,7 @@ class _PiPath:
             created=header.moment("timestamp"),
             model=self._model,
             branch_of=branch.parent_branch,
-            branch_at=branch.at,
+            branch_at=branch.branches_at,
         )
 
     def _entry(self, entry: JsonValue, kind: str, place: str, report: Report) -> Iterator[Recorded]:
@@ -146,7 +146,7 @@ class _PiPath:
     ) -> Iterator[Recorded]:
         match role:
             case "user":
-                parts = said_parts(message.get("content"))
+                parts = texts_and_media(message.get("content"))
                 yield self._user_message(entry, parts, message, by_program=False)
             case "assistant":
                 yield self._answer(message, entry)
@@ -156,7 +156,7 @@ class _PiPath:
                 if not message.get("excludeFromContext"):
                     yield self._user_message(entry, (Text(_user_command_text(message)),), message)
             case "custom" | "hookMessage":
-                yield self._user_message(entry, said_parts(message.get("content")), message)
+                yield self._user_message(entry, texts_and_media(message.get("content")), message)
             case "branchSummary":
                 words = BRANCH_SUMMARY.format(message.text("summary"))
                 yield self._user_message(entry, (Text(words),), message)
@@ -164,12 +164,12 @@ class _PiPath:
                 report(place, f"It is by {role!r}, which is not known, and was left out.")
 
     def _message_id(self, entry: JsonValue) -> str:
-        """Return the id of the next message, which also takes the place of the entries before it."""
+        """Return the id of the next message, and store it as the first message after the entries before it."""
         self._count += 1
         name = entry.text("id") or f"m{self._count}"
-        for earlier in self._before:
+        for earlier in self._entries_since_message:
             self._first_kept_message[earlier] = name
-        self._before = []
+        self._entries_since_message = []
         return name
 
     def _user_message(
@@ -180,7 +180,7 @@ class _PiPath:
         *,
         by_program: bool = True,
     ) -> MessageRead:
-        """Return a user message, or one that pi or an extension of it wrote as a user message."""
+        """Return a user message, which pi or an extension of it may have written."""
         return MessageRead(
             id=self._message_id(entry),
             role="user",
@@ -233,13 +233,13 @@ def _model(model: JsonValue, field: str) -> str:
 
 
 def _time(message: JsonValue, entry: JsonValue) -> int | None:
-    """Return when a request was sent or a message written; an entry's own time is when it was recorded."""
+    """Return the time of a message; without one, the time at which its entry was recorded."""
     written = message.moment("timestamp")
     return written if written is not None else entry.moment("timestamp")
 
 
 def _usage(value: JsonValue) -> tuple[Usage | None, float | None]:
-    """Return the usage; None for one of zeros, which pi writes where nothing was reported."""
+    """Return usage and cost; None for both where all counts are 0, which pi writes where nothing was reported."""
     usage = Usage(
         input=value.tokens("input"),
         output=value.tokens("output"),
@@ -251,7 +251,7 @@ def _usage(value: JsonValue) -> tuple[Usage | None, float | None]:
 
 def _result(message: JsonValue, entry: JsonValue) -> Iterator[Recorded]:
     call = message.text("toolCallId")
-    parts = said_parts(message.get("content"))
+    parts = texts_and_media(message.get("content"))
     details = message.at("details")
     yield ResultRead(
         call=call,
@@ -268,7 +268,7 @@ def _result(message: JsonValue, entry: JsonValue) -> Iterator[Recorded]:
 
 
 def _user_command_text(message: JsonValue) -> str:
-    """Return the text from which the model learns of a command that the user ran."""
+    """Return the text that pi sends to the model about a command that the user ran."""
     output = message.text("output")
     words = [
         f"Ran `{message.text('command')}`",

@@ -1,7 +1,7 @@
 """Read SWE-agent's ``.traj`` files, whose steps contain the messages exactly as sent.
 
-A step has either ``query``, the request before its answer, or, in older files, ``messages``, the messages as they were
-prepared after it: the request of the next step. ``history`` has the outputs before anything was shortened.
+A step has ``query``, the request before its answer, or, in older files, ``messages``, which were prepared after the
+answer: the request of the next step. ``history`` has the outputs before anything was shortened.
 """
 
 from collections.abc import Iterator
@@ -23,21 +23,21 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
 
-_TYPED_BY_PERSON = "No model was asked: a person typed the actions."
+_TYPED_BY_USER = "No model was asked: a person typed the actions."
 NO_MODELS = {
     "replay": "No model was asked: SWE-agent repeated recorded actions, and does not say who wrote them.",
-    "human": _TYPED_BY_PERSON,
-    "human_thought": _TYPED_BY_PERSON,
+    "human": _TYPED_BY_USER,
+    "human_thought": _TYPED_BY_USER,
     "instant_empty_submit": "No model was asked: SWE-agent submitted nothing at once, to be tested.",
 }
-"""Names that SWE-agent records where no model answers (``sweagent/agent/models.py``), with their meaning."""
+"""Model names that SWE-agent records where no model answers (``sweagent/agent/models.py``), with their meaning."""
 NO_USAGE = "SWE-agent records no tokens, no cost and no time of single requests."
 NO_TOOLS = "The tools that were offered are not in the recording, only the names of their bundles."
 NO_REQUESTS = "The requests were not recorded, so what was left out of them is not known."
 PROCESSORS_KEEPING_TEXT = frozenset(
     {"default", "cache_control", "tag_tool_call_observations", "image_parsing"}
 )
-"""History processors that change no output's text."""
+"""History processors that do not change the text of outputs."""
 
 
 class SweAgentImporter:
@@ -52,9 +52,9 @@ class SweAgentImporter:
         start = head.start.lstrip()[:4_096]
         if not start.startswith(b"{") or b'"trajectory_format"' in start:
             return False
-        steps = b'"trajectory"' in start[:200] or b'"history"' in start[:200]
-        is_named_so = head.path.suffix == ".traj"
-        return steps and (is_named_so or (b'"action"' in start and b'"observation"' in start))
+        has_steps = b'"trajectory"' in start[:200] or b'"history"' in start[:200]
+        has_ending = head.path.suffix == ".traj"
+        return has_steps and (has_ending or (b'"action"' in start and b'"observation"' in start))
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a ``.traj`` file; the file is read twice, one step at a time."""
@@ -108,20 +108,20 @@ def _requests(
     path: Path, report: Report, requests: RequestComparison, *, has_history: bool
 ) -> Iterator[Recorded]:
     """Yield the additions and changes of each recorded request, then the messages after the last one."""
-    recorded, unrecorded, last = 0, 0, NOTHING
+    recorded_count, unrecorded_count, last = 0, 0, NOTHING
     for _, step in json_objects(path, "trajectory.item", report, "step"):
         last = step
         if messages := _request(step):
-            answers = 0 if "query" in step and not recorded else 1
+            answers = 0 if "query" in step and not recorded_count else 1
             yield from requests.request(_without_system(messages), answers)
-            recorded, unrecorded = recorded + 1, 0
+            recorded_count, unrecorded_count = recorded_count + 1, 0
         else:
-            unrecorded += 1
-    if not recorded:
+            unrecorded_count += 1
+    if not recorded_count:
         yield GapRead(NO_REQUESTS)
     if has_history:
-        yield from requests.rest_of_history(unrecorded if recorded else 0)
-    elif recorded and "query" in last:
+        yield from requests.rest_of_history(unrecorded_count if recorded_count else 0)
+    elif recorded_count and "query" in last:
         yield from requests.end(_end_of(last))
 
 
@@ -148,7 +148,7 @@ def _without_system(messages: list[JsonValue]) -> list[JsonValue]:
 
 
 def _rule(agent: JsonValue) -> str:
-    """Return the history processor that shortened outputs; empty where several or none could have."""
-    named = [processor.text("type") for processor in agent.objects("history_processors")]
-    shortening = [name for name in named if name and name not in PROCESSORS_KEEPING_TEXT]
+    """Return the history processor that shortened outputs; empty where none or several change texts."""
+    processors = [processor.text("type") for processor in agent.objects("history_processors")]
+    shortening = [name for name in processors if name and name not in PROCESSORS_KEEPING_TEXT]
     return shortening[0] if len(shortening) == 1 else ""

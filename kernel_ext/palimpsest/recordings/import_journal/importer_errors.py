@@ -1,4 +1,4 @@
-"""Write an importer's own errors with their tracebacks into the project's log of errors, and say where that is."""
+"""Write an importer's own errors with their tracebacks into the project's error log, and name the log's file."""
 
 import errno
 import os
@@ -20,19 +20,19 @@ from palimpsest.transcript.visible_text import visible, visible_line
 
 FILE = "errors.log"
 MOST_BYTES = 1_000_000
-"""A larger log is renamed to ``errors.log.1``, and a new one begun."""
+"""Size above which the log is renamed to ``errors.log.1``, and a new log is begun."""
 MOST_CHARS = 20_000
-"""Most characters of one error's traceback that are logged, from its end."""
+"""Most characters of one error's traceback that are logged, counted from the end."""
 LINE_CHARS = 2_000
 TITLE_CHARS = 80
 NONBLOCK = getattr(os, "O_NONBLOCK", 0)
-"""A named pipe in the log's place must not block."""
+"""A flag for opening the log: a named pipe in its place must not block."""
 HEAD = "{at} Palimpsest {version}: the importer {name!r}, of {path!r}\n"
 SENTENCE = "the importer of {title} has an error of its own ({kind}), and its traceback {where}."
 
 
 def errors_folder(store: Store | None = None) -> Path:
-    """Return the folder whose log takes errors: the store's, else the current project's, else a temporary one."""
+    """Return the folder of the error log: the store's, else the current project's, else a temporary folder."""
     if isinstance(store, JsonlStore):
         return store.layout.root
     with suppress(OSError):
@@ -45,7 +45,7 @@ def errors_folder(store: Store | None = None) -> Path:
 def log_importer_error(
     folder: Path, importer: Recogniser, source: Path, error: BaseException
 ) -> str:
-    """Append an error to the log in a folder; returns a sentence for the user that names the file."""
+    """Append an error to the log in a folder, and return a sentence for the user that names the log."""
     path = folder / FILE
     try:
         if path.is_file() and path.stat().st_size > MOST_BYTES:

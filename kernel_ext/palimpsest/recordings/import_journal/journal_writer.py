@@ -1,6 +1,6 @@
 """Write the sessions of a recording into the project's logs, and report progress.
 
-Border: takes an importer's values, whatever they hold, and appends records; nothing in them is run.
+Border: takes an importer's values, which may have any content, and appends records; none of the content is run.
 """
 
 from collections.abc import Callable, Iterator
@@ -43,7 +43,7 @@ from palimpsest.store.interface import Problem, Store
 from palimpsest.transcript.errors import SessionHeld, UserError
 
 MOST_PROBLEMS = 1_000
-"""Most problems that are listed; a file of broken lines may have millions."""
+"""Most problems that are listed; a file with only broken lines may have millions."""
 TOO_LONG = (
     "It comes to {size:,} MB, which is more than the "
     f"{MOST_VALUE_BYTES // 1_000_000} MB that one may have, and was left out."
@@ -62,13 +62,13 @@ _KINDS = {
 
 @dataclass(slots=True)
 class ImportLog:
-    """Collects the imported sessions, and the places that could not be read."""
+    """The imported sessions, and the places that could not be read."""
 
     errors_in: Callable[[], Path]
-    """Returns the folder in whose log an importer's own error is written."""
+    """Returns the folder of the log in which an importer's own error is written."""
     sessions: dict[str, Imported] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
-    stopped: bool = False
+    is_stopped: bool = False
 
     def add(self, session: Imported) -> None:
         """Add a session; where a source was read twice, the first result counts."""
@@ -87,7 +87,7 @@ class ImportLog:
         return ImportReport(tuple(self.sessions.values()), tuple(self.problems))
 
     def log_failure(self, importer: Recogniser, path: Path, error: Exception) -> str:
-        """Log an importer's own error with its traceback; returns a sentence about it that names the log."""
+        """Log an importer's own error with its traceback, and return a sentence that names the log."""
         return log_importer_error(self.errors_in(), importer, path, error)
 
 
@@ -102,26 +102,26 @@ class RecordingImport:
     _log: ImportLog
     _control: ImportControl
     _alone: bool
-    """Whether subagents that are recordings of their own are left out, to be imported separately."""
+    """Whether subagents in separate recordings are left out, since they are imported separately."""
     _copies: dict[str, int] = field(default_factory=dict)
-    """Number of copies of a session that differ from this one, by its recorded id."""
+    """For each recorded session id, the number of earlier imports from which this recording differs."""
     _journal: SessionJournal | None = None
-    _recorded: str = ""
+    _recorded_id: str = ""
     _numbers: dict[str, int] = field(default_factory=dict)
     _requests: int = 0
     """Answers of the session so far."""
-    _early: list[tuple[str, str]] = field(default_factory=list)
+    _early_problems: list[tuple[str, str]] = field(default_factory=list)
     """Problems found before the first session begins."""
 
     def run(self) -> None:
-        """Import all its sessions; raises UserError where nothing of it can be read."""
+        """Import all sessions of the recording; raises UserError where nothing of it can be read."""
         while True:
             size = size_of(self._path)
             with reading(size), counted_bytes(size, self._control.progress) as count:
                 try:
                     return self._read(count)
                 except Differs:
-                    self._copies[self._recorded] = self._copies.get(self._recorded, 0) + 1
+                    self._copies[self._recorded_id] = self._copies.get(self._recorded_id, 0) + 1
                 finally:
                     self._close()
 
@@ -131,7 +131,7 @@ class RecordingImport:
             # A document that is read as a whole also reports progress while its messages are written.
             count(0)
             if self._control.cancelled():
-                self._log.stopped = True
+                self._log.is_stopped = True
                 self._report("", STOPPED)
                 break
             if isinstance(value, SessionBegin):
@@ -139,7 +139,7 @@ class RecordingImport:
                 self._begin(value)
             elif self._journal is not None:
                 self._add_value(self._journal, value)
-        self._finish(complete=not self._log.stopped)
+        self._finish(complete=not self._log.is_stopped)
 
     def _values(self) -> Iterator[Recorded]:
         importer = self._importer
@@ -159,9 +159,9 @@ class RecordingImport:
             self._report("", str(error))
             return None
         except UserError as error:
-            if not self._early:
+            if not self._early_problems:
                 raise
-            raise UserError(f"{error} {self._early[0][1]}") from error
+            raise UserError(f"{error} {self._early_problems[0][1]}") from error
         except OSError as error:
             words = error.strerror or str(error) or type(error).__name__
             self._report("", f"Nothing more of it can be read: {words}.")
@@ -182,7 +182,7 @@ class RecordingImport:
         return value
 
     def _begin(self, value: SessionBegin) -> None:
-        self._recorded = value.id
+        self._recorded_id = value.id
         self._numbers = {}
         try:
             self._journal = SessionJournal(
@@ -198,9 +198,9 @@ class RecordingImport:
         except (ValueError, TypeError, AttributeError):
             self._report(str(value.id), "It is no session: a field of it is not what it should be.")
         else:
-            for location, what in self._early:
-                self._journal.keep_problem(location, what)
-            self._early = []
+            for location, what in self._early_problems:
+                self._journal.add_problem(location, what)
+            self._early_problems = []
 
     def _add_value(self, journal: SessionJournal, value: Recorded) -> None:
         kind = _KINDS.get(type(value), "value")
@@ -212,7 +212,7 @@ class RecordingImport:
         try:
             journal.add_value(value, place)
         except SessionHeld:
-            self._report(self._recorded, SESSION_OPEN.format(id=self._recorded))
+            self._report(self._recorded_id, SESSION_OPEN.format(id=self._recorded_id))
             self._close()
 
     def _finish(self, *, complete: bool) -> None:
@@ -221,7 +221,7 @@ class RecordingImport:
         try:
             self._log.add(self._journal.finish(complete=complete))
         except SessionHeld:
-            self._report(self._recorded, SESSION_OPEN.format(id=self._recorded))
+            self._report(self._recorded_id, SESSION_OPEN.format(id=self._recorded_id))
         self._close()
 
     def _close(self) -> None:
@@ -233,25 +233,25 @@ class RecordingImport:
         location = f"{self._path.name}, {place}" if place else self._path.name
         self._log.report(location, what)
         if self._journal is not None:
-            self._journal.keep_problem(location, what)
-        elif len(self._early) < MOST_PROBLEMS:
-            self._early.append((location, what))
+            self._journal.add_problem(location, what)
+        elif len(self._early_problems) < MOST_PROBLEMS:
+            self._early_problems.append((location, what))
 
 
 @contextmanager
 def counted_bytes(
     total: int, progress: Callable[[int, int], None]
 ) -> Iterator[Callable[[int], None]]:
-    """Report the progress of reading a source of so many bytes; a file that is read twice counts once.
+    """Report the progress of reading a source of ``total`` bytes; a file that is read twice is counted once.
 
-    The returned function is called with the bytes of each further piece; with 0 it reports the same again.
+    The returned function is called with the number of bytes of each piece; 0 reports the same progress again.
     """
-    done = 0
+    done_bytes = 0
 
     def count(new_bytes: int) -> None:
-        nonlocal done
-        done = min(done + new_bytes, total)
-        progress(done, total)
+        nonlocal done_bytes
+        done_bytes = min(done_bytes + new_bytes, total)
+        progress(done_bytes, total)
 
     token = COUNTED.set(count)
     try:

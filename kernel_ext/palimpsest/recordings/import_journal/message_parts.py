@@ -1,4 +1,4 @@
-"""Convert the parts and fields of recorded messages into those of our messages.
+"""Convert the parts and fields of recorded messages into those of Palimpsest's messages.
 
 Border: pure; values in, values out.
 """
@@ -16,7 +16,7 @@ from palimpsest.transcript.values import ModelRef
 Info = TypeVar("Info", UserMessage, AssistantMessage)
 
 IMPORTED = "imported"
-"""Key of the notes about the original recording: in a session's metadata, and as an extra field of its messages."""
+"""Key of the notes about the recording, in a session's metadata and as an extra field of its messages."""
 TITLE_CHARS = 80
 UNKNOWN = "unknown"
 _TAG = re.compile(r"</?[a-z]+(?:-[a-z]+)+>")
@@ -31,14 +31,14 @@ def part_of(
     *,
     synthetic: bool = False,
 ) -> Part:
-    """Return a part of a message; ``ids`` holds its ids, ``time`` is that of its message."""
+    """Return a part of a message; ``ids`` are the fields with its ids, ``time`` is the time of the message."""
     match value:
         case Text():
             return TextPart(**ids, text=value.text, synthetic=synthetic or value.synthetic)
         case Thinking():
-            known = {"encrypted": value.encrypted or None, "tokens": value.tokens}
-            numbers_known = {name: number for name, number in known.items() if number is not None}
-            metadata = {IMPORTED: numbers_known} if numbers_known else None
+            facts = {"encrypted": value.encrypted or None, "tokens": value.tokens}
+            known_facts = {name: fact for name, fact in facts.items() if fact is not None}
+            metadata = {IMPORTED: known_facts} if known_facts else None
             span = Span(start=time, end=time)
             return ReasoningPart(**ids, text=value.text, time=span, metadata=metadata)
         case Media(data=None):
@@ -51,16 +51,16 @@ def part_of(
 
 
 def model_ref(name: str) -> ModelRef:
-    """Return a recorded model's name as a reference; a provider or name that is not recorded is ``unknown``."""
+    """Return a reference to a recorded model; a provider or name that is not recorded is ``unknown``."""
     provider, slash, model = name.partition("/")
     if not slash:
         return ModelRef(provider=UNKNOWN, name=name or UNKNOWN)
     return ModelRef(provider=provider or UNKNOWN, name=model or UNKNOWN)
 
 
-def with_recording_note(info: Info, recorded: str, *, timed: bool, **facts: Any) -> Info:
-    """Return a message's info with a note: the id that it has in the recording, and further recorded facts."""
-    note: dict[str, Any] = {"id": recorded, **({} if timed else {"timed": False})}
+def with_recording_note(info: Info, recorded_id: str, *, has_time: bool, **facts: Any) -> Info:
+    """Return a message's info with a note: the message's recorded id, and further recorded facts."""
+    note: dict[str, Any] = {"id": recorded_id, **({} if has_time else {"timed": False})}
     note |= {name: value for name, value in facts.items() if value is not None}
     return info.model_copy(update={IMPORTED: note})
 
@@ -76,7 +76,7 @@ def title_of(value: MessageRead) -> str:
 
 
 def error_of(value: MessageRead) -> ErrorValue | None:
-    """Return how an answer failed; None where it did not."""
+    """Return the error of an answer; None where it did not fail."""
     if value.finish == "aborted":
         return AbortedError(message=value.error) if value.error else AbortedError()
     if value.finish == "error" or value.error:
@@ -85,7 +85,7 @@ def error_of(value: MessageRead) -> ErrorValue | None:
 
 
 def finish_of(value: MessageRead) -> str | None:
-    """Return an answer's finish reason, derived from its content where it is not recorded; None for a stopped one."""
+    """Return an answer's finish reason, from its content where none is recorded; None for an aborted answer."""
     if value.finish == "aborted":
         return None
     if value.finish:

@@ -1,7 +1,7 @@
-"""Keep the tool calls that wait for their result, and the positions of ended calls.
+"""Store the tool calls that wait for their result, and the positions of ended calls.
 
-Border: values in, parts out. Only open calls are kept whole; of an ended one its ids and the beginning of its output
-are kept, so that a later reduction can be recognised as a cut or a clearing.
+Border: values in, parts out. Only open calls are stored whole; of an ended call its ids and the beginning of its output
+are stored, so that a later reduction can be recognised as a cut or a clearing.
 """
 
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ from palimpsest.transcript.parts import (
 from palimpsest.transcript.provider_calls import EXECUTED
 
 MOST_OPEN = 1_000
-"""At most so many calls are kept open: a recording without results has thousands."""
+"""Most calls that are open at a time: a recording without results has thousands."""
 BEGINNING_CHARS = 40
 
 SUBAGENT = "task"
-"""Key in a call's metadata that names the session of a subagent, as in our own tool."""
+"""Key in a call's metadata for the session of a subagent, as in Palimpsest's own tool."""
 NO_RESULT = "No result of this call was recorded."
 
 
@@ -33,8 +33,8 @@ class OpenCall:
     """A call without a result yet."""
 
     part: ToolPart
-    asked: int
-    """When the model asked for it, in milliseconds since 1970."""
+    requested_at: int
+    """Time at which the model made the call, in milliseconds since 1970."""
     gaps: list[str] = field(default_factory=list)
 
 
@@ -55,10 +55,10 @@ class OpenCalls:
         self._open: dict[str, OpenCall] = {}
         self._ended: dict[str, EndedCall] = {}
         self._newest: tuple[str, ToolPart] | None = None
-        """The call that ended last, to which later facts about a result belong."""
+        """The call that ended last, to which later facts about a result are added."""
 
     def add(self, call: Call, ids: dict[str, Any], at: int) -> ToolPart:
-        """Add a new call; returns its part. ``ids`` holds the part's ids."""
+        """Add a new call, and return its part; ``ids`` are the fields with the part's ids."""
         part = ToolPart(
             **ids,
             call_id=call.id,
@@ -70,7 +70,7 @@ class OpenCalls:
         return part
 
     def give_up_before(self, call: str) -> Iterator[ToolPart]:
-        """Yield the calls that get no result any more once another one with this id begins."""
+        """Yield the calls that can have no result any more once a new call with this id begins."""
         if call in self._open:
             yield self._give_up(call)
         while len(self._open) >= MOST_OPEN:
@@ -82,7 +82,7 @@ class OpenCalls:
         return part
 
     def end(self, result: ResultRead, at: int, subagent: str | None = None) -> ToolPart | None:
-        """Return a call's part with its result, about a ``subagent`` of ours; None for unknown and ended calls."""
+        """Return a call's part with its result, and the imported session of its ``subagent``; None for other calls."""
         open_call = self._open.pop(result.call, None)
         if open_call is None:
             return None
@@ -99,7 +99,7 @@ class OpenCalls:
         return self._ended.get(call)
 
     def add_gap(self, call: str, gap: str) -> ToolPart | None:
-        """Note that a part of a call was not recorded; returns the call's part if that changes it."""
+        """Add a gap in the recording of a call; return the call's part if it has ended and so changes."""
         if call in self._open:
             self._open[call].gaps.append(gap)
             return None
@@ -113,7 +113,7 @@ class OpenCalls:
         return part
 
     def unanswered(self) -> Iterator[ToolPart]:
-        """Yield the calls without a result as they stand at the end of a recording; they stay open."""
+        """Yield the parts of the calls without a result at the end of a recording; the calls stay open."""
         for open_call in self._open.values():
             yield _without_result(open_call)
 
@@ -123,7 +123,7 @@ def _without_result(open_call: OpenCall) -> ToolPart:
         input=open_call.part.state.input,
         error=NO_RESULT,
         metadata={"interrupted": True},
-        time=Span(start=open_call.asked, end=open_call.asked),
+        time=Span(start=open_call.requested_at, end=open_call.requested_at),
     )
     return _with_gaps(open_call, open_call.part.model_copy(update={"state": state}))
 
@@ -132,7 +132,7 @@ def _with_result(
     open_call: OpenCall, result: ResultRead, at: int, subagent: str | None
 ) -> ToolPart:
     tool_input = open_call.part.state.input
-    start = open_call.asked if result.started is None else result.started
+    start = open_call.requested_at if result.started is None else result.started
     time = Span(start=start, end=at if result.ended is None else result.ended)
     metadata: dict[str, Any] = dict(result.metadata)
     if subagent is not None:

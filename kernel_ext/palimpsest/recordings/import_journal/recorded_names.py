@@ -1,7 +1,6 @@
-"""Derive our ids from a recording's own, so that importing the same recording again gives the same ids.
+"""Derive ids from the ids in a recording, so that importing the same recording again gives the same ids.
 
-Our ids are hashes: whatever a recording calls its sessions and messages, the names of folders and records
-here are safe.
+The derived ids are hashes, so that names of folders and records are safe even if a recording's own ids are not.
 """
 
 import hashlib
@@ -15,31 +14,31 @@ class RecordedNames:
     """The ids of one session of a recording."""
 
     format: str
-    recorded: str
+    recorded_id: str
     """The session's id in its recording."""
     copy: int = 0
-    """Counts the copies of a recording that changed before its end; 0 for the first import."""
+    """Number of a further import of a recording that changed before its end; 0 for the first import."""
 
     @property
     def session(self) -> str:
-        """Our id of the session."""
+        """The derived id of the session."""
         copy_number = (str(self.copy),) if self.copy else ()
-        return _hashed_id("ses", self.format, self.recorded, *copy_number)
+        return _hashed_id("ses", self.format, self.recorded_id, *copy_number)
 
-    def other_session(self, recorded: str) -> str:
-        """Return our id of another session of the same recording."""
-        return RecordedNames(self.format, recorded).session
+    def other_session(self, recorded_id: str) -> str:
+        """Return the derived id of another session of the same recording."""
+        return RecordedNames(self.format, recorded_id).session
 
-    def message(self, recorded: str) -> str:
-        """Return our id of a message."""
-        return _hashed_id("msg", self.session, recorded)
+    def message(self, recorded_id: str) -> str:
+        """Return the derived id of a message."""
+        return _hashed_id("msg", self.session, recorded_id)
 
     def part(self, message_id: str, place: str) -> str:
-        """Return our id of a part by its place in one of our messages."""
+        """Return the derived id of a part, by its position in a message with a derived id."""
         return _hashed_id("prt", message_id, place)
 
     def decision(self, part_id: str, number: int) -> str:
-        """Return our id of the n-th decision of this session, about a part."""
+        """Return the derived id of the session's decision ``number``, about a part."""
         return _hashed_id("dec", part_id, str(number))
 
 

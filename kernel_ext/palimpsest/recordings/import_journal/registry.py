@@ -1,7 +1,7 @@
 """Recognise the format of a recording by its content, and import it, or all recordings of a folder.
 
 Third-party importers come from installed distributions, by the entry point group ``palimpsest.importers``; they are
-loaded where none of ours recognises a source, and never by a name in a file.
+loaded where no built-in importer recognises a source, and never by a name in a file.
 """
 
 import logging
@@ -25,7 +25,7 @@ from palimpsest.transcript.errors import NotFound, UserError
 GROUP = "palimpsest.importers"
 LOG = logging.getLogger(__name__)
 
-Failed = Callable[[AnyImporter, Exception], None]
+FailureHandler = Callable[[AnyImporter, Exception], None]
 
 
 class ImporterRegistry:
@@ -40,16 +40,16 @@ class ImporterRegistry:
         self._built_in = tuple(built_in)
         self._others = installed_importers if others is None else others
         self._broken: set[int] = set()
-        """Importers whose own error was logged during a search of a folder."""
+        """Ids of the importers whose own error was logged, so that it is logged once."""
 
-    def recognise(self, path: Path, failed: Failed | None = None) -> AnyImporter | None:
-        """Return the importer of a path, or None; ``failed`` is called with each that raises, else that is logged once."""
-        head, failed = head_of(path), failed or self._log_once
-        importer = _first_that_recognises(self._built_in, head, failed)
+    def recognise(self, path: Path, on_failure: FailureHandler | None = None) -> AnyImporter | None:
+        """Return the importer of a path, or None; an error of an importer is passed to ``on_failure`` or logged once."""
+        head, on_failure = head_of(path), on_failure or self._log_once
+        importer = _first_that_recognises(self._built_in, head, on_failure)
         return (
             importer
             if importer is not None
-            else _first_that_recognises(self._others(), head, failed)
+            else _first_that_recognises(self._others(), head, on_failure)
         )
 
     def _log_once(self, importer: AnyImporter, error: Exception) -> None:
@@ -73,9 +73,9 @@ class ImporterRegistry:
     ) -> ImportReport:
         """Import the sessions at a path; raises UserError with one sentence where there are none.
 
-        A folder that is no recording itself is searched for recordings. With ``alone``, and in a folder, subagents that
-        are recordings of their own are not searched for. ``errors_in`` returns the folder in whose ``errors.log`` an
-        importer's own error is written, else that of the store's project.
+        A folder that is no recording itself is searched for recordings. With ``alone``, and in a folder, subagents in
+        separate recordings are not searched for. ``errors_in`` returns the folder in whose ``errors.log`` an importer's
+        own error is written; by default that of the store's project.
         """
         if not path.exists():
             raise NotFound(f"There is no {str(path)!r}.")
@@ -83,14 +83,14 @@ class ImporterRegistry:
             raise UserError(f"{str(path)!r} is empty: it holds no session.")
         log = ImportLog(errors_in or partial(errors_folder, store))
         importer = self.recognise(path, partial(_report_failure, log, path))
-        failed = bool(log.problems)
+        has_failed = bool(log.problems)
         import_one = partial(_import_with, store, clock, log, control or ImportControl())
         if importer is not None:
             self._import_recording(path, importer, log, partial(import_one, alone=alone))
         elif is_compressed(path):
             raise UserError(f"{str(path)!r} is compressed: unpack it, and open what comes out.")
         elif not path.is_dir() or not self._import_folder(path, log, import_one):
-            if failed:
+            if has_failed:
                 return log.import_report()
             compressed = self.contents(path).compressed
             if compressed:
@@ -140,7 +140,7 @@ class ImporterRegistry:
                 import_one(importer, path, alone=True)
             except UserError as error:
                 log.report(path.name, str(error))
-            if log.stopped:
+            if log.is_stopped:
                 return True
         for path, sentence in contents.left_out():
             log.report(path.name, sentence)
@@ -180,7 +180,7 @@ def _import_with(
 
 
 def _first_that_recognises(
-    importers: Sequence[AnyImporter], head: Head, failed: Failed
+    importers: Sequence[AnyImporter], head: Head, on_failure: FailureHandler
 ) -> AnyImporter | None:
     for importer in importers:
         try:
@@ -189,7 +189,7 @@ def _first_that_recognises(
         except (UserError, OSError):
             raise
         except Exception as error:  # noqa: BLE001 - an importer may be anybody's
-            failed(importer, error)
+            on_failure(importer, error)
     return None
 
 
@@ -198,16 +198,16 @@ def _report_failure(log: ImportLog, path: Path, importer: AnyImporter, error: Ex
 
 
 def installed_importers() -> Sequence[AnyImporter]:
-    """Load the importers of installed distributions; one that cannot be loaded is logged and left out.
+    """Load the importers of installed distributions; log and leave out an importer that cannot be loaded.
 
     The metadata of all distributions are read once, and again when something was installed or removed: they are
-    hundreds of files, and a folder of recordings asks for each file.
+    hundreds of files, and this function is called for each file of a folder of recordings.
     """
     return _importers_in(tuple((entry, _modified_time(entry)) for entry in sys.path))
 
 
 def _modified_time(entry: str) -> int | None:
-    """Return when an entry of the search path was changed; None where nothing is there."""
+    """Return the time at which an entry of the search path was changed; None where it does not exist."""
     try:
         return os.stat(entry or ".").st_mtime_ns  # noqa: PTH116 - an entry may be no path
     except (OSError, ValueError):

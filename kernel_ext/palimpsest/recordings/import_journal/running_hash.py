@@ -1,6 +1,6 @@
-"""Hash the values of a recording one after the other, so that a grown recording is recognised by its beginning.
+"""Hash the values of a recording in order, so that a grown recording is recognised by its beginning.
 
-A field with its default does not count, so a field that a later version adds changes no hash.
+A field with its default value is not hashed, so that a field added in a later version changes no hash.
 """
 
 import hashlib
@@ -17,14 +17,14 @@ _fields_of = cache(fields)
 
 
 class RunningHash:
-    """The hash over the values seen so far."""
+    """The hash of the values so far."""
 
     def __init__(self) -> None:
         self.count = 0
         self._hash = hashlib.blake2b(digest_size=16)
 
     def add(self, value: Recorded) -> int:
-        """Add the next value to the hash; returns its size in bytes."""
+        """Add the next value to the hash, and return the value's size in bytes."""
         content = json.dumps(_plain_value(value), sort_keys=True, ensure_ascii=False, default=repr)
         encoded = content.encode("utf-8", "surrogatepass")
         self._hash.update(len(encoded).to_bytes(8, "big"))

@@ -1,9 +1,9 @@
-"""Make the events of our transcript from the values of a recorded session, one value at a time.
+"""Build the events of a transcript from the values of a recorded session, one value at a time.
 
-Border: values in, events out; only the system prompt and the tools are put into the given store, as blobs. Only open
-calls are kept whole, and ids of everything else, so a recording of any size can be imported. Facts that are not
-recorded are not made up: an answer without usage has no step-finish part, and a missing time is copied from the value
-before and marked as such.
+Border: values in, events out; only the system prompt and the tools are written to the given store, as blobs. Open calls
+are stored whole, of all else the ids alone, so that a recording of any size can be imported. Facts that are not recorded
+are not invented: an answer without usage has no step-finish part, and a missing time is copied from the previous value
+and marked as such.
 """
 
 from collections import OrderedDict
@@ -71,11 +71,11 @@ MOST_ANSWERS = 1_000
 
 
 class NotJournaled(ValueError):
-    """A value that cannot be made part of a session; the message says why."""
+    """Raised for a value that cannot be part of a session; the message gives the reason."""
 
 
 class SessionBuilder:
-    """Makes the events of each value of a session, and collects its title, sums and gaps."""
+    """Builds the events of each value of a session, and collects the session's title, sums and gaps."""
 
     def __init__(
         self, begin: SessionBegin, names: RecordedNames, store: Store, *, now: int
@@ -86,13 +86,13 @@ class SessionBuilder:
         self._folder = MessagePath(cwd=begin.directory, root=begin.directory)
         self._calls = OpenCalls()
         self._prompt = ""
-        """Our id of the newest user message."""
+        """Id of the newest user message."""
         self._order: dict[str, None] = {}
         """The recorded ids of the messages that were not reverted, in order."""
         self._answers: OrderedDict[str, tuple[AssistantMessage, Spent | None]] = OrderedDict()
         """The newest answers by recorded id, with the usage that was counted for each."""
         self._summary_of: tuple[str, CompactionRead] | None = None
-        """A compaction whose summary has not been read yet, with our id of its marker."""
+        """A compaction whose summary has not been read yet, after the id of its marker."""
         self._decisions = 0
         self.messages = 0
         """Number of messages, without the reverted ones."""
@@ -106,11 +106,11 @@ class SessionBuilder:
             self._summary_of = None
         if isinstance(value, SessionBegin):
             raise NotJournaled("A session begins inside another one.")
-        if make := self._makers.get(type(value)):
-            yield from make(self, value)
+        if build := self._builders.get(type(value)):
+            yield from build(self, value)
 
     def ending(self) -> Iterator[Event]:
-        """Yield the events that end open calls and summaries at the recording's end; a grown recording may continue it."""
+        """Yield the events that end open calls and summaries at the recording's end; a grown recording may add more."""
         yield from self._summary_missing()
         for part in self._calls.unanswered():
             yield PartUpdated(part=part)
@@ -136,23 +136,23 @@ class SessionBuilder:
     def _user(self, value: MessageRead) -> Iterator[Event]:
         created = self.facts.advance_time(value.created)
         info = self._prompt_info(value.id, created, by_engine=value.by_program)
-        if not self.facts.given_title and not value.by_program:
-            self.facts.given_title = title_of(value)
+        if not self.facts.title_so_far and not value.by_program:
+            self.facts.title_so_far = title_of(value)
         from_child = None if value.session is None else self._names.other_session(value.session)
-        timed = value.created is not None
+        has_time = value.created is not None
         yield MessageUpdated(
-            info=with_recording_note(info, value.id, timed=timed, subagent=from_child)
+            info=with_recording_note(info, value.id, has_time=has_time, subagent=from_child)
         )
         for place, part in enumerate(value.parts):
             if not isinstance(part, Call):
                 ids = self._ids(info.id, str(place))
                 yield PartUpdated(part=part_of(part, ids, created, synthetic=value.by_program))
 
-    def _prompt_info(self, recorded: str, created: int, *, by_engine: bool) -> UserMessage:
+    def _prompt_info(self, recorded_id: str, created: int, *, by_engine: bool) -> UserMessage:
         """Count a new user message and return its info."""
-        self._order[recorded] = None
+        self._order[recorded_id] = None
         self.messages += 1
-        self._prompt = self._names.message(recorded)
+        self._prompt = self._names.message(recorded_id)
         return UserMessage(
             id=self._prompt,
             session_id=self._names.session,
@@ -187,7 +187,7 @@ class SessionBuilder:
         info = with_recording_note(
             info,
             value.id,
-            timed=value.created is not None,
+            has_time=value.created is not None,
             client=value.client or None,
             cache_miss=value.cache_miss or None,
         )
@@ -260,9 +260,9 @@ class SessionBuilder:
         self._decisions += 1
         decision_fields: Json = {"action": "restore"}
         if not value.restored:
-            cut = bool(ended.beginning) and value.shown.startswith(ended.beginning)
+            is_cut = bool(ended.beginning) and value.shown.startswith(ended.beginning)
             decision_fields = {
-                "action": "truncate" if cut else "clear",
+                "action": "truncate" if is_cut else "clear",
                 "numbers": {"shown": value.shown, "rule": value.rule},
                 "tokens_before": ended.chars // CHARS_PER_TOKEN,
                 "tokens_after": len(value.shown) // CHARS_PER_TOKEN,
@@ -300,7 +300,7 @@ class SessionBuilder:
             else [self._names.message(name) for name in value.replaced],
         }
         yield MessageUpdated(
-            info=with_recording_note(info, value.id, timed=value.created is not None, **facts)
+            info=with_recording_note(info, value.id, has_time=value.created is not None, **facts)
         )
         yield PartUpdated(
             part=CompactionPart(
@@ -347,9 +347,9 @@ class SessionBuilder:
         )
         self.messages += 1
         missing = True if value.summary is None else None
-        timed = value.created is not None
+        has_time = value.created is not None
         yield MessageUpdated(
-            info=with_recording_note(info, value.id, timed=timed, not_recorded=missing)
+            info=with_recording_note(info, value.id, has_time=has_time, not_recorded=missing)
         )
         if text:
             yield PartUpdated(part=TextPart(**self._ids(info.id, "0"), text=text))
@@ -369,7 +369,7 @@ class SessionBuilder:
     # The session as a whole
 
     def _title(self, value: TitleRead) -> Iterator[Event]:
-        self.facts.given_title = value.title or self.facts.given_title
+        self.facts.title_so_far = value.title or self.facts.title_so_far
         return iter(())
 
     def _totals(self, value: TotalsRead) -> Iterator[Event]:
@@ -385,7 +385,7 @@ class SessionBuilder:
         if part is not None:
             yield PartUpdated(part=part)
 
-    _makers: ClassVar[Mapping[type, Callable[[Any, Any], Iterator[Event]]]] = {
+    _builders: ClassVar[Mapping[type, Callable[[Any, Any], Iterator[Event]]]] = {
         MessageRead: _message,
         ResultRead: _result,
         UsageRead: _usage,
@@ -396,4 +396,4 @@ class SessionBuilder:
         TitleRead: _title,
         TotalsRead: _totals,
     }
-    """The method that makes the events of each type of value."""
+    """The method that builds the events of each type of value."""

@@ -16,7 +16,7 @@ MOST_GAPS = 200
 
 
 class RecordingFacts:
-    """The facts of one session, as far as it was read."""
+    """The facts of one session, from the values read so far."""
 
     def __init__(
         self, begin: SessionBegin, names: RecordedNames, store: Store, *, now: int
@@ -24,7 +24,7 @@ class RecordingFacts:
         """``now`` is the session's time where the recording has none."""
         self.begin = begin
         self.names = names
-        self.given_title = begin.title
+        self.title_so_far = begin.title
         self.model = model_ref(begin.model)
         self.created = begin.created if begin.created is not None else now
         self.time = self.created
@@ -39,10 +39,10 @@ class RecordingFacts:
     @property
     def title(self) -> str:
         """The recorded title, else the beginning of the first prompt."""
-        return self.given_title or f"A session of {self.begin.format}"
+        return self.title_so_far or f"A session of {self.begin.format}"
 
     def advance_time(self, time: int | None) -> int:
-        """Set the time to that of the next value, and return it; a value without a time keeps the one before."""
+        """Set the time to that of the next value, and return it; a value without a time does not change it."""
         if time is not None:
             self.time = time
         return self.time
@@ -56,7 +56,7 @@ class RecordingFacts:
         self.model = model.model_copy(update={"variant": effort})
 
     def add_usage(self, usage: Usage, cost: float | None) -> Spent:
-        """Add the usage of one request; returns what was added."""
+        """Add the usage of one request, and return the added amount."""
         spent = Spent(cost=cost, tokens=usage, unpriced=0 if cost is not None else 1)
         self.spent = self.spent.plus(spent)
         return spent
@@ -65,16 +65,16 @@ class RecordingFacts:
         """Subtract the usage of a request that is reported again."""
         counts = ("input", "output", "reasoning", "cache_read", "cache_write")
         tokens = self.spent.tokens
-        rest = {name: getattr(tokens, name) - getattr(spent.tokens, name) for name in counts}
+        remaining = {name: getattr(tokens, name) - getattr(spent.tokens, name) for name in counts}
         cost = self.spent.cost
         self.spent = Spent(
             cost=cost if cost is None else cost - (spent.cost or 0.0),
-            tokens=tokens.model_copy(update=rest),
+            tokens=tokens.model_copy(update=remaining),
             unpriced=self.spent.unpriced - spent.unpriced,
         )
 
     def add_gap(self, gap: Json) -> None:
-        """Note a gap in the recording."""
+        """Add a gap in the recording."""
         if len(self._gaps) < MOST_GAPS:
             self._gaps.append(gap)
         else:

@@ -1,7 +1,7 @@
 """Write one recorded session into its log, in batches; a session that was imported before is continued.
 
-Every batch ends with the session's own record, which has the number of its values and their hash. So a stopped import
-continues where it ended, and a recording that grew adds only what is new.
+Every batch ends with the session's own record, which contains the number of its values and their hash. So a stopped
+import continues where it ended, and of a recording that grew only the new values are added.
 """
 
 import itertools
@@ -36,17 +36,17 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
 IMPORTER_VERSION = 1
-"""Version of the builder's results; raised when it makes other events of the same values."""
+"""Version of the builder's results; increased when it builds other events from the same values."""
 BATCH_BYTES = 2_000_000
-"""Size of the content after which a batch is written; a tenth of it costs a tenth more time."""
+"""Bytes of content after which a batch is written; with a tenth of it an import takes a tenth longer."""
 MOST_KEPT_PROBLEMS = 50
 """Most unreadable places that are stored with a session; the others are counted."""
 UNREADABLE = (NotJournaled, ValidationError, TypeError, AttributeError, KeyError, OverflowError)
-"""Errors raised by a value that no session can hold."""
+"""Errors that a value raises if it cannot be part of a session."""
 
 
 class Differs(Exception):
-    """The recording does not begin with what was imported from it before."""
+    """Raised where a recording does not begin with the values that were imported from it before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class _ExistingSession:
 
 
 class SessionJournal:
-    """The log of an imported session: skips known values, redacts and writes the rest, records how far it got."""
+    """The log of an imported session: skips known values, redacts and writes the rest, and records its progress."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class SessionJournal:
         clock: Callable[[], int],
         report: Callable[[str, str], None],
     ) -> None:
-        """Begin a log; ``source`` is the recording's name. Raises Differs, and SessionHeld where a kernel has it open."""
+        """Begin a log; ``source`` is the recording's name. Raises Differs, or SessionHeld where a kernel has the log open."""
         self._store = store
         self._source = source
         self._copy = copy
@@ -94,8 +94,8 @@ class SessionJournal:
         self._bytes = 0
         self._has_new_values = False
         self._writer: Writer | None = None
-        self._compacted = False
-        """Whether a summary replaced messages, which need not be read when the session is only opened."""
+        self._has_summary = False
+        """Whether a summary replaced messages, which then need not be read to open the session."""
         self._unread: list[Json] = []
         self._more_unread = 0
         self._hash.add(begin)
@@ -125,7 +125,7 @@ class SessionJournal:
         return None
 
     def _check_same(self) -> None:
-        """Raise Differs where as many values were read as were imported before, with another hash."""
+        """Raise Differs once as many values were read as were imported before, if their hash differs."""
         existing = self._existing
         if existing is None or self._hash.count != existing.values:
             return
@@ -137,10 +137,10 @@ class SessionJournal:
         return self._existing is not None and self._hash.count <= self._existing.values
 
     def add_value(self, value: Recorded, place: str) -> None:
-        """Add the next value; one that cannot be part of a session is reported and left out."""
+        """Add the next value; report and leave out a value that cannot be part of a session."""
         self._bytes += self._hash.add(value)
         is_known = self._is_known
-        self._compacted = self._compacted or isinstance(value, CompactionRead)
+        self._has_summary = self._has_summary or isinstance(value, CompactionRead)
         try:
             for event in self._builder.events(value):
                 if not is_known:
@@ -149,7 +149,7 @@ class SessionJournal:
             reason = _reason(error)
             if is_known:
                 # The problem was reported at the earlier import, and is stored with it.
-                self.keep_problem(f"{self._source}, {place}", reason)
+                self.add_problem(f"{self._source}, {place}", reason)
             else:
                 self._report(place, reason)
         self._check_same()
@@ -160,8 +160,8 @@ class SessionJournal:
         if self._bytes >= BATCH_BYTES:
             self._write(complete=False)
 
-    def keep_problem(self, where: str, what: str) -> None:
-        """Store with the session that a place of it could not be read, each place once."""
+    def add_problem(self, where: str, what: str) -> None:
+        """Store an unreadable place with the session, each place once."""
         problem = {"where": where, "what": what}
         if problem in self._unread:
             return
@@ -171,7 +171,7 @@ class SessionJournal:
             self._more_unread += 1
 
     def _problems(self, *, complete: bool) -> Json:
-        """Return the unreadable places for the session's record; a stopped reading adds to the recorded ones."""
+        """Return the unreadable places for the session's record; a stopped import also keeps the recorded ones."""
         unread, more = [*self._unread], self._more_unread
         if not complete and self._existing is not None:
             unread_before = self._existing.note.get("unread")
@@ -182,14 +182,14 @@ class SessionJournal:
         return {name: value for name, value in (("unread", unread), ("more_unread", more)) if value}
 
     def finish(self, *, complete: bool) -> Imported:
-        """Write the rest; ``complete`` is false where reading was stopped. Raises Differs."""
+        """Write the remaining events; ``complete`` is False where reading was stopped. Raises Differs."""
         existing = self._existing
         if existing is not None and self._hash.count < existing.values:
             if complete:
                 raise Differs
             return self._imported("same")
         problems = self._problems(complete=complete)
-        changed = (
+        has_changed = (
             self._has_new_values
             or existing is None
             or (complete and not existing.note.get("complete", True))
@@ -197,15 +197,15 @@ class SessionJournal:
                 existing.note.get(name) != problems.get(name) for name in ("unread", "more_unread")
             )
         )
-        if changed:
+        if has_changed:
             if complete:
                 self._events.extend(self._builder.ending())
             self._write(complete=complete, sync=True)
-            if complete and (self._compacted or self._builder.messages >= INDEXED_MESSAGES):
+            if complete and (self._has_summary or self._builder.messages >= INDEXED_MESSAGES):
                 state = self._store.load(self._names.session)
                 write_checkpoint(self._store, self._open(), state, self._builder.facts.time)
         new: Outcome = "copy" if self._copy else "new"
-        return self._imported(new if existing is None else "updated" if changed else "same")
+        return self._imported(new if existing is None else "updated" if has_changed else "same")
 
     def close(self) -> None:
         """Release the session."""
@@ -233,7 +233,7 @@ class SessionJournal:
     def _record(self, event: Event) -> Record:
         clean = redacted_event(event, scrub)
         if isinstance(clean, PartUpdated):
-            # After the redaction, so that no blob holds anything that the log does not.
+            # After the redaction, so that blobs contain nothing that was redacted in the log.
             clean = PartUpdated(part=with_blobs(self._store, clean.part))
         self._seq += 1
         return Record(seq=self._seq, ts=self._time_of(event), event=clean)
@@ -253,7 +253,7 @@ class SessionJournal:
 
     def _session(self, *, complete: bool) -> SessionInfo:
         facts = self._builder.facts
-        read = facts.session(self._store.project_id)
+        info = facts.session(self._store.project_id)
         origin = facts.origin() | {
             "title": self._title(),
             "name": self._source,
@@ -268,13 +268,13 @@ class SessionJournal:
         }
         existing = self._existing.session if self._existing is not None else None
         if existing is None:
-            return read.model_copy(update={"title": self._title(), "metadata": {IMPORTED: origin}})
+            return info.model_copy(update={"title": self._title(), "metadata": {IMPORTED: origin}})
         changes: Json = {
-            "time": existing.time.model_copy(update={"updated": read.time.updated}),
-            "model": read.model,
-            "cost": read.cost,
-            "tokens": read.tokens,
-            "unpriced": read.unpriced,
+            "time": existing.time.model_copy(update={"updated": info.time.updated}),
+            "model": info.model,
+            "cost": info.cost,
+            "tokens": info.tokens,
+            "unpriced": info.unpriced,
             "metadata": {**(existing.metadata or {}), IMPORTED: origin},
         }
         if self._existing is not None and existing.title == self._existing.note.get("title"):

@@ -1,6 +1,6 @@
-"""Messages in the form of OpenAI's chat interface, as several formats record them, as our values.
+"""Convert messages in the form of OpenAI's chat interface, which several formats record, into recorded values.
 
-Every function takes JSON of any shape and never raises: a value of an unexpected type counts as missing.
+Every function takes any JSON and never raises: a value of an unexpected type counts as missing.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from palimpsest.recordings.reading.recorded import Call, Json, Media, Text, Thin
 from palimpsest.transcript.values import Usage, priced_tier
 
 ARGUMENTS = "arguments"
-"""Field under which a call's input is stored that is not an object."""
+"""Field under which the input of a call is stored if it is not an object."""
 MODEL_COMPANIES = (
     ("claude", "anthropic"),
     ("gpt", "openai"),
@@ -23,7 +23,7 @@ MODEL_COMPANIES = (
     ("mistral", "mistral"),
     ("grok", "xai"),
 )
-"""Prefixes of model names that belong to one company, for recordings that name no provider."""
+"""Prefixes of model names with the company of these models, for recordings without a provider."""
 
 
 def full_model_name(name: Any) -> str:
@@ -73,7 +73,7 @@ def _media_or_text(part: JsonValue) -> Text | Media | None:
 
 
 def thinking_parts(message: JsonValue) -> tuple[Thinking, ...]:
-    """Return the reasoning that a message has in one of the usual fields."""
+    """Return a message's reasoning, from one of the usual fields."""
     blocks = message.objects("thinking_blocks")
     if blocks:
         return tuple(
@@ -97,7 +97,7 @@ def recorded_calls(message: JsonValue) -> Iterator[tuple[str, str, Json]]:
 
 
 class CallNames:
-    """Gives every call a unique id, also where a recording uses an id twice."""
+    """Gives every call a unique id, even where a recording uses an id twice."""
 
     def __init__(self) -> None:
         self._used: dict[str, int] = {}
@@ -105,7 +105,7 @@ class CallNames:
         self._open: list[str] = []
 
     def new(self, recorded: str) -> str:
-        """Return the id of a new call: the recorded one, if it is the first with that id."""
+        """Return the id of a new call: the recorded id, if it is the first call with that id."""
         name = recorded or "call"
         count = self._used[name] = self._used.get(name, 0) + 1
         call_id = name if recorded and count == 1 else f"{name}#{count}"
@@ -116,7 +116,7 @@ class CallNames:
         return call_id
 
     def call_of_result(self, recorded: str) -> str | None:
-        """Return the call that a result belongs to: by its recorded id, else the oldest call without a result."""
+        """Return the call of a result: by its recorded id, or without one the oldest call without a result."""
         call = self._newest.get(recorded) if recorded else next(iter(self._open), None)
         if call in self._open:
             self._open.remove(call)
@@ -138,12 +138,12 @@ class CallNames:
 
 
 def calls_of(message: JsonValue, names: CallNames) -> tuple[Call, ...]:
-    """Return the calls of an answer, each with an id of its own."""
+    """Return the calls of an answer, each with a unique id."""
     return tuple(Call(names.new(name), tool, data) for name, tool, data in recorded_calls(message))
 
 
 def usage_of(value: Any, service_tier: Any = None) -> Usage | None:
-    """Return a request's usage as OpenAI and litellm report it, in which cached and reasoning tokens are subsets."""
+    """Return a request's usage as OpenAI and litellm report it: input includes cached tokens, output reasoning tokens."""
     usage = JsonValue(value)
     prompt = usage.token_field("prompt_tokens" if "prompt_tokens" in usage else "input_tokens")
     answer = usage.token_field(

@@ -1,7 +1,7 @@
 """Turn the messages of a chat, in order, into recorded values: user messages, answers, results.
 
-An agent without tool calls writes commands as text and gets the output as a user message. With ``text_commands`` such
-an output becomes the result of a call whose input is empty, since the command is already in the answer's text.
+An agent without tool calls writes commands as text and receives the output as a user message. With ``text_commands``
+such an output becomes the result of a call whose input is empty, since the command is already in the answer's text.
 """
 
 from collections.abc import Callable, Iterator
@@ -36,14 +36,14 @@ Facts = Callable[[JsonValue], dict[str, Any]]
 
 
 def result_ids(message: JsonValue) -> tuple[str, ...]:
-    """Return the recorded ids of the calls that a message is the result of."""
+    """Return the recorded ids of the calls whose result a message is."""
     call_ids = message.get("tool_call_ids")
     ids = call_ids if isinstance(call_ids, list) else [message.get("tool_call_id")]
     return tuple(name for name in ids if isinstance(name, str) and name)
 
 
 class ChatStream:
-    """Reads messages one after the other, each once."""
+    """Reads the messages of a chat in order."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class ChatStream:
         self._names = CallNames()
         self._count = 0
         self._has_user_message = False
-        self._after_answer = False
+        self._expects_output = False
         self._reported: set[str] = set()
 
     def read(
@@ -76,14 +76,16 @@ class ChatStream:
                 return [*self.report_once(PROGRAM_ANSWERS)], self._user(message, by_program=True)
             case "tool" | "function":
                 return [], self._result(message)
-            case "user" if self._after_answer and self._is_output(message):
+            case "user" if self._expects_output and self._is_output(message):
                 return [], self._result(message)
             case role:
-                program = self._has_user_message or role != "user" or bool(message.get("is_demo"))
-                return [], self._user(message, by_program=program and self._text_commands)
+                is_by_program = (
+                    self._has_user_message or role != "user" or bool(message.get("is_demo"))
+                )
+                return [], self._user(message, by_program=is_by_program and self._text_commands)
 
     def report_once(self, gap: str) -> Iterator[GapRead]:
-        """Yield a sentence about the recording the first time that it applies."""
+        """Yield a gap in the recording, unless the same gap was yielded before."""
         if gap not in self._reported:
             self._reported.add(gap)
             yield GapRead(gap)
@@ -102,18 +104,18 @@ class ChatStream:
         name = self._new_id()
         gaps: list[GapRead] = []
         calls = calls_of(message, self._names)
-        self._after_answer = False
+        self._expects_output = False
         if not calls and self._is_output(following):
             gaps += self.report_once(TEXT_CALLS)
             calls = (Call(self._names.new(f"{name}.command"), "command", {}),)
-            self._after_answer = True
+            self._expects_output = True
         parts = (*thinking_parts(message), *content_parts(message.get("content")), *calls)
         facts = self._facts(message)
         facts["finish"] = facts.get("finish") or ("tool-calls" if calls else "stop")
         return gaps, MessageRead(name, "assistant", parts, **facts)
 
     def _result(self, message: JsonValue) -> ResultRead | MessageRead:
-        self._after_answer = False
+        self._expects_output = False
         call = self._names.call_of_result(next(iter(result_ids(message)), ""))
         if call is None:
             return self._user(message, by_program=True)
@@ -122,7 +124,7 @@ class ChatStream:
         return ResultRead(call, words_of(parts, ""), media=media_of(parts), **facts)
 
     def _user(self, message: JsonValue, *, by_program: bool) -> MessageRead:
-        self._after_answer = False
+        self._expects_output = False
         self._has_user_message = self._has_user_message or not by_program
         parts = content_parts(message.get("content")) or (Text(message.text("content")),)
         facts = {key: fact for key, fact in self._facts(message).items() if key == "created"}

@@ -10,14 +10,14 @@ AT_PROVIDER = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
 def block_part(block: JsonValue) -> Text | Thinking | Media | Call | None:
-    """Return a block as a part; None for one of another kind, such as a result."""
+    """Return a block as a part; None for another kind of block, such as a result."""
     match block.get("type"):
         case "text":
             return Text(block.text("text"))
         case "thinking":
             words = block.text("thinking")
-            signed = block.get("signature") or block.get("thinkingSignature")
-            return Thinking(words, encrypted=bool(signed) and not words)
+            signature = block.get("signature") or block.get("thinkingSignature")
+            return Thinking(words, encrypted=bool(signature) and not words)
         case "redacted_thinking":
             return Thinking("", encrypted=True)
         case "tool_use" | "toolCall" | "server_tool_use" | "mcp_tool_use" as kind:
@@ -45,6 +45,6 @@ def content_parts(content: Any) -> Iterator[Text | Thinking | Media | Call]:
         yield from filter(None, map(block_part, JsonValue(content).objects()))
 
 
-def said_parts(content: Any) -> tuple[Text | Media, ...]:
-    """Return the texts, images and files of a message."""
+def texts_and_media(content: Any) -> tuple[Text | Media, ...]:
+    """Return the texts, images and files of a message's content."""
     return tuple(part for part in content_parts(content) if isinstance(part, Text | Media))

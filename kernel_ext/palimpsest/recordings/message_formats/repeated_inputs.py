@@ -34,18 +34,18 @@ ANSWER_NOT_RECORDED = "The request that made this answer is not in the recording
 
 @dataclass(frozen=True, slots=True)
 class InputMessage:
-    """One message of a request's input; the results in it belong to calls of answers before it."""
+    """One message of a request's input; its results belong to calls of earlier answers."""
 
     role: Literal["user", "assistant"]
     parts: Parts = ()
     results: tuple[ResultRead, ...] = ()
     entries: list["_ShownEntry"] = field(default_factory=list, compare=False, repr=False)
-    """Its entries, computed once for all requests that repeat this value."""
+    """The message's entries, computed once for all requests that repeat this value."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedReduction:
-    """What the recording says about a reduction that the next request shows."""
+    """Recorded facts about a reduction that the next request shows."""
 
     rule: str = ""
     tokens_before: int | None = None
@@ -69,7 +69,7 @@ class _InputEntry:
 
 @dataclass(frozen=True, slots=True)
 class _ShownEntry:
-    """A message, or one result, of the input that is being read."""
+    """A message, or one result, of the current request's input."""
 
     key: Key
     message: InputMessage | None = None
@@ -78,7 +78,7 @@ class _ShownEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class _InputPlace:
+class _InputCounts:
     """Counts of the input's entries, calls and results up to a message."""
 
     entries: int = 0
@@ -87,22 +87,22 @@ class _InputPlace:
 
 
 @dataclass(slots=True)
-class _InputGap:
+class _ChangedRange:
     """The removed and the new entries between two entries that stayed."""
 
     removed: Sequence[_InputEntry]
     new: list[_ShownEntry]
-    last: bool
+    is_last: bool
     entries: list[_InputEntry] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class _NextInput:
-    """The request whose input is being read."""
+    """The current request, without its input."""
 
     created: int | None
     reduction: RecordedReduction | None
-    known: dict[str, str]
+    call_ids: dict[str, str]
     """The imported ids of the calls so far, by their recorded ids."""
 
 
@@ -110,17 +110,18 @@ class RepeatedInputs:
     """Reads the messages of one session from the inputs of its requests."""
 
     def __init__(self) -> None:
-        self._live: list[_InputEntry] = []
+        self._entries: list[_InputEntry] = []
+        """The entries of the last request's input, with its answer."""
         self._input: list[InputMessage] = []
         """The last request's messages."""
-        self._places: list[_InputPlace] = [_InputPlace()]
+        self._counts: list[_InputCounts] = [_InputCounts()]
         """The counts before the first message of the last request, and after each message."""
         self._calls: dict[str, int] = {}
         self._answers: dict[str, int] = {}
         self._latest: dict[str, str] = {}
         """The imported id of the newest call, by its recorded id."""
-        self._owners: dict[str, str] = {}
-        """The message that made a call."""
+        self._message_of_call: dict[str, str] = {}
+        """The message of each call."""
         self._count = 0
 
     def input(
@@ -136,44 +137,46 @@ class RepeatedInputs:
             if message is not before and message != before:
                 break
             same_count += 1
-        self._places = self._places[: same_count + 1]
-        start = self._places[-1]
-        live = self._live[: start.entries]
-        owners = {name: new_id for entry in live for name, new_id in entry.calls}
+        self._counts = self._counts[: same_count + 1]
+        start = self._counts[-1]
+        entries = self._entries[: start.entries]
+        owners = {name: new_id for entry in entries for name, new_id in entry.calls}
         step = _NextInput(created, reduction, owners)
-        for stayed, shown, gap in self._match_entries(all_messages[same_count:], start):
-            yield from self._changes_in_gap(gap, step)
-            live += gap.entries
-            if stayed and shown:
-                owners |= dict(stayed.calls)
-                if shown.result and shown.digest != stayed.shown_hash:
-                    restored = shown.digest == stayed.whole_hash
+        for kept, shown, changed_range in self._match_entries(all_messages[same_count:], start):
+            yield from self._changes_in_range(changed_range, step)
+            entries += changed_range.entries
+            if kept and shown:
+                owners |= dict(kept.calls)
+                if shown.result and shown.digest != kept.shown_hash:
+                    is_restored = shown.digest == kept.whole_hash
                     yield ReducedRead(
-                        stayed.call,
-                        "" if restored else shown.result.output,
+                        kept.call,
+                        "" if is_restored else shown.result.output,
                         rule=reduction.rule if reduction else "",
-                        restored=restored,
+                        restored=is_restored,
                     )
-                    stayed = replace(stayed, shown_hash=shown.digest)
-                live.append(stayed)
-        self._live, self._input = live, all_messages
-        self._note_places(all_messages[same_count:])
+                    kept = replace(kept, shown_hash=shown.digest)
+                entries.append(kept)
+        self._entries, self._input = entries, all_messages
+        self._store_counts(all_messages[same_count:])
 
     def answer(self, answer: MessageRead) -> MessageRead:
-        """Add the answer of the request that was read last, and return it with ids that are unique in the session."""
-        recorded, _ = _with_call_ids(answer.parts, sum(len(entry.calls) for entry in self._live))
+        """Add the answer of the current request, and return it with ids that are unique in the session."""
+        recorded, _ = _with_call_ids(answer.parts, sum(len(entry.calls) for entry in self._entries))
         own_parts = tuple(
             self._own_call(part) if isinstance(part, Call) else part for part in recorded
         )
         name = _unused_name(answer.id, self._answers)
-        self._live.append(self._entry_of_answer(name, recorded, own_parts))
+        self._entries.append(self._entry_of_answer(name, recorded, own_parts))
         return replace(answer, id=name, parts=own_parts)
 
-    def _note_places(self, messages: Iterable[InputMessage]) -> None:
+    def _store_counts(self, messages: Iterable[InputMessage]) -> None:
         """Store the counts after each message, up to the first message whose entries are not in the list."""
-        keys = iter(enumerate(self._live[self._places[-1].entries :], self._places[-1].entries + 1))
+        keys = iter(
+            enumerate(self._entries[self._counts[-1].entries :], self._counts[-1].entries + 1)
+        )
         for message in messages:
-            last = self._places[-1]
+            last = self._counts[-1]
             shown = list(_entries([message], last))
             entries = [next(keys, (0, None)) for _ in shown]
             if any(
@@ -181,8 +184,8 @@ class RepeatedInputs:
                 for (_, entry), entry_shown in zip(entries, shown, strict=True)
             ):
                 return
-            self._places.append(
-                _InputPlace(
+            self._counts.append(
+                _InputCounts(
                     entries[-1][0] if entries else last.entries,
                     last.calls + sum(isinstance(part, Call) for part in message.parts),
                     last.results + len(message.results),
@@ -190,37 +193,43 @@ class RepeatedInputs:
             )
 
     def _match_entries(
-        self, messages: Iterable[InputMessage], start: _InputPlace
-    ) -> Iterator[tuple[_InputEntry | None, _ShownEntry | None, _InputGap]]:
-        before = self._live[start.entries :]
-        places: defaultdict[Key, list[int]] = defaultdict(list)
-        for place, entry in enumerate(before):
-            places[entry.key].append(place)
-        at, new = 0, list[_ShownEntry]()
+        self, messages: Iterable[InputMessage], start: _InputCounts
+    ) -> Iterator[tuple[_InputEntry | None, _ShownEntry | None, _ChangedRange]]:
+        before = self._entries[start.entries :]
+        indexes: defaultdict[Key, list[int]] = defaultdict(list)
+        for index, entry in enumerate(before):
+            indexes[entry.key].append(index)
+        next_index, new = 0, list[_ShownEntry]()
         for shown in _entries(messages, start):
-            places_before = places.get(shown.key, [])
-            if (n := bisect_left(places_before, at)) == len(places_before):
+            candidates = indexes.get(shown.key, [])
+            if (n := bisect_left(candidates, next_index)) == len(candidates):
                 new.append(shown)
                 continue
             yield (
-                before[places_before[n]],
+                before[candidates[n]],
                 shown,
-                _InputGap(before[at : places_before[n]], new, last=False),
+                _ChangedRange(before[next_index : candidates[n]], new, is_last=False),
             )
-            at, new = places_before[n] + 1, []
-        yield None, None, _InputGap(before[at:], new, last=True)
+            next_index, new = candidates[n] + 1, []
+        yield None, None, _ChangedRange(before[next_index:], new, is_last=True)
 
-    def _changes_in_gap(self, gap: _InputGap, step: _NextInput) -> Iterator[Recorded]:
+    def _changes_in_range(
+        self, changed_range: _ChangedRange, step: _NextInput
+    ) -> Iterator[Recorded]:
         reduction = step.reduction
-        removed = tuple(dict.fromkeys(entry.message for entry in gap.removed if not entry.call))
-        for entry in gap.removed:
+        removed = tuple(
+            dict.fromkeys(entry.message for entry in changed_range.removed if not entry.call)
+        )
+        for entry in changed_range.removed:
             if entry.call and entry.message not in removed:
                 yield ReducedRead(entry.call, "", rule=reduction.rule if reduction else "")
-        new = gap.new
+        new = changed_range.new
         if (
             removed
             and not reduction
-            and _is_reverted(gap, gap.last and len(removed) < len(self._live))
+            and _is_reverted(
+                changed_range, changed_range.is_last and len(removed) < len(self._entries)
+            )
         ):
             yield RemovedRead(removed, step.created)
         elif removed:
@@ -240,21 +249,21 @@ class RepeatedInputs:
             )
             yield compaction
             if first:
-                gap.entries.append(_InputEntry(first.key, compaction.id))
+                changed_range.entries.append(_InputEntry(first.key, compaction.id))
         for shown in new:
-            yield from self._new_entry(shown, gap.entries, step)
+            yield from self._new_entry(shown, changed_range.entries, step)
 
     def _new_entry(
         self, shown: _ShownEntry, entries: list[_InputEntry], step: _NextInput
     ) -> Iterator[Recorded]:
         created = step.created
         if result := shown.result:
-            call = step.known.get(result.call) or self._latest.get(result.call)
+            call = step.call_ids.get(result.call) or self._latest.get(result.call)
             if not call:
                 chars = len(result.output)
                 yield GapRead("A result stood in a request without its call.", chars=chars)
                 return
-            owner = self._owners[call]
+            owner = self._message_of_call[call]
             entries.append(_InputEntry(shown.key, owner, call, shown.digest, shown.digest))
             yield replace(result, call=call)
         elif shown.message and shown.message.role == "user":
@@ -267,7 +276,7 @@ class RepeatedInputs:
                 for part in shown.message.parts
             )
             entry = self._entry_of_answer(self._next("m"), shown.message.parts, parts)
-            step.known.update(entry.calls)
+            step.call_ids.update(entry.calls)
             entries.append(entry)
             yield MessageRead(entry.message, "assistant", parts, created)
             yield GapRead(ANSWER_NOT_RECORDED, message=entry.message)
@@ -280,7 +289,7 @@ class RepeatedInputs:
         )
         for name, new_id in ids:
             self._latest[name] = new_id
-            self._owners[new_id] = message
+            self._message_of_call[new_id] = message
         return _InputEntry(_key("assistant", recorded), message, calls=ids)
 
     def _own_call(self, call: Call) -> Call:
@@ -302,7 +311,7 @@ def _unused_name(name: str, used: dict[str, int]) -> str:
     return free_name
 
 
-def _entries(messages: Iterable[InputMessage], start: _InputPlace) -> Iterator[_ShownEntry]:
+def _entries(messages: Iterable[InputMessage], start: _InputCounts) -> Iterator[_ShownEntry]:
     calls, results = start.calls, start.results
     for message in messages:
         if message.entries:
@@ -333,7 +342,7 @@ def _has_all_ids(message: InputMessage) -> bool:
 
 
 def _with_call_ids(parts: Parts, calls: int) -> tuple[Parts, int]:
-    """Return the parts with an id for each call that was recorded without one, and the number of calls so far."""
+    """Return the parts with an id for each call that was recorded without an id, and the number of calls so far."""
     call_count = sum(isinstance(part, Call) for part in parts)
     if all(part.id for part in parts if isinstance(part, Call)):
         return parts, calls + call_count
@@ -356,10 +365,12 @@ def _key(role: str, parts: Parts) -> Key:
     return (role, fingerprint(_joined_text(parts)).hex(), *media)
 
 
-def _is_reverted(gap: _InputGap, tail: bool) -> bool:  # noqa: FBT001
+def _is_reverted(changed_range: _ChangedRange, is_tail: bool) -> bool:  # noqa: FBT001
     """Return whether the user removed the last messages: a prompt and all after it, or an answer to retry."""
-    begins = gap.removed[0].key[0]
-    return tail and (begins == "user" or not any(entry.key[0] == "user" for entry in gap.new))
+    first_kind = changed_range.removed[0].key[0]
+    return is_tail and (
+        first_kind == "user" or not any(entry.key[0] == "user" for entry in changed_range.new)
+    )
 
 
 def _joined_text(parts: Iterable[object]) -> str:

@@ -1,8 +1,8 @@
-"""Find the messages that each recorded request adds to the one before, and the earlier ones that it changes.
+"""Find the messages that each recorded request adds, and the earlier messages that it changes.
 
-A message is compared by the hash of its content as sent. A changed output is a reduction, one that came back is
-restored, and a message that is no longer sent was removed. These changes are yielded after the new messages of a
-request, so that they apply from its answer on.
+A message is compared by the hash of its content as sent. A changed output is a reduction, an output that is sent whole
+again is restored, and a message that is no longer sent was removed. These changes are yielded after the new messages of a
+request, so that they take effect with its answer.
 """
 
 import json
@@ -28,7 +28,7 @@ from palimpsest.recordings.reading.recorded import (
 CHANGED = "A later request shows this message in another form, which is not kept."
 INSERTED = "A request shows a message before others that were sent earlier; it was left out."
 LOOK_AHEAD = 64
-"""Number of messages that are searched for one that moved."""
+"""Number of messages in which a moved message is searched for."""
 
 
 @dataclass(slots=True)
@@ -46,9 +46,9 @@ class SentMessage:
 
 @dataclass(slots=True)
 class Changes:
-    """The changes of a request to the messages of those before it."""
+    """A request's changes to the messages of earlier requests."""
 
-    kept: list[SentMessage] = field(default_factory=list)
+    remaining: list[SentMessage] = field(default_factory=list)
     reduced: list[ReducedRead] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     gaps: list[GapRead] = field(default_factory=list)
@@ -65,7 +65,7 @@ def message_key(message: JsonValue) -> bytes:
 
 
 class RequestComparison:
-    """Reads recorded requests in order, each message once; ``history`` has known outputs before shortening."""
+    """Reads recorded requests in order, each message once; ``history`` has messages with their unshortened outputs."""
 
     def __init__(self, stream: ChatStream, history: list[JsonValue], rule: str = "") -> None:
         self._stream = stream
@@ -74,28 +74,31 @@ class RequestComparison:
         self._sent: list[SentMessage] = []
 
     def request(self, messages: list[JsonValue], answers: int | None = None) -> Iterator[Recorded]:
-        """Yield a request's new messages, the last ``answers`` of them answers of requests, then its changes."""
+        """Yield a request's new messages, of which the last ``answers`` assistant messages answer requests, then its changes."""
         keys = [message_key(message) for message in messages]
-        changes, at = Changes(), 0
-        for place, sent in enumerate(self._sent):
-            at = self._past_inserted(sent, keys, at, changes)
-            if at < len(keys) and self._is_same(place, messages[at], keys[at : at + 2]):
-                self._show(sent, messages[at], keys[at], changes)
-                at += 1
+        changes, position = Changes(), 0
+        for index, sent in enumerate(self._sent):
+            position = self._skip_inserted(sent, keys, position, changes)
+            next_keys = keys[position : position + 2]
+            if next_keys and self._is_same(index, messages[position], next_keys):
+                self._show(sent, messages[position], keys[position], changes)
+                position += 1
             else:
                 self._leave_out(sent, changes)
-        self._sent = changes.kept
-        yield from self._add(messages[at:], keys[at:], answers)
+        self._sent = changes.remaining
+        yield from self._add(messages[position:], keys[position:], answers)
         yield from changes.gaps
         yield from changes.reduced
         if changes.removed:
             yield RemovedRead(tuple(changes.removed))
 
     def rest_of_history(self, unrequested: int = 0) -> Iterator[Recorded]:
-        """Yield the messages of the history after the last request; ``unrequested`` last answers belong to no request."""
+        """Yield the history after the last request; its last ``unrequested`` answers belong to no recorded request."""
         rest = list(reversed(self._history))
-        last = [index for index, message in enumerate(rest) if message.get("role") == "assistant"]
-        cut = last[-unrequested] if 0 < unrequested <= len(last) else len(rest)
+        answer_indexes = [
+            index for index, message in enumerate(rest) if message.get("role") == "assistant"
+        ]
+        cut = answer_indexes[-unrequested] if 0 < unrequested <= len(answer_indexes) else len(rest)
         yield from self.end(rest[:cut])
         yield from self.end(rest[cut:], 0)
 
@@ -103,35 +106,35 @@ class RequestComparison:
         """Yield messages that follow the last recorded request."""
         yield from self._add(messages, [message_key(message) for message in messages], answers)
 
-    def _past_inserted(
-        self, sent: SentMessage, keys: list[bytes], at: int, changes: Changes
+    def _skip_inserted(
+        self, sent: SentMessage, keys: list[bytes], position: int, changes: Changes
     ) -> int:
-        """Return the index of a message that was sent before, skipping messages that were inserted before it."""
-        if at >= len(keys) or keys[at] == sent.key:
-            return at
-        if any(sent_message.key == keys[at] for sent_message in self._sent):
-            return at
-        ahead = keys[at + 1 : at + 1 + LOOK_AHEAD]
-        if sent.is_result or sent.key not in ahead:
-            return at
+        """Return the position of a message that was sent before, skipping messages that were inserted before it."""
+        if position >= len(keys) or keys[position] == sent.key:
+            return position
+        if any(sent_message.key == keys[position] for sent_message in self._sent):
+            return position
+        keys_ahead = keys[position + 1 : position + 1 + LOOK_AHEAD]
+        if sent.is_result or sent.key not in keys_ahead:
+            return position
         changes.gaps.append(GapRead(INSERTED, message=sent.name))
-        return at + 1 + ahead.index(sent.key)
+        return position + 1 + keys_ahead.index(sent.key)
 
-    def _is_same(self, place: int, message: JsonValue, keys: list[bytes]) -> bool:
-        """Return whether a message is the one that was sent at an index, even in another form."""
-        sent, following = self._sent[place], self._sent[place + 1 : place + 1 + LOOK_AHEAD]
+    def _is_same(self, index: int, message: JsonValue, keys: list[bytes]) -> bool:
+        """Return whether a message is the same as the one sent at an index, even in another form."""
+        sent, following = self._sent[index], self._sent[index + 1 : index + 1 + LOOK_AHEAD]
         if keys[0] == sent.key:
             return True
         if message.get("role") != sent.role or any(later.key == keys[0] for later in following):
             return False
-        is_followed_alike = bool(following) and len(keys) > 1 and keys[1] == following[0].key
+        has_same_follower = bool(following) and len(keys) > 1 and keys[1] == following[0].key
         if not sent.is_result:
-            return is_followed_alike
+            return has_same_follower
         ids = result_ids(message)
-        return ids == sent.ids and (bool(ids) or is_followed_alike or not following)
+        return ids == sent.ids and (bool(ids) or has_same_follower or not following)
 
     def _show(self, sent: SentMessage, message: JsonValue, key: bytes, changes: Changes) -> None:
-        changes.kept.append(sent)
+        changes.remaining.append(sent)
         if key == sent.key:
             return
         sent.key = key
@@ -140,14 +143,16 @@ class RequestComparison:
             changes.gaps.append(GapRead(CHANGED, message=sent.name))
         elif shown_now != sent.shown:
             sent.shown = shown_now
-            restored = shown_now == sent.whole
-            changes.reduced.append(ReducedRead(sent.name, shown_now, self._rule, restored=restored))
+            is_restored = shown_now == sent.whole
+            changes.reduced.append(
+                ReducedRead(sent.name, shown_now, self._rule, restored=is_restored)
+            )
 
     def _leave_out(self, sent: SentMessage, changes: Changes) -> None:
         if not sent.is_result:
             changes.removed.append(sent.name)
             return
-        changes.kept.append(sent)  # it may be shown again
+        changes.remaining.append(sent)  # a result may be shown again
         if sent.key:
             sent.key, sent.shown = b"", ""
             changes.reduced.append(ReducedRead(sent.name, "", self._rule))
@@ -188,7 +193,7 @@ class RequestComparison:
                 yield ReducedRead(result.call, shown, self._rule)
 
     def _from_history(self, message: JsonValue, key: bytes) -> JsonValue:
-        """Return a new message in its form in the history; the message itself where it is not next there."""
+        """Return a new message as the history has it; the message itself where it is not the history's next message."""
         if not self._history:
             return message
         next_message = self._history[-1]

@@ -1,6 +1,6 @@
 """Read JSON members of an untrusted zip file in memory, with limits; nothing is extracted to disk.
 
-A member's name is only a key: no path is made of it. Members compressed with Zstandard are read where the
+A member's name is only used as a key, never as a path. Members compressed with Zstandard are read where the
 package ``zstandard`` is installed, since Python's own reader does not know that method.
 """
 
@@ -25,19 +25,19 @@ from palimpsest.transcript.errors import UserError
 
 MOST_MEMBERS = 100_000
 MOST_MEMBER_BYTES = 128_000_000
-"""Largest size of an unpacked member; as bytes, text and values it takes about four times this much memory."""
+"""Largest unpacked size of a member; its bytes, text and values take about four times as much memory."""
 MOST_BYTES = 4_000_000_000
-"""Bytes that all members together may have."""
+"""Largest unpacked size of all members together."""
 MOST_RATIO = 200
 """Largest ratio of a large member's size to its compressed size; recorded sessions have about 30."""
 SMALL_BYTES = 10_000_000
-"""Members up to this size may have any ratio: repeated text compresses well, and they do no harm."""
+"""Size up to which a member may have any ratio: repeated text compresses well, and small members do no harm."""
 ZSTANDARD = 93
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")
 
 
 class UnreadableMember(Exception):
-    """A member of an archive cannot be read; the message is a sentence for the user."""
+    """Raised where a member of an archive cannot be read; the message is a sentence for the user."""
 
 
 @dataclass(slots=True)
@@ -51,11 +51,11 @@ class JsonArchive:
 
     @property
     def names(self) -> list[str]:
-        """The members' names, in the file's order; the last of several with the same name counts."""
+        """The members' names, in the file's order; of members with the same name the last one is read."""
         return list(self.archive.NameToInfo)
 
     def read(self, name: str) -> Any:
-        """Return a member's JSON value, or None where there is none or it was reported as unreadable."""
+        """Return a member's JSON value; None where the member does not exist, or was reported as unreadable."""
         if name not in self.archive.NameToInfo:
             return None
         try:
@@ -86,7 +86,7 @@ class JsonArchive:
             raise UnreadableMember("It would unpack to more than is believed, and was left out.")
         if member.flag_bits & 1:
             raise UnreadableMember("It is encrypted and was left out.")
-        # The size stated in the archive may be wrong, so the bytes that are read count.
+        # The size stated in the archive may be wrong, so the bytes read are counted.
         content = self._unpack(member, member.file_size + 1)
         self.remaining_bytes -= len(content)
         spend(len(content))
@@ -109,7 +109,7 @@ class JsonArchive:
 
 @contextmanager
 def opened_archive(path: Path, report: Report) -> Iterator[JsonArchive]:
-    """Open a zip file; raises UserError with one sentence where it is not one or has too many members."""
+    """Open a zip file; raises UserError with one sentence where it is no zip file or has too many members."""
     try:
         file = open_regular(path, follow=True)
     except OSError as error:

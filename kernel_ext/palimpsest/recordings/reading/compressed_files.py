@@ -1,4 +1,4 @@
-"""Find compressed files below a folder that may be recordings, so that they can be reported; they are not read."""
+"""Find compressed files below a folder that may be recordings, to report them; they are not read."""
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -11,12 +11,12 @@ MOST_FILES = 10_000
 
 
 def compressed_files(folder: Path, endings: Collection[str], depth: int) -> Iterator[Path]:
-    """Yield the compressed files below a folder whose names end like a recording's, sorted; links are not followed."""
+    """Yield the compressed files below a folder whose inner names have a recording's ending; links are not followed."""
     try:
-        inside = sorted(path for path, _ in zip(folder.iterdir(), range(MOST_FILES), strict=False))
+        paths = sorted(path for path, _ in zip(folder.iterdir(), range(MOST_FILES), strict=False))
     except OSError:
         return
-    for path in inside:
+    for path in paths:
         if path.is_symlink():
             continue
         if path.suffix in PACKED and Path(path.stem).suffix in endings and path.is_file():

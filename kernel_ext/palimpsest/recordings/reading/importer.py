@@ -1,4 +1,4 @@
-"""The interface of an importer, and the sources it reads from.
+"""The interface of an importer, and the sources that it reads.
 
 An importer is a module-level object with a name, a test by content and a reader. It runs nothing that it reads, opens
 only its source, and skips a broken line without failing.
@@ -38,7 +38,7 @@ class Recogniser(Protocol):
     title: str
     """The product's name: "pi", "Claude Code"."""
     tried_on: str
-    """What the importer was tested on: ``real sessions``, ``files of the real writer`` or ``hand-made files``."""
+    """The kind of recordings on which the importer was tested: ``real sessions``, ``files of the real writer`` or ``hand-made files``."""
 
     def recognises(self, head: Head) -> bool:
         """Return whether a source is of this format, by its content alone; never raises."""
@@ -46,7 +46,7 @@ class Recogniser(Protocol):
 
 @runtime_checkable
 class WholeImporter(Recogniser, Protocol):
-    """Imports a format without the neutral form: our own format, and OpenCode's, on which ours is based."""
+    """Imports sessions without converting them to recorded values: Palimpsest's own, and OpenCode's, which are alike."""
 
     def import_whole(
         self, store: Store, path: Path, clock: Callable[[], int], control: ImportControl | None
@@ -63,7 +63,7 @@ class Importer(Recogniser, Protocol):
 
 @runtime_checkable
 class FilesBeside(Protocol):
-    """An importer whose recordings may continue in files beside them, which are not recordings of their own."""
+    """An importer whose recordings may continue in files beside them, which are not separate recordings."""
 
     def files_beside(self, path: Path) -> Iterator[str]:
         """Yield the names of the files in which a recording continues; nothing where it cannot be read."""
@@ -71,7 +71,7 @@ class FilesBeside(Protocol):
 
 @runtime_checkable
 class LoneReader(Protocol):
-    """Reads a session without its subagents, when a folder import reads those files too."""
+    """An importer that can read a session without the subagents in other files, which a folder import reads separately."""
 
     def read_alone(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the values of ``read`` without the subagents in other files."""

@@ -1,7 +1,7 @@
 """Read values of a known type from JSON of unknown shape, so that a wrong type counts as missing.
 
 Recordings are untrusted data: any field may be missing or of another type, a number may be too large, a text may hold
-half of a surrogate pair. Nothing here raises.
+half of a surrogate pair. No function here raises.
 """
 
 import json
@@ -22,7 +22,7 @@ MOST_NUMBER_NOTES = 100
 """Most wrong numbers that are reported for one value."""
 SHOWN_CHARS = 40
 NUMBER_NOTES: ContextVar[list[str] | None] = ContextVar("NUMBER_NOTES", default=None)
-"""Collects a sentence for each usage number that is left out; the caller adds the request that it belongs to."""
+"""Collects a sentence for each usage number that is left out; the caller adds the request."""
 SECONDS_BELOW = 100_000_000_000
 MOST_FACTS = 20
 FACT_CHARS = 200
@@ -40,14 +40,14 @@ FINISHES = {
     "error": "error",
     "aborted": "aborted",
 }
-"""Our finish reason for each one that formats and providers use."""
+"""The neutral finish reason for each finish reason of formats and providers."""
 
 
 class JsonValue:
-    """A value of a recording, with methods that read a part of it as a given type.
+    """A value of a recording, with methods that read a part of the value as a given type.
 
-    A part is named by its path: ``event.text("message", "role")``; without names the value itself is read. Its truth value
-    is true for an object with fields.
+    A part is given by its path: ``event.text("message", "role")``; without names the value itself is read. Only an object
+    with fields is truthy.
     """
 
     __slots__ = ("raw",)
@@ -122,7 +122,7 @@ class JsonValue:
         value, tokens = self.get(*names), self.integer(*names)
         if value is not None and tokens is None:
             what = f"{'.'.join(names)} is {_short_text(value)}"
-            _note(f"{what}, which is no number of tokens: it was left out.")
+            _report_number(f"{what}, which is no number of tokens: it was left out.")
         return tokens
 
     def tokens(self, *names: str) -> int:
@@ -130,31 +130,31 @@ class JsonValue:
         return self.token_field(*names) or 0
 
     def cost(self, *names: str, free: bool = False) -> float | None:
-        """Return a recorded cost; a value that is no amount of money is reported like a wrong number of tokens.
+        """Return a recorded cost; report a value that is no amount of money like a wrong number of tokens.
 
-        0 is what most programs write where they do not know the price, so it is None, unless it was ``free``.
+        Most programs write 0 where they do not know the price, so 0 becomes None, unless ``free`` is set.
         """
         value = self.get(*names)
         amount = _number(value)
         if value is not None and (amount is None or not 0 <= amount <= MOST_DOLLARS):
             what = f"{'.'.join(names)} is {_short_text(value)}"
-            _note(f"{what}, which is no amount of money: it was left out.")
+            _report_number(f"{what}, which is no amount of money: it was left out.")
             return None
         return amount if free else amount or None
 
     def milliseconds(self, *names: str, whole: Callable[[float], int] = int) -> int | None:
-        """Return a time in milliseconds since 1970: from ISO text (without a zone it is taken for UTC), or a number."""
+        """Return a time in milliseconds since 1970, from a number or from ISO text, by default in UTC."""
         return _milliseconds(self.get(*names), whole)
 
     def moment(self, *names: str) -> int | None:
-        """Return a time as milliseconds since 1970: ISO text, or a number, below 100 billion one in seconds."""
+        """Return a time in milliseconds since 1970, from ISO text or a number; a number below 100 billion is in seconds."""
         value = self.get(*names)
         number = _number(value)
-        seconds = number is not None and abs(number) < SECONDS_BELOW
-        return _milliseconds(number * 1_000 if number is not None and seconds else value)
+        is_in_seconds = number is not None and abs(number) < SECONDS_BELOW
+        return _milliseconds(number * 1_000 if number is not None and is_in_seconds else value)
 
     def small_facts(self, *names: str) -> Json:
-        """Return the numbers and short texts of an object, such as an exit code; never a second copy of a text."""
+        """Return the numbers and short texts of an object, such as an exit code, without long texts."""
         return {
             name: value
             for name, value in list(self.fields(*names).items())[:MOST_FACTS]
@@ -187,7 +187,7 @@ class JsonValue:
             return ""
 
     def tool_specs(self, *names: str) -> tuple[ToolSpec, ...] | None:
-        """Return the offered tools, each described directly or under ``function``; None without a list of them."""
+        """Return the offered tools, each described directly or under ``function``; None where there is no list."""
         if not isinstance(self.get(*names), list):
             return None
         specs = [value.at("function") or value for value in self.objects(*names)]
@@ -202,7 +202,7 @@ class JsonValue:
         )
 
     def finish(self, *names: str) -> str | None:
-        """Return our name of a finish reason; None where the recording has no known one."""
+        """Return the neutral name of a finish reason; None where it is missing or unknown."""
         return FINISHES.get(self.text(*names))
 
 
@@ -243,14 +243,14 @@ def _parse_json(value: Any) -> Any:
         return value
 
 
-def _note(sentence: str) -> None:
+def _report_number(sentence: str) -> None:
     notes = NUMBER_NOTES.get()
     if notes is not None and len(notes) < MOST_NUMBER_NOTES:
         notes.append(sentence)
 
 
 def _short_text(value: Any) -> str:
-    """Return an untrusted value in a few characters; a large or nested one by its type."""
+    """Return a short text for an untrusted value; a list or object is given by its type."""
     if isinstance(value, bool | float | int):
         return str(_number(value)) if isinstance(value, int) and abs(value) > 10**30 else str(value)
     if isinstance(value, str):
@@ -261,7 +261,7 @@ def _short_text(value: Any) -> str:
 def normalised_usage(
     prompt: int, answer: int, read: int = 0, written: int = 0, reasoning: int = 0
 ) -> Usage:
-    """Return usage without double counting; a subset that is larger than its whole is cut to it."""
+    """Return usage without double counting; a subset that is larger than its total is reduced to the total."""
     read = min(read, prompt)
     written = min(written, prompt - read)
     reasoning = min(reasoning, answer)
@@ -277,7 +277,7 @@ def normalised_usage(
 def usage_of_whole_prompt(
     prompt: int, answer: int, *, read: int = 0, written: int = 0, reasoning: int = 0
 ) -> Usage | None:
-    """Return usage whose prompt counts cached tokens and whose answer counts reasoning; None if all is 0."""
+    """Return usage, given a prompt that includes cached tokens and an answer that includes reasoning; None if all is 0."""
     if not (prompt or answer or read or written):
         return None
     return Usage(
@@ -290,7 +290,7 @@ def usage_of_whole_prompt(
 
 
 def media_at(address: Any, mime: str = "", name: str | None = None) -> Media:
-    """Return an image or file by its address: with its content from a data URI, else by name only."""
+    """Return an image or file at an address: with the content of a data URI, else by name only."""
     address_text, mime = JsonValue(address).text(), mime or "application/octet-stream"
     head, comma, data = address_text.partition(",")
     if comma and head.startswith("data:") and head.endswith(";base64"):
@@ -299,5 +299,5 @@ def media_at(address: Any, mime: str = "", name: str | None = None) -> Media:
 
 
 def fingerprint(text: str) -> bytes:
-    """Return a short hash of a text, so that an importer can recognise the text without keeping it."""
+    """Return a short hash of a text, so that an importer can recognise the text without storing it."""
     return blake2b(text.encode("utf-8", "replace"), digest_size=16).digest()

@@ -17,24 +17,24 @@ _REST_OF_STRING = re.compile(rb"""[^"\\]*+(?:\\.[^"\\]*+)*+(?P<end>"?)""", re.DO
 
 
 class NestedTooDeeply(ValueError):
-    """A JSON document is nested more deeply than the limit."""
+    """Raised where a JSON document is nested more deeply than the limit."""
 
 
 class NestingLimit:
     """A file whose ``read`` raises NestedTooDeeply or BuildsTooMuch for JSON beyond the limits.
 
-    Each value at ``value_level`` levels of nesting has a budget of its own; with 0 all values share one.
+    Each value at ``value_level`` levels of nesting has a separate budget; with 0 all values share one budget.
     """
 
     def __init__(self, read: Callable[[int], bytes], levels: int, *, value_level: int = 0) -> None:
-        """``read`` returns the next bytes of a file, so many at most; empty at its end."""
+        """``read`` returns at most the given number of next bytes of a file; empty at its end."""
         self._read = read
         self._levels = levels
         self._value_level = value_level
         self._value_size = BuiltSize()
         self._depth = 0
         self._lowest = 0
-        """The lowest level of nesting in the last piece."""
+        """The lowest level of nesting in the last piece that was read."""
         self._in_string = False
         self._escaped = False
         """Whether the last byte was a backslash that escapes the next one."""

@@ -1,7 +1,7 @@
 """Limit the work on a recording by its size on the disk: the bytes that are unpacked, looked up, repeated and yielded.
 
-A small file can name the same text a million times, or repeat the same messages in each request. Each value that a
-reader makes counts, whatever the format; what was made until the limit is kept.
+A small file can refer to the same text a million times, or repeat the same messages in each request. Each value that an
+importer yields is counted, in every format; the values before the limit are kept.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,17 +15,17 @@ from pydantic import BaseModel
 from palimpsest.transcript.errors import UserError
 
 FREE_BYTES = 16_000_000
-"""Budget in bytes of the smallest recording."""
+"""Budget in bytes of an empty recording."""
 BUDGET_PER_BYTE = 100
-"""Multiple of its size on the disk by which a recording's budget grows; compressed ones need about 30."""
+"""Bytes of budget for each byte on the disk; compressed recordings need about 30."""
 MOST_VALUE_BYTES = 64_000_000
-"""Limit for one message or result, the same as for a line."""
+"""Limit for one message or result, equal to that for a line."""
 VALUE_BYTES = 1_500
-"""Bytes that a value counts beside its texts, for the time it takes."""
+"""Bytes that are counted for a value beside its texts, since each value takes time."""
 PART_BYTES = 1_000
-"""Bytes that each part of a message counts, which is stored and shown separately."""
+"""Bytes that are counted for each part of a message, which is stored and shown separately."""
 LOOK_BYTES = 100
-"""Bytes that a repeated look-up of a message, and a field inside a value, counts."""
+"""Bytes that are counted for a repeated look-up of a message, and for a field inside a value."""
 TOO_MUCH = (
     "It is {size:,} kB on the disk and comes to over {most:,} MB, which is more than is read of a file of that size: what "
     "was read until there is kept. If you trust it, unpack it or save fewer sessions in one file with the program that "
@@ -35,7 +35,7 @@ _BUDGET: ContextVar[Callable[[int], None] | None] = ContextVar("_BUDGET", defaul
 
 
 class MakesTooMuch(UserError):
-    """A recording would take more than its budget; the message is a sentence for the user."""
+    """Raised where a recording exceeds its budget; the message is a sentence for the user."""
 
 
 @contextmanager
@@ -58,13 +58,13 @@ def reading(size: int) -> Iterator[None]:
 
 
 def spend(size: int) -> None:
-    """Count bytes against the budget of the recording that is being read, if any; raises MakesTooMuch."""
+    """Subtract bytes from the budget of the current recording, if there is one; raises MakesTooMuch."""
     if (spend_bytes := _BUDGET.get()) is not None:
         spend_bytes(size)
 
 
 def value_bytes(value: Any) -> int:
-    """Return the bytes that a yielded value counts: its texts in characters, its parts, and itself."""
+    """Return the bytes that are counted for a yielded value: the characters of its texts, its parts, and itself."""
     size, open_values = VALUE_BYTES + PART_BYTES * len(getattr(value, "parts", ())), [value]
     while open_values:
         inner = open_values.pop()

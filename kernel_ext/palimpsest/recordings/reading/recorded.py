@@ -1,8 +1,8 @@
 """The values that every importer yields: the neutral form of another agent's recorded session.
 
-The values come in the recording's order, so that a log of any size is read in one pass. Times are
-milliseconds since 1970, None where the recording has none; texts are whole, as recorded. Ids are the
-recording's own, unique within its session; where it has none, the importer counts (``m1``, ``m2``, ...).
+The values come in the recording's order, so that a log of any size is read in one pass. Times are milliseconds since
+1970, None where the recording has none; texts are whole, as recorded. Ids are the recording's own and unique within a
+session; where there are none, the importer numbers the values (``m1``, ``m2``, ...).
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SessionBegin:
-    """A session begins; everything up to the next one belongs to it."""
+    """The beginning of a session, to which all values up to the next ``SessionBegin`` belong."""
 
     id: str
     format: str
@@ -35,15 +35,15 @@ class SessionBegin:
     system: str | None = None
     """The system prompt, where it was recorded."""
     tools: tuple[ToolSpec, ...] | None = None
-    """The tools offered, where they were recorded; None where they were not."""
+    """The offered tools; None where they were not recorded."""
     parent: str | None = None
-    """The session in the same recording that began this one as a subagent."""
+    """The session in the same recording that started this one as a subagent."""
     parent_call: str | None = None
-    """Id of the parent's tool call that began it."""
+    """Id of the parent's tool call that started this session."""
     branch_of: str | None = None
     """The session in the same recording of which this is another branch."""
     branch_at: str | None = None
-    """The last message that both have in common."""
+    """The last message that both branches have in common."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Text:
 
     text: str
     synthetic: bool = False
-    """Written by the agent's program in the user's place, not by the user."""
+    """Whether the agent's program wrote the text as a message of the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Thinking:
     text: str
     encrypted: bool = False
     tokens: int | None = None
-    """Its length, where it was recorded."""
+    """Length of the reasoning, where it was recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Media:
 
     mime: str
     data: str | None = None
-    """Base64; None where the recording names it only."""
+    """The content as base64; None where it is not in the recording."""
     name: str | None = None
 
 
@@ -83,11 +83,11 @@ class Call:
     tool: str
     input: Json
     at_provider: bool = False
-    """Whether the provider ran it itself, in the request that asked for it."""
+    """Whether the provider itself ran the call, within the request."""
 
 
 def words_of(parts: Iterable[object], between: str = "\n") -> str:
-    """Return the texts of parts as one."""
+    """Return the joined texts of parts."""
     return between.join(part.text for part in parts if isinstance(part, Text))
 
 
@@ -100,15 +100,15 @@ def media_of(parts: Iterable[object]) -> tuple[Media, ...]:
 class MessageRead:
     """A user's message, or one answer of the model: one request.
 
-    An answer is yielded once, whole: an importer whose format spreads it over records joins them first.
-    Its calls' results follow as ``ResultRead``.
+    An answer is yielded once, whole: an importer whose format spreads an answer over records joins them first. The results
+    of its calls follow as ``ResultRead``.
     """
 
     id: str
     role: Literal["user", "assistant"]
     parts: tuple[Text | Thinking | Media | Call, ...] = ()
     created: int | None = None
-    """When the request was sent (or the message written), if known; else when it was recorded."""
+    """Time at which the request was sent or the message written, if known; else the time of the record."""
     completed: int | None = None
     model: str = ""
     """``provider/name``; the previous one where empty."""
@@ -135,7 +135,7 @@ class MessageRead:
 
 @dataclass(frozen=True, slots=True)
 class ResultRead:
-    """The result of a call; it may come long after the call, and only the first of a call counts."""
+    """The result of a call; it may come long after the call, and only a call's first result is used."""
 
     call: str
     output: str
@@ -144,9 +144,9 @@ class ResultRead:
     ended: int | None = None
     media: tuple[Media, ...] = ()
     metadata: Json = field(default_factory=dict)
-    """Small facts about it, such as an exit code; never a second copy of its text."""
+    """Small facts about the result, such as an exit code, without a copy of its text."""
     session: str | None = None
-    """The session in the same recording that the call started, or gave more work."""
+    """The session in the same recording to which the call gave work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,15 +160,15 @@ class UsageRead:
 
 @dataclass(frozen=True, slots=True)
 class CompactionRead:
-    """Earlier messages were replaced by a summary, from the next request on."""
+    """A replacement of earlier messages by a summary, which takes effect with the next request."""
 
     id: str
     summary: str | None
-    """None where the recording has it only in encrypted form."""
+    """The summary's text; None where the recording has it only in encrypted form."""
     keeps_from: str | None = None
     """The first message that stayed word for word; None where none did."""
     replaced: tuple[str, ...] | None = None
-    """Exactly these messages were replaced, where the format says so; None means all before ``keeps_from``."""
+    """The replaced messages, where the format lists them; None means all before ``keeps_from``."""
     created: int | None = None
     auto: bool = True
     tokens_before: int | None = None
@@ -182,7 +182,7 @@ class CompactionRead:
 
 @dataclass(frozen=True, slots=True)
 class ReducedRead:
-    """The agent showed less of a call's output from the next request on, as recorded."""
+    """A recorded reduction of a call's output, which takes effect with the next request."""
 
     call: str
     shown: str
@@ -195,7 +195,7 @@ class ReducedRead:
 
 @dataclass(frozen=True, slots=True)
 class RemovedRead:
-    """The user reverted messages: they are not sent any more."""
+    """Messages that the user reverted: they are no longer sent."""
 
     messages: tuple[str, ...]
     created: int | None = None
@@ -203,28 +203,28 @@ class RemovedRead:
 
 @dataclass(frozen=True, slots=True)
 class TitleRead:
-    """The session was given a title after it began."""
+    """A title that the session received after it began."""
 
     title: str
 
 
 @dataclass(frozen=True, slots=True)
 class TotalsRead:
-    """The recording's own totals of the whole session; the newest count."""
+    """The recording's own totals of the whole session; the newest ones are used."""
 
     totals: RecordedTotals
 
 
 @dataclass(frozen=True, slots=True)
 class GapRead:
-    """A difference between the recording and the context: something is missing in one of them."""
+    """A difference between the recording and the context: a part that is missing in one of them."""
 
     what: str
     """A sentence, such as "The output was cut before it was recorded"."""
     message: str | None = None
     call: str | None = None
     chars: int | None = None
-    """Its size in characters, where it is known."""
+    """Size of the missing part in characters, where it is known."""
 
 
 Recorded = (

@@ -1,9 +1,9 @@
 """Read JSON of any size from untrusted files: lines, whole documents, and items out of large documents.
 
 A line that is too long, too deep or broken is reported and skipped. Only regular files are opened, and a link only
-where the user named it. Items of large documents are read by ijson; where it is not
-installed, those of documents up to ``MOST_DOCUMENT_BYTES`` are found in the text, with the same result. Two things end a document
-for ijson alone: a whole number of more than 63 bits, and half a character.
+where the user gave its path. Items of large documents are read by ijson; where it is not installed, those of documents up
+to ``MOST_DOCUMENT_BYTES`` are found in the text, with the same result. Only ijson stops at an integer of more than 63 bits
+and at an incomplete character.
 """
 
 import re
@@ -25,7 +25,7 @@ from palimpsest.transcript.errors import UserError
 MOST_LINE_BYTES = 64_000_000
 TOO_LONG = f"It is longer than {MOST_LINE_BYTES // 1_000_000} MB and was left out."
 MOST_DOCUMENT_BYTES = 64_000_000
-"""Largest document that is read as a whole; larger ones are read by ``json_items``."""
+"""Largest document that is read as a whole; ``json_items`` reads larger ones."""
 HEAD_BYTES = 65_536
 LOOKED_AT_LINES = 3
 """Lines of a file's beginning that are looked at for one that can be read."""
@@ -42,16 +42,16 @@ COUNTED: ContextVar[Callable[[int], None] | None] = ContextVar("COUNTED", defaul
 
 
 def discard_report(_place: str, _what: str) -> None:
-    """Ignore a report: another pass over the file makes the same ones."""
+    """Ignore a report: another pass over the file reports the same problem."""
 
 
 def report_beside(report: Report, name: str) -> Report:
-    """Return a reporter for problems in a file that belongs to another one."""
+    """Return a report function that adds a file's name, for a file that belongs to another recording."""
     return lambda place, what: report(f"{name}, {place}" if place else name, what)
 
 
 def head_of(path: Path) -> Head:
-    """Return the beginning of a source; raises UserError for what is neither file nor folder."""
+    """Return the beginning of a source; raises UserError where it is neither file nor folder."""
     if path.is_dir():
         names = sorted(child.name for child, _ in zip(path.iterdir(), range(1_000), strict=False))
         return Head(path, names=tuple(names))
@@ -72,7 +72,7 @@ def first_object(head: Head) -> JsonValue:
 
 
 def is_compressed(path: Path) -> bool:
-    """Return whether a file begins as gzip, xz, bzip2 or Zstandard do."""
+    """Return whether a file begins like a file of gzip, xz, bzip2 or Zstandard."""
     return path.is_file() and head_of(path).start.startswith(_COMPRESSED)
 
 
@@ -104,12 +104,12 @@ def _lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
         while piece := _count_bytes(file.read(_PIECE)):
             *ended, rest = piece.split(b"\n")
             for end in ended:
-                whole, skip = b"".join((*pieces, end)), length > MOST_LINE_BYTES
+                line, is_too_long = b"".join((*pieces, end)), length > MOST_LINE_BYTES
                 pieces, length = [], 0
-                if skip or len(whole) > MOST_LINE_BYTES:
+                if is_too_long or len(line) > MOST_LINE_BYTES:
                     report(f"line {number}", TOO_LONG)
                 else:
-                    yield number, whole
+                    yield number, line
                 number += 1
             length += len(rest)
             if rest and length <= MOST_LINE_BYTES:
@@ -130,7 +130,7 @@ def _count_bytes(piece: bytes | None) -> bytes:
 def json_document(path: Path, *, follow: bool = True) -> JsonValue:
     """Return a whole JSON document; raises UserError with one sentence where it cannot be read.
 
-    ``follow`` is False for a file that only another file named, which may not be a link.
+    ``follow`` is False for a file whose name comes from another file; it may not be a link.
     """
     try:
         value = json_value(_count_bytes(read_small(path, MOST_DOCUMENT_BYTES, follow=follow)))
@@ -154,10 +154,10 @@ def json_document(path: Path, *, follow: bool = True) -> JsonValue:
 def json_items(
     path: Path, prefix: str, report: Report, *, share_limit: bool = False
 ) -> Iterator[Any]:
-    """Yield the values at a prefix of a document of any size, such as ``history.item``; one at a time.
+    """Yield the values at a prefix of a document of any size one by one; a prefix is such as ``history.item``.
 
-    A document that breaks off is read up to there, and that is reported. With ``share_limit`` the caller keeps the values
-    together, so that they share one limit.
+    A document that breaks off is read up to that place, which is reported. With ``share_limit`` all values share one
+    limit, for a caller that stores them all.
     """
     try:
         with open_regular(path, follow=True) as file:
@@ -177,7 +177,7 @@ def json_items(
 
 
 def _items_of(content: NestingLimit, prefix: str, path: Path) -> Iterator[Any]:
-    """Yield the values at a prefix; raises ValueError where the document is broken, and the errors of reading."""
+    """Yield the values at a prefix; raises ValueError where the document is broken, besides errors of reading."""
     ijson: Any = optional_module("ijson")
     if ijson is None:
         yield from _items_in_text(content, prefix, path)
@@ -189,22 +189,22 @@ def _items_of(content: NestingLimit, prefix: str, path: Path) -> Iterator[Any]:
 
 
 def _items_in_text(content: NestingLimit, prefix: str, path: Path) -> Iterator[Any]:
-    """Yield the values at a prefix as ijson does, by the standard library; raises UserError for a long document."""
-    read = bytearray()
+    """Yield the values at a prefix like ijson, with the standard library; raises UserError for a long document."""
+    content_bytes = bytearray()
     limit_error: ValueError | None = None
     try:
         while piece := content.read(_IJSON_PIECE):
-            read += piece
-            if len(read) > MOST_DOCUMENT_BYTES:
+            content_bytes += piece
+            if len(content_bytes) > MOST_DOCUMENT_BYTES:
                 raise UserError(
                     f"{str(path)!r} is larger than {MOST_DOCUMENT_BYTES >> 20} MB and needs a package: pip install ijson"
                 )
     except ValueError as error:
-        limit_error = error  # the text before it is read all the same
+        limit_error = error  # the text before the error is read nevertheless
     try:
-        text = read.decode()
+        text = content_bytes.decode()
     except UnicodeDecodeError as error:
-        text = read[: error.start].decode()
+        text = content_bytes[: error.start].decode()
     names = prefix.split(".")
     try:
         end = yield from _values_at(text, _after_blanks(text, 0), names, len(names))
@@ -219,9 +219,9 @@ def _items_in_text(content: NestingLimit, prefix: str, path: Path) -> Iterator[A
 def _values_at(
     text: str, start: int, names: Sequence[str] | None, levels: int
 ) -> Generator[Any, None, int]:
-    """Yield the values at a path of names inside the value at ``start``; returns where that value and its blanks end.
+    """Yield the values at a path inside the value at ``start``; return where that value and its blanks end.
 
-    With None for the names nothing is yielded. Values deeper than ``levels`` are built at once.
+    With None for the names nothing is yielded. Values deeper than ``levels`` are parsed as a whole.
     """
     kind = text[start : start + 1]
     if names == [] or levels == 0 or kind not in ("{", "["):
@@ -231,25 +231,25 @@ def _values_at(
         if names == []:
             yield value
         return _after_blanks(text, end)
-    at = _after_blanks(text, start + 1)
+    position = _after_blanks(text, start + 1)
     closing = "}" if kind == "{" else "]"
-    if text[at : at + 1] == closing:
-        return _after_blanks(text, at + 1)
+    if text[position : position + 1] == closing:
+        return _after_blanks(text, position + 1)
     while True:
         name = "item"
         if kind == "{":
-            name, at = _name_at(text, at)
+            name, position = _name_at(text, position)
         inner = names[1:] if names and names[0] == name else None
-        at = yield from _values_at(text, at, inner, levels - 1)
-        separator, at = text[at : at + 1], _after_blanks(text, at + 1)
+        position = yield from _values_at(text, position, inner, levels - 1)
+        separator, position = text[position : position + 1], _after_blanks(text, position + 1)
         if separator == closing:
-            return at
+            return position
         if separator != ",":
-            raise ValueError(f"There is no comma at {at}.")
+            raise ValueError(f"There is no comma at {position}.")
 
 
 def _name_at(text: str, start: int) -> tuple[str, int]:
-    """Return the name of an object's field at ``start``, and where its value begins."""
+    """Return the name of an object's field at ``start``, and the position of the field's value."""
     name, end = _DECODER.raw_decode(text, start)
     colon = _after_blanks(text, end)
     if not isinstance(name, str) or text[colon : colon + 1] != ":":
@@ -257,9 +257,9 @@ def _name_at(text: str, start: int) -> tuple[str, int]:
     return name, _after_blanks(text, colon + 1)
 
 
-def _after_blanks(text: str, at: int) -> int:
-    match = _BLANKS.match(text, at)
-    return match.end() if match else at
+def _after_blanks(text: str, position: int) -> int:
+    match = _BLANKS.match(text, position)
+    return match.end() if match else position
 
 
 def _refuse(word: str) -> NoReturn:
@@ -282,7 +282,7 @@ def json_field(path: Path, name: str, report: Report = discard_report) -> JsonVa
 def json_objects(
     path: Path, prefix: str, report: Report, what: str
 ) -> Iterator[tuple[str, JsonValue]]:
-    """Yield the objects at a prefix with their places, such as ``message 3``; anything else is reported."""
+    """Yield the objects at a prefix, each with its position such as ``message 3``; report all other values."""
     for number, value in enumerate(json_items(path, prefix, report), 1):
         if isinstance(value, dict):
             yield f"{what} {number}", JsonValue(value)

@@ -1,7 +1,7 @@
-"""Decide a compaction again: where the tail began, what each request contained, and the summary's check.
+"""Make the decisions of a compaction again: the tail's beginning, each request's content, the summary's check.
 
 Border: uses only views and recorded requests that are passed in. A plan is recorded before its request,
-so it is held until the request shows which policy was in effect.
+so it is stored until the request shows which policy was in effect.
 """
 
 import json
@@ -29,7 +29,7 @@ from palimpsest.transcript.parts import CompactionPart
 from palimpsest.transcript.values import ModelInfo
 
 PLAN: OwnRule = "compact/plan"
-"""Rule for where a tail begins, which is recorded in the marker and not in a decision."""
+"""Rule for the beginning of a tail, which is recorded in the marker and not in a decision."""
 NO_REQUEST = "no request for the summary tells which model and policy held"
 
 
@@ -44,7 +44,7 @@ class _PendingDecision:
 
 
 class CompactionRedecision:
-    """Makes the compaction decisions of one log again, each once its request is read."""
+    """Makes the compaction decisions of one log again, each as soon as its request is read."""
 
     def __init__(
         self,
@@ -57,24 +57,24 @@ class CompactionRedecision:
         self._read = read
         self._pending: list[_PendingDecision] = []
         self._model: ModelInfo | None = None
-        """The model of the newest step: compactions are planned and checked for it, whichever model writes them."""
+        """The model of the newest step, for which compactions are planned and checked, even if another model writes them."""
         self._stages: StageProgress | None = None
         """The progress of a summary in stages."""
 
-    def record_marker(self, seq: int, part: CompactionPart, view: View) -> None:
-        """Record a marker that names its tail."""
+    def add_marker(self, seq: int, part: CompactionPart, view: View) -> None:
+        """Store a marker, which contains the tail's beginning, to be decided again."""
         self._pending.append(
             _PendingDecision(seq, view, _tail_decision(part.message_id, part.tail_start_id))
         )
 
-    def record_choice(self, seq: int, decision: Decision, view: View, facts: Facts | None) -> None:
-        """Record a decision about what a request contains."""
+    def add_choice(self, seq: int, decision: Decision, view: View, facts: Facts | None) -> None:
+        """Store a decision about a request's content, to be decided again."""
         self._pending.append(_PendingDecision(seq, view, decision, facts))
 
-    def decide_waiting(
+    def decide_pending(
         self, request: StepRequest, newest: StepRequest | None
     ) -> Iterator[DecisionPoint]:
-        """Make the decisions for a request again; ``newest`` is the request before it."""
+        """Make the pending decisions for a request again; ``newest`` is the request before it."""
         if request.purpose == "step":
             yield from self.undecided(newest)
             self._model = request.model
@@ -82,14 +82,14 @@ class CompactionRedecision:
         if request.purpose != "compaction":
             return
         pending, self._pending = self._pending, []
-        for waiting in pending:
-            redecided = self._decide_again(waiting, request)
+        for pending_decision in pending:
+            redecided = self._decide_again(pending_decision, request)
             new_decisions = () if redecided is None else (redecided,)
             yield DecisionPoint(
                 "compact",
-                waiting.seq,
+                pending_decision.seq,
                 request.id,
-                (waiting.decision,),
+                (pending_decision.decision,),
                 new_decisions,
             )
         stage = SummaryStage.of(pending[-1].decision.numbers) if pending else None
@@ -107,17 +107,19 @@ class CompactionRedecision:
             return DecisionPoint("compact", seq, "", (decision,), (), NO_REQUEST)
         policy, model = self._policy_of(request), self._session_model(view, info.parent_id, request)
         count = self._counter(policy.estimator)
-        # A view of its own loads the texts; the view after the summary does not need them any more.
+        # Another view loads the texts; the view after the summary no longer needs them.
         own_messages = messages_before(view.messages, info.parent_id)
         earlier = View.of(own_messages, view.decisions, self._read)
         before = messages_tokens(earlier, policy, model, count)
-        # Sessions from before summaries were graded have another report.
-        graded = "recent" in decision.numbers
+        # In older sessions, whose summaries were not graded, the report is different.
+        is_graded = "recent" in decision.numbers
         # Grading needs the texts that the summary covers.
         whole = (
-            View(view.messages, view.decisions, {**view.texts, **earlier.texts}) if graded else view
+            View(view.messages, view.decisions, {**view.texts, **earlier.texts})
+            if is_graded
+            else view
         )
-        # Sessions from before the names had versioned rules hold no version.
+        # Older sessions, in which the rules for names had no version, contain none.
         version = decision.numbers.get("names")
         report_again = summary_report(
             whole,
@@ -127,7 +129,7 @@ class CompactionRedecision:
             count,
             before,
             decision.id,
-            graded=graded,
+            graded=is_graded,
             names=version if isinstance(version, int) else 1,
             with_kept="kept" in decision.numbers,
         )
@@ -135,72 +137,82 @@ class CompactionRedecision:
         return DecisionPoint("compact", seq, request.id, (decision,), redecided)
 
     def undecided(self, newest: StepRequest | None) -> Iterator[DecisionPoint]:
-        """Make the decisions for requests that were never sent again, under the policy of the newest request."""
+        """Make the decisions for requests that were never sent anew, under the policy of the newest request."""
         pending, self._pending = self._pending, []
-        for waiting in pending:
-            redecided = self._decide_again(waiting, newest) if newest is not None else None
+        for pending_decision in pending:
+            redecided = self._decide_again(pending_decision, newest) if newest is not None else None
             new_decisions = (redecided,) if redecided is not None else ()
             point = DecisionPoint(
                 "compact",
-                waiting.seq,
+                pending_decision.seq,
                 newest.id if newest else "",
-                (waiting.decision,),
+                (pending_decision.decision,),
                 new_decisions,
             )
             yield point if point.same else replace(point, made=(), problem=NO_REQUEST)
 
-    def _decide_again(self, waiting: _PendingDecision, request: StepRequest) -> Decision | None:
+    def _decide_again(
+        self, pending_decision: _PendingDecision, request: StepRequest
+    ) -> Decision | None:
         policy = self._policy_of(request)
-        marker_id = waiting.decision.message_id or ""
-        if waiting.decision.rule == PLAN:
-            model = self._session_model(waiting.view, marker_id, request)
-            plan = plan_at(waiting.view, marker_id, policy, model, self._counter)
+        marker_id = pending_decision.decision.message_id or ""
+        if pending_decision.decision.rule == PLAN:
+            model = self._session_model(pending_decision.view, marker_id, request)
+            plan = plan_at(pending_decision.view, marker_id, policy, model, self._counter)
             return _tail_decision(marker_id, plan.tail_start_id)
         system: list[str] = json.loads(self._read(request.system.sha256))
-        facts = waiting.facts or request.facts
+        facts = pending_decision.facts or request.facts
         count = self._counter(facts.estimator)
         selector = StageSelector(
             marker_id, tuple(system), request.model, policy, count, facts.calibration
         )
-        numbers = self._numbers(waiting, selector)
-        return selector.decision(waiting.decision.id, numbers) if numbers is not None else None
+        numbers = self._numbers(pending_decision, selector)
+        return (
+            selector.decision(pending_decision.decision.id, numbers)
+            if numbers is not None
+            else None
+        )
 
-    def _numbers(self, waiting: _PendingDecision, selector: StageSelector) -> dict[str, Any] | None:
-        """Return the numbers of the decision about what the request contains."""
-        if "lacks" in waiting.decision.numbers:
-            return self._repeated_request_numbers(waiting, selector)
-        if waiting.decision.numbers.get("stage") in (None, 1):
-            whole = selector.whole_history(waiting.view)
+    def _numbers(
+        self, pending_decision: _PendingDecision, selector: StageSelector
+    ) -> dict[str, Any] | None:
+        """Return the numbers of the decision about the request's content."""
+        if "lacks" in pending_decision.decision.numbers:
+            return self._repeated_request_numbers(pending_decision, selector)
+        if pending_decision.decision.numbers.get("stage") in (None, 1):
+            whole = selector.whole_history(pending_decision.view)
             if whole.fits or not selector.policy.compact.serialize:
                 return whole.numbers
-            self._stages = selector.parts(waiting.view, whole.result_chars)
-            return selector.part(waiting.view, whole.result_chars, self._stages)
+            self._stages = selector.stage_progress(pending_decision.view, whole.result_chars)
+            return selector.next_stage_numbers(
+                pending_decision.view, whole.result_chars, self._stages
+            )
         if self._stages is None:
             return None
-        return selector.part(
-            waiting.view,
-            int(waiting.decision.numbers["result_chars"]),
+        return selector.next_stage_numbers(
+            pending_decision.view,
+            int(pending_decision.decision.numbers["result_chars"]),
             self._stages,
         )
 
     def _repeated_request_numbers(
-        self, waiting: _PendingDecision, selector: StageSelector
+        self, pending_decision: _PendingDecision, selector: StageSelector
     ) -> dict[str, Any]:
-        """Return the numbers of a repeated request for a summary: the earlier ones, and what the rejected text lacked."""
+        """Return the numbers of a repeated request for a summary: the earlier ones, and what was missing in the rejected text."""
         policy = selector.policy
-        history = messages_seen_at(waiting.view, selector.marker_id, policy)
+        history = messages_seen_at(pending_decision.view, selector.marker_id, policy)
         missing = missing_from_summary(
-            rejected_text(waiting.view.messages, selector.marker_id),
+            rejected_text(pending_decision.view.messages, selector.marker_id),
             history,
             policy.compact,
         )
         return {
-            **stage_numbers(waiting.view.decisions, selector.marker_id),
+            **stage_numbers(pending_decision.view.decisions, selector.marker_id),
             "lacks": list(missing),
         }
 
     def _session_model(self, view: View, marker_id: str, request: StepRequest) -> ModelInfo:
-        """Return the session's model at a marker, which need not be the one that writes the summary."""
+        """Return the session's model at a marker; another model may write the summary."""
         info = next((message.info for message in view.messages if message.id == marker_id), None)
         marker_model = info.model if isinstance(info, UserMessage) else None
         if request.model.ref == marker_model or self._model is None:
@@ -209,7 +221,7 @@ class CompactionRedecision:
 
 
 def _tail_decision(marker_id: str, tail_start_id: str | None) -> Decision:
-    """Return where a tail begins, as a decision."""
+    """Return a decision that contains the beginning of a tail."""
     return Decision(
         id=marker_id,
         action="summarise",
@@ -226,7 +238,7 @@ def plan_at(
     model: ModelInfo,
     counter: Callable[[str], Count],
 ) -> CompactionPlan:
-    """Plan the compaction that a marker requests; it is the last message, and names no tail yet."""
+    """Plan the compaction of a marker, which is the last message and has no tail yet."""
     history = messages_seen_at(view, marker_id, policy)
     weigh = message_counter(policy, model.ref, counter(policy.estimator))
     return compaction_plan(history, policy.compact, usable_tokens(model, policy.overflow), weigh)

@@ -7,13 +7,13 @@ from typing import Literal
 from palimpsest.transcript.context_values.decisions import Decision
 
 Decider = Literal["truncate", "prune", "shorten", "compact", "remind", "hook", "limit"]
-"""The rule that decided: ``shorten`` cuts oversized results, ``limit`` reduces pictures to a provider's limits,
+"""Name of a decider: ``shorten`` cuts oversized results, ``limit`` reduces pictures to a provider's limits,
 ``compact`` plans a compaction, and ``remind`` adds notes around prompts."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionPoint:
-    """One run of a decider; usually it decides nothing."""
+    """One run of a decider, in which it usually decides nothing."""
 
     decider: Decider
     seq: int
@@ -24,11 +24,11 @@ class DecisionPoint:
     made: tuple[Decision, ...]
     """The decisions that today's code makes from the recorded facts, with the recorded ids."""
     problem: str = ""
-    """Why it cannot be decided again; empty where it can."""
+    """Why the decisions cannot be made again; empty where they can."""
 
     @property
     def same(self) -> bool:
-        """The decisions made again equal the recorded ones, byte for byte."""
+        """Whether the decisions made again equal the recorded ones, byte for byte."""
         return not self.problem and _as_json(self.made) == _as_json(self.recorded)
 
 
@@ -45,12 +45,12 @@ class Redecision:
 
     @property
     def differences(self) -> tuple[DecisionPoint, ...]:
-        """Decision points whose decisions differ, or cannot be made again."""
+        """The decision points whose decisions differ or cannot be made again."""
         return tuple(point for point in self.occasions if not point.same)
 
     @property
     def same(self) -> bool:
-        """Everything was decided again, bit for bit."""
+        """Whether all decisions were made again, bit for bit."""
         return not self.differences
 
     @property
@@ -62,8 +62,8 @@ class Redecision:
     def text(self) -> str:
         """The result as a few lines of text."""
         checked_points = [point for point in self.occasions if point.decider != "hook"]
-        decided = sum(len(point.recorded) for point in checked_points)
-        head = f"{decided:,} decisions on {len(checked_points):,} occasions"
+        decision_count = sum(len(point.recorded) for point in checked_points)
+        head = f"{decision_count:,} decisions on {len(checked_points):,} occasions"
         if self.same:
             by_hooks = f" {self.given:,} more were given by hooks, and are taken as given."
             return f"{head}: all decided again, bit for bit.{by_hooks if self.given else ''}"

@@ -1,6 +1,6 @@
 """Recorded facts about pictures that were sent smaller: their stored versions, and the limits named by a refusal.
 
-Border: a replay shrinks no picture itself, since another version of the imaging library makes other bytes.
+Border: a replay does not shrink pictures itself, since another version of the imaging library gives other bytes.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,9 +1,9 @@
 """Make the decisions of a recorded session again, from the journal alone.
 
-*Re-decide* means the same policy over the recorded facts; the same code gives the same decisions, bit for bit.
-Differences in another version are reported, and are no failure. The functions are those of the live loop, and so are
-the decision points: a tool that ended, a request about to be made, a turn that ended, a compaction that was requested.
-Decisions of the user (pin, exclude, restore) are only applied, not made again.
+*Re-decide* means to apply the same policy to the recorded facts; the same code gives the same decisions, bit for bit.
+Differences in another version are reported and are no failure. Functions and decision points are those of the live loop:
+the end of a tool's run, the moment before a request, the end of a turn, a requested compaction. Decisions of the user
+(pin, exclude, restore) are only applied, not made again.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from typing import Any
 from palimpsest import __version__
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
-from palimpsest.context.engine_text.reminders import MODE, STEERED, remind
+from palimpsest.context.engine_text.reminders import MODE, STEERED, decide_reminders
 from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.reduction.oversized_results import cut_oversized
@@ -62,7 +62,7 @@ CounterOf = Callable[[str], Count]
 
 
 def redecide(store: Store, session_id: str, *, counter: CounterOf = tokenizer) -> Redecision:
-    """Decide everything in a session again; ``counter`` returns the token counter of an estimator."""
+    """Make all decisions of a session again; ``counter`` returns the token counter of an estimator."""
     replay = _LogReplay(store, counter)
     points = tuple(replay.points(store.read(session_id)))
     session = replay.state.session
@@ -73,13 +73,13 @@ def redecide(store: Store, session_id: str, *, counter: CounterOf = tokenizer) -
 def redecide_all(
     store: Store, records: Iterable[Record], *, counter: CounterOf = tokenizer
 ) -> Iterator[DecisionPoint]:
-    """Decide again for some records of a journal, from its first record on."""
+    """Make the decisions of a journal's records again; the records begin with the journal's first."""
     return _LogReplay(store, counter).points(records)
 
 
 @dataclass(slots=True)
 class _Batch:
-    """Decisions that one decider made at once, with the view and facts that it used."""
+    """Decisions that a decider made in one run, with the view and facts that it used."""
 
     decider: Decider
     seq: int
@@ -98,26 +98,26 @@ class _EndedCall:
 
 
 class _LogReplay:
-    """Reads a journal record by record, and decides again under the recorded policy and facts where the loop did."""
+    """Reads a journal record by record, and decides again where the loop did, under the recorded policy and facts."""
 
     def __init__(self, store: Store, counter: CounterOf) -> None:
         self.state = State()
         self._counter = counter
         blobs = RecordedBlobs(store)
         self._read, self._policy = blobs.read, blobs.policy
-        self._made_for: dict[str, StepRequest] = {}
-        """Requests by the message of their answer."""
+        self._request_of_answer: dict[str, StepRequest] = {}
+        """Requests, by the message of their answer."""
         self._newest: StepRequest | None = None
         self._ended: dict[str, _EndedCall] = {}
         self._batches: list[_Batch] = []
         self._before: View | None = None
-        """The view of a decider that runs before the coming request."""
+        """The view of a decider that runs before the next request."""
         self._turn_open = False
-        """Whether a request was made since the deciders that run after turns last ran."""
+        """Whether a request was sent since the deciders that run after turns last ran."""
         self._plans = CompactionRedecision(counter, self._policy, self._read)
 
     def points(self, records: Iterable[Record]) -> Iterator[DecisionPoint]:
-        """Decide again for each of the records."""
+        """Yield the decision points of the records."""
         for record in records:
             yield from self._points_before(record)
             self.state.apply(record)
@@ -137,7 +137,7 @@ class _LogReplay:
             case DecisionMade(decision=decision):
                 self._store_decision(record.seq, decision, record.event.facts)
             case PartUpdated(part=part):
-                self._note_part(record.seq, part)
+                self._handle_part(record.seq, part)
             case MessageUpdated(info=info):
                 if self.state.message(info.id) is None:
                     yield from self._points_before_message(record.seq, info)
@@ -146,7 +146,7 @@ class _LogReplay:
             case StepRequested(request=request) if _runs_deciders(request):
                 yield from self._truncated_outputs()
                 yield from self._points_before_request(request, record.seq)
-                yield from self._plans.decide_waiting(request, self._newest)
+                yield from self._plans.decide_pending(request, self._newest)
             case _:
                 pass
 
@@ -159,23 +159,23 @@ class _LogReplay:
         if not info.by_engine and not info.joins:
             yield from self._points_after_turn(seq)
 
-    def _note_part(self, seq: int, part: Part) -> None:
-        """Handle a part that is about to change: a tool ends, a marker names its tail."""
+    def _handle_part(self, seq: int, part: Part) -> None:
+        """Handle a part that is about to change: a tool ends, or a marker receives its tail."""
         part_before = self.state.part(part.message_id, part.id)
         if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
             self._handle_completed(seq, part)
         elif isinstance(part, CompactionPart) and part_before is not None:
-            self._plans.record_marker(seq, part, self._view())
+            self._plans.add_marker(seq, part, self._view())
 
     def _handle_request(self, request: StepRequest) -> None:
         self._newest = request
         self._before = None
         self._turn_open = True
         if request.message_id is not None:
-            self._made_for[request.message_id] = request
+            self._request_of_answer[request.message_id] = request
 
     def _store_decision(self, seq: int, decision: Decision, facts: Facts | None) -> None:
-        """Store a recorded decision, with the view before it where it begins a batch."""
+        """Store a recorded decision; where it begins a batch, also store the view before it."""
         if decision.rule == TRUNCATE and decision.part_id in self._ended:
             self._ended[decision.part_id].decision = decision
             return
@@ -193,10 +193,10 @@ class _LogReplay:
         self, seq: int, decision: Decision, facts: Facts | None
     ) -> Iterator[DecisionPoint]:
         if "retention" in decision.numbers:
-            request = self._made_for.get(decision.message_id or "")
+            request = self._request_of_answer.get(decision.message_id or "")
             yield self._plans.check_summary(seq, decision, self._view(), request)
         elif "result_chars" in decision.numbers:
-            self._plans.record_choice(seq, decision, self._view(), facts)
+            self._plans.add_choice(seq, decision, self._view(), facts)
 
     # Tools
 
@@ -210,7 +210,7 @@ class _LogReplay:
         ended, self._ended = self._ended, {}
         for ended_call in ended.values():
             recorded = (ended_call.decision,) if ended_call.decision is not None else ()
-            request = self._made_for.get(ended_call.part.message_id)
+            request = self._request_of_answer.get(ended_call.part.message_id)
             if request is None and _metadata(ended_call.part).get("truncated") and not recorded:
                 continue
             if request is None:
@@ -256,7 +256,7 @@ class _LogReplay:
             reminded = self._decide_again(
                 _Batch("remind", seq, self._before, request.facts), request
             )
-            # Reported only where it differs: nearly always no prompt was sent during the turn.
+            # Only a difference is reported: in nearly all turns no prompt was sent meanwhile.
             yield from () if reminded.same else (reminded,)
 
     def _points_after_turn(self, seq: int) -> Iterator[DecisionPoint]:
@@ -286,7 +286,7 @@ class _LogReplay:
         return DecisionPoint(batch.decider, batch.seq, request.id, recorded, new_decisions)
 
     def _decide_pictures_again(self, batch: _Batch, request: StepRequest) -> DecisionPoint:
-        """Decide again which pictures a request may hold; smaller versions are the stored ones."""
+        """Make the decisions about a request's pictures again; smaller versions of pictures are the stored ones."""
         recorded = tuple(batch.decisions)
         names = iter([decision.id for decision in recorded])
         session = self.state.session
@@ -312,7 +312,9 @@ class _LogReplay:
             cut_outputs = cut_oversized(outputs, policy.recovery, facts.window)
             return outputs.decisions(OVERSIZED, cut_outputs, lambda: next(names, UNRECORDED))
         if batch.decider == "remind":
-            return remind(batch.view, policy.reminders, lambda: next(names, UNRECORDED), count)
+            return decide_reminders(
+                batch.view, policy.reminders, lambda: next(names, UNRECORDED), count
+            )
         return prune(batch.view, policy, facts, lambda: next(names, UNRECORDED), count)
 
     def _view(self) -> View:
@@ -325,7 +327,7 @@ def _metadata(part: ToolPart) -> Mapping[str, Any]:
 
 
 def _runs_deciders(request: StepRequest) -> bool:
-    """Return whether deciders run for a request; not for one for a title or a turn summary."""
+    """Return whether deciders run for a request; False for requests for a title or a turn summary."""
     return request.purpose not in BESIDE
 
 

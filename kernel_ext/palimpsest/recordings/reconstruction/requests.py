@@ -1,7 +1,7 @@
-"""Rebuild any recorded request as the model was sent it, from the journal and its blobs alone.
+"""Rebuild any recorded request as it was sent to the model, from the journal and its blobs alone.
 
-*Rebuild* means projecting with the recorded decisions and the recorded projection version; the
-hash must match what was sent. The functions are those of the live loop.
+*Rebuild* means to project with the recorded decisions and the recorded projection version; the hash must match that of
+the sent request. The functions are those of the live loop.
 """
 
 import json
@@ -43,7 +43,7 @@ class Rebuilt:
     matches: bool
     """Whether the rebuilt messages have the recorded hash."""
     opaque_by: str | None = None
-    """The rule of the hook that wrote the whole request, which is shown as stored."""
+    """The rule of the hook that wrote the whole request, which is then read from its blob."""
     neutral: NeutralMessages = ()
     """The messages before they are converted to the provider's format; none where a hook wrote them."""
 
@@ -58,7 +58,7 @@ def requests(store: Store, session_id: str) -> tuple[StepRequest, ...]:
 
 
 def rebuild(store: Store, session_id: str, request_id: str) -> Rebuilt:
-    """Rebuild one request; raises NotFound, or UserError for a projection this version lacks."""
+    """Rebuild one request; raises NotFound, or UserError for a projection that this version does not have."""
     state = State()
     for record in store.read(session_id):
         state.apply(record)
@@ -121,7 +121,7 @@ class RecordedBlobs:
         self._policies: dict[str, Policy] = {}
 
     def policy(self, request: StepRequest) -> Policy:
-        """Return the policy that a request was made under."""
+        """Return the policy under which a request was made."""
         key = request.policy_blob.sha256 if request.policy_blob is not None else request.id
         if key not in self._policies:
             self._policies[key] = policy_of(self._store, request)
@@ -129,7 +129,7 @@ class RecordedBlobs:
 
 
 def whole_result(part: ToolPart, read: Callable[[str], bytes]) -> str | None:
-    """Return the whole output of a call that completed; None where it is not kept any more."""
+    """Return the whole output of a completed call; None where it is no longer stored."""
     assert isinstance(part.state, ToolCompleted)
     blob = part.state.blob
     if blob is None:
@@ -142,5 +142,5 @@ def whole_result(part: ToolPart, read: Callable[[str], bytes]) -> str | None:
 
 
 def policy_of(store: Store, record: StepRequest) -> Policy:
-    """Return the context policy that a request was made under."""
+    """Return the context policy under which a request was made."""
     return recorded_policy(record, store.get_blob)

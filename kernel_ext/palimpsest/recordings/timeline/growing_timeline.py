@@ -1,6 +1,6 @@
 """The timeline of a session whose log grows: each record is read once.
 
-Results of earlier records are kept; the messages that may still change are closed in a copy.
+Results of earlier records are stored; messages that may still change are closed in a copy.
 """
 
 from palimpsest.recordings.timeline.journal_timeline import (
@@ -15,7 +15,7 @@ from palimpsest.transcript.timeline import Timeline
 
 
 class GrowingTimeline:
-    """Makes the newest timeline of one session, again and again; used by one thread at a time."""
+    """Builds the newest timeline of one session each time it is requested; for use by one thread at a time."""
 
     def __init__(
         self,
@@ -29,23 +29,23 @@ class GrowingTimeline:
         self._builder = TimelineBuilder(store, session_id, count, price)
         self._seq = 0
         """Number of the last record that was read."""
-        self._known: Timeline | None = None
+        self._newest: Timeline | None = None
 
     @property
     def settled(self) -> int:
-        """How many items of the newest timeline will never change."""
+        """Number of items of the newest timeline that will never change."""
         return self._builder.settled
 
     def newest(self) -> Timeline:
-        """Return the timeline of all records so far; the same one until there are more. Raises NotFound."""
-        if self._known is None:
+        """Return the timeline of all records so far, the same object while there are no more; raises NotFound."""
+        if self._newest is None:
             for record in self._store.read(self._session_id, only=SESSION_EVENTS):
-                # The note that it was imported may come last.
-                self._builder.take(record)
-        grown = [*self._store.read(self._session_id, self._seq, only=TIMELINE_EVENTS)]
-        if self._known is None or grown:
-            for record in grown:
-                self._builder.take(record)
+                # The record with the note that the session was imported may come last.
+                self._builder.add_record(record)
+        new_records = [*self._store.read(self._session_id, self._seq, only=TIMELINE_EVENTS)]
+        if self._newest is None or new_records:
+            for record in new_records:
+                self._builder.add_record(record)
                 self._seq = record.seq
-            self._known = self._builder.timeline()
-        return self._known
+            self._newest = self._builder.timeline()
+        return self._newest

@@ -1,7 +1,7 @@
-"""The messages that a request left out under a policy that cuts the history at other summaries than ours.
+"""The messages that a request left out under a policy that cuts the history at other summaries than the usual ones.
 
-Two presets of other agents cut the history also at a summary that failed, or keep no tail after one. The function that
-folds the live history computes what their requests leave out, from messages without their contents.
+Two presets of other agents also cut the history at a failed summary, or keep no tail after a summary. The function that
+folds the live history computes which messages their requests leave out, from messages without their contents.
 """
 
 from collections.abc import Collection, Mapping
@@ -17,11 +17,11 @@ from palimpsest.transcript.parts import CompactionPart
 
 
 class HistoryCut:
-    """Computes the messages that requests leave out, again only after another summary, undo or policy."""
+    """Computes the messages that requests leave out; computes them anew only after another summary, undo or policy."""
 
     def __init__(self, store: Store) -> None:
         self._blobs = RecordedBlobs(store)
-        self._known: tuple[object, frozenset[str]] = (None, frozenset())
+        self._computed: tuple[object, frozenset[str]] = (None, frozenset())
 
     def left_out(
         self,
@@ -30,7 +30,7 @@ class HistoryCut:
         markers: Mapping[str, CompactionPart],
         undone: Collection[str],
     ) -> frozenset[str] | None:
-        """Return the messages that a request leaves out; None where good summaries alone decide it."""
+        """Return the messages that a request leaves out; None where the policy cuts at successful summaries only."""
         if not markers:
             return None
         policy = self.compact_policy(request)
@@ -45,19 +45,19 @@ class HistoryCut:
             tuple((summary.id, summary.finish) for summary in summaries),
             *undone,
         )
-        if self._known[0] != key:
+        if self._computed[0] != key:
             undone_markers = {summary.parent_id for summary in summaries if summary.id in undone}
-            light = tuple(
+            messages = tuple(
                 Message(info=info, parts=(markers[name],) if name in markers else ())
                 for name, info in infos.items()
                 if name not in undone and name not in undone_markers
             )
-            kept_ids = {message.id for message in fold(light, policy)}
-            self._known = (key, frozenset(infos) - kept_ids)
-        return self._known[1]
+            kept_ids = {message.id for message in fold(messages, policy)}
+            self._computed = (key, frozenset(infos) - kept_ids)
+        return self._computed[1]
 
     def compact_policy(self, request: StepRequest) -> CompactPolicy:
-        """Return the compaction policy of a request; ours where it cannot be read any more."""
+        """Return the compaction policy of a request; the default policy where it can no longer be read."""
         try:
             return self._blobs.policy(request).compact
         except (NotFound, OSError, ValueError):

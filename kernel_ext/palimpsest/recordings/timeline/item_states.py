@@ -1,4 +1,4 @@
-"""The states of a timeline's items in its requests: by decisions, summaries, and messages that were reverted."""
+"""The states of a timeline's items in its requests, from decisions, summaries and reverted messages."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ _HIDDEN_BY: dict[ItemState, str] = {"summarised": "compact", "reverted": "undo",
 
 
 class ItemStates:
-    """Makes transitions and events from decisions, summaries, undos and removals, once their items exist."""
+    """Builds transitions and events from decisions, summaries, undos and removals, once their items exist."""
 
     def __init__(self, items: ItemList, requests: RequestList) -> None:
         self._item_list = items
@@ -33,23 +33,23 @@ class ItemStates:
         self.transitions: list[Transition] = []
         self.events: list[TimelineEvent] = []
         self.decisions: list[Decision] = []
-        """Decisions whose items were not updated yet."""
+        """Decisions that were not yet applied to their items."""
         self.removed: list[str] = []
-        """Messages that were removed since the request before."""
+        """Messages that were removed since the previous request."""
         self._decided = ItemDecisions()
         self._reduced: dict[int, Decision | None] = {}
         """The reduction that applies to each item."""
         self._covered: Counter[int] = Counter()
         """Number of valid summaries that cover each item."""
         self._cut: frozenset[str] | None = None
-        """The messages that the coming request leaves out, where not good summaries alone decide it."""
+        """The messages that the next request leaves out; None where only successful summaries cut the history."""
         self._removed_items: dict[int, ItemState] = {}
-        """Items of reverted messages, and those that an undone compaction had added."""
+        """Items of reverted messages, and items that an undone compaction had added."""
         self._undone: list[str] = []
         self._hidden: dict[int, ItemState] = {}
-        """The hidden state that each item is in now, where it is hidden."""
+        """The current state of each hidden item."""
         self._changed: dict[int, str] = {}
-        """Items whose state may change at the coming request, each with the rule of the cause."""
+        """Items whose state may change at the next request, each with the rule of the cause."""
 
     def copy(self, items: ItemList) -> "ItemStates":
         """Return a copy that continues independently, over a copy of the items."""
@@ -63,11 +63,11 @@ class ItemStates:
         info: AssistantMessage,
         covered: tuple[int, ...],
         marker: CompactionPart | None,
-        asked: Mapping[str, Any],
+        settings: Mapping[str, Any],
     ) -> None:
-        """Let a summary replace the items that it covers, unless it failed; ``asked`` are the settings for writing it."""
+        """Replace the covered items by a summary, unless it failed; ``settings`` are those of its request."""
         kind: EventKind = "compact"
-        numbers = {"covers": len(covered), "summary": info.id, **asked}
+        numbers = {"covers": len(covered), "summary": info.id, **settings}
         if info.error is None:
             self._covered.update(covered)
             self._changed |= dict.fromkeys(covered, "compact")
@@ -79,7 +79,7 @@ class ItemStates:
 
     @property
     def undone(self) -> tuple[str, ...]:
-        """The summaries that the user undid so far, also since the request before."""
+        """The summaries that the user undid so far, including those since the previous request."""
         undone_ids = dict.fromkeys(self._undone)
         for decision in self.decisions:
             if decision.rule == UNDO:
@@ -89,9 +89,9 @@ class ItemStates:
         return tuple(undone_ids)
 
     def apply_changes(self, cut: frozenset[str] | None) -> None:
-        """Make the transitions of all decisions, summaries, undos and removals since the request before.
+        """Add the transitions of all decisions, summaries, undos and removals since the previous request.
 
-        ``cut`` are the messages that the coming request leaves out, where not good summaries alone decide it.
+        ``cut`` are the messages that the next request leaves out; None where only successful summaries cut the history.
         """
         if cut != self._cut:
             self._cut = cut
@@ -109,7 +109,7 @@ class ItemStates:
                 continue
             self._decided.add(decision)
             self._changed |= dict.fromkeys(items, decision.rule)
-        self.decisions = [waiting for waiting in without_item if waiting.part_id is not None]
+        self.decisions = [decision for decision in without_item if decision.part_id is not None]
         self._apply_removed()
         for item, rule in self._changed.items():
             self._set_state(item, rule)
@@ -118,7 +118,7 @@ class ItemStates:
     def _set_state(self, item: int, rule: str) -> None:
         """Set the state of an item to the effect of all changes to it.
 
-        A decision about a hidden item is a transition, too: it applies where no summary was written.
+        A decision about a hidden item is a transition, too: it takes effect in a replay without the summary.
         """
         known_item = self._item_list.items[item]
         effect = self._decided.effect(part_of(known_item), known_item.message)
@@ -127,8 +127,8 @@ class ItemStates:
         hidden = self._removed_items.get(item)
         covered = self._covered[item] > 0 if self._cut is None else known_item.message in self._cut
         if hidden is None and covered:
-            # Pinned items are quoted after the summary; of a pinned message all but its thoughts.
-            is_quoted = pinned and (known_item.kind != "reasoning" or effect.by_itself)
+            # Pinned items are quoted after the summary; of a pinned message all items except its reasoning.
+            is_quoted = pinned and (known_item.kind != "reasoning" or effect.is_pinned_itself)
             hidden = None if is_quoted else "summarised"
         appears = hidden is None and item in self._hidden
         if appears or effect.reduction != self._reduced.get(item):
@@ -163,13 +163,13 @@ class ItemStates:
     def _show_pictures(
         self, item: int, reduction: Decision, pictures: Mapping[str, Any], rule: str
     ) -> None:
-        """Show a result whose pictures were shrunk or left out for the provider: its text, or one of the pictures."""
+        """Show an item of a result whose pictures were shrunk or left out for the provider: its text or a picture."""
         known_item = self._item_list.items[item]
         if known_item.kind != "media":
             if is_whole_text(reduction):
                 self.show(item, "whole", None, rule)
             else:
-                # Its text was cut before; the length that was kept is recorded with the pictures.
+                # The text was cut before; its remaining length is recorded with the pictures.
                 char_counts = [reduction.numbers.get(key) for key in ("head_chars", "tail_chars")]
                 chars = sum(count for count in char_counts if isinstance(count, int))
                 tokens = -(-min(chars, known_item.chars) // 4)
@@ -181,7 +181,7 @@ class ItemStates:
             self.show(item, state, 0 if state == "out" else None, rule, numbers=reduction.numbers)
 
     def _undo_summary(self, message_id: str, *, again: bool) -> None:
-        """Show a summary's items and hide the summary, which the user undid; the reverse where it was redone ``again``."""
+        """Show the items of a summary that the user undid, and hide the summary; the reverse for a redo (``again``)."""
         self._undone = [undone for undone in self._undone if undone != message_id]
         if not again:
             self._undone.append(message_id)
@@ -202,13 +202,13 @@ class ItemStates:
             else:
                 self._covered.subtract(covered)
                 self._removed_items |= dict.fromkeys(added, "out")
-            # The rule is the compaction's, so that a replay under another policy has no such summary.
+            # A redo has the rule of a compaction, so that replays under other policies ignore it.
             rule = "compact" if again else UNDO
             self._changed |= dict.fromkeys((*added, *covered), rule)
             self.events.append(TimelineEvent(len(self._requests), "undo", "by hand", numbers))
 
     def _apply_removed(self) -> None:
-        """Hide the items of messages that were removed since the request before."""
+        """Hide the items of messages that were removed since the previous request."""
         removed_messages = frozenset(self.removed)
         self.removed = []
         items = (
@@ -233,7 +233,7 @@ class ItemStates:
         shown: str | None = None,
         numbers: Any = None,
     ) -> None:
-        """Show an item in another state from the coming request on."""
+        """Show an item in another state, beginning with the next request."""
         known_item = self._item_list.items[item]
         chars = len(shown) if shown is not None else (tokens or 0) * 4
         self.transitions.append(

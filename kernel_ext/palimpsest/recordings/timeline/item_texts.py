@@ -55,7 +55,7 @@ def result_of(part: ToolPart) -> tuple[str, BlobRef | None, bool] | None:
 
 
 class ItemTexts:
-    """Reads items' texts from the log, once; a text whose blob is gone is the shortened one in the log."""
+    """Reads the texts of items from the log, once; where a text's blob is gone, the shortened text in the log is used."""
 
     def __init__(self, store: Store, session_id: str, ids: Callable[[int], str]) -> None:
         self._store = store
@@ -65,10 +65,10 @@ class ItemTexts:
         self._seq = 0
         """Number of the last record that was read."""
         self.blobs: dict[str, str] = {}
-        """Blobs of the items that are not parts: system prompts and tools."""
+        """Blob names of the items that are not parts: system prompts and tools."""
 
     def update(self, record: Record) -> None:
-        """Update the texts with a record; one that was read with them changes nothing."""
+        """Update the texts with a record; ignore a record that was already read."""
         parts_read = self._parts
         if parts_read is None or record.seq <= self._seq:
             return
@@ -76,9 +76,9 @@ class ItemTexts:
             case PartUpdated(part=part):
                 parts_read[part.id] = part
             case PartDelta(part_id=name, field="text", delta=more):
-                written = parts_read.get(name)
-                if isinstance(written, TextPart | ReasoningPart):
-                    parts_read[name] = written.model_copy(update={"text": written.text + more})
+                text_part = parts_read.get(name)
+                if isinstance(text_part, TextPart | ReasoningPart):
+                    parts_read[name] = text_part.model_copy(update={"text": text_part.text + more})
             case _:
                 pass
 
@@ -100,11 +100,11 @@ class ItemTexts:
         text, blob, _ = result
         return text if blob is None else self._blob(blob.sha256, text)
 
-    def _blob(self, name: str, otherwise: str) -> str:
+    def _blob(self, name: str, default: str) -> str:
         try:
             return self._store.get_blob(name).decode("utf-8", "replace")
         except (OSError, NotFound):
-            return otherwise
+            return default
 
     def _loaded(self) -> dict[str, Part]:
         if self._parts is None:

@@ -1,8 +1,8 @@
-"""Make the timeline of a session from its log, whether it was recorded here or imported.
+"""Build the timeline of a session from its log, for recorded and imported sessions.
 
-One pass over the records, which are not kept: an item holds its length and its digest, and its text is read
-from the log when it is asked for. A message's items come when the next request is made, its calls before
-their results, which is the order in which a request holds them.
+The records are read in one pass and not stored: an item contains its length and its digest, and its text is read from the
+log when it is needed. The items of a message are added when the next request is made, calls before their results, in the
+order in which a request contains them.
 """
 
 from bisect import bisect_left
@@ -54,7 +54,7 @@ from palimpsest.transcript.timeline import (
 from palimpsest.transcript.values import Price
 
 SUBAGENT = "task"
-"""Key in a call's metadata that names the session it began."""
+"""Key in a call's metadata for the session that the call started."""
 OPENCODE_SUBAGENT = "sessionId"
 """The same key in OpenCode's task tool."""
 LABEL_CHARS = 80
@@ -71,7 +71,7 @@ TIMELINE_EVENTS = frozenset(
         "step.requested",
     }
 )
-"""The types of records that a timeline is made of."""
+"""The types of records from which a timeline is built."""
 CounterOf = Callable[[str], Callable[[str], int]]
 PriceOfModel = Callable[[str], Price | None]
 
@@ -84,20 +84,20 @@ def timeline_of(
 ) -> Timeline:
     """Return the timeline of a session; raises NotFound.
 
-    ``count`` returns the counter of an estimator, ``price`` what a model costs, where the log does not say.
+    ``count`` returns the counter of an estimator, ``price`` the price of a model where the log has none.
     """
     builder = TimelineBuilder(store, session_id, count, price)
     for record in store.read(session_id, only=SESSION_EVENTS):
-        # The note that it was imported may come last.
-        builder.take(record)
+        # The record with the note that the session was imported may come last.
+        builder.add_record(record)
     for record in store.read(session_id, only=TIMELINE_EVENTS):
-        builder.take(record)
+        builder.add_record(record)
     return builder.finish()
 
 
 @dataclass(slots=True)
-class _Open:
-    """A message without items yet, or with some of them."""
+class _OpenMessage:
+    """A message whose items were not added yet."""
 
     info: MessageInfo
     parts: dict[str, Part] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class TimelineBuilder:
         self, store: Store, session_id: str, count: CounterOf | None, price: PriceOfModel
     ) -> None:
         self.earlier: dict[str, Any] = {}
-        """Values derived from its earlier timelines, for the next one."""
+        """Values derived from the builder's earlier timelines, for the next timeline."""
         self._session_id = session_id
         self._texts = ItemTexts(store, session_id, str)
         self._count = count
@@ -124,9 +124,9 @@ class TimelineBuilder:
         self._cut = HistoryCut(store)
         self._last: StepRequest | None = None
         """The newest request that was recorded when it was sent."""
-        self._asked: dict[str, StepRequest] = {}
-        """The first request that asked for each summary, by the summary's message."""
-        self._open: dict[str, _Open] = {}
+        self._summary_requests: dict[str, StepRequest] = {}
+        """The first request for each summary, by the summary's message."""
+        self._open: dict[str, _OpenMessage] = {}
         self._infos: dict[str, MessageInfo] = {}
         self._markers: dict[str, CompactionPart] = {}
         self._subagents: dict[str, str] = {}
@@ -135,7 +135,7 @@ class TimelineBuilder:
     def _origin(self) -> str:
         return str(self._imported.get("from", "palimpsest"))
 
-    def take(self, record: Record) -> None:
+    def add_record(self, record: Record) -> None:
         """Process one record."""
         self._texts.update(record)
         match record.event:
@@ -149,11 +149,11 @@ class TimelineBuilder:
             case StepRequested(request=request) if request.purpose == "step":
                 self._begin_request(request, record.ts)
             case StepRequested(request=request) if request.purpose == "compaction":
-                self._asked.setdefault(request.message_id or "", request)
+                self._summary_requests.setdefault(request.message_id or "", request)
             case event:
-                self._take_content(event)
+                self._add_content(event)
 
-    def _take_content(self, event: Event) -> None:
+    def _add_content(self, event: Event) -> None:
         match event:
             case MessageUpdated(info=info):
                 self._message(info)
@@ -181,7 +181,7 @@ class TimelineBuilder:
             if is_answer and self._imported and self._origin != "palimpsest":
                 # An answer of an imported session counts as a request.
                 self._request(info)
-            self._open[info.id] = _Open(info)
+            self._open[info.id] = _OpenMessage(info)
         subagent = (getattr(info, "imported", None) or {}).get("subagent")
         if isinstance(subagent, str):
             self._subagents[info.id] = subagent
@@ -215,7 +215,7 @@ class TimelineBuilder:
             message.parts[part.id] = part.model_copy(update={"text": part.text + delta.delta})
 
     def _flush(self, except_id: str = "") -> None:
-        """Make the items of all messages so far, except one."""
+        """Add the items of all messages so far, except those of ``except_id``."""
         self._item_list.entered = len(self._requests)
         self._item_list.add_results()
         for message_id in [name for name in self._open if name != except_id]:
@@ -227,12 +227,12 @@ class TimelineBuilder:
                 self._item_list.add_message(info, message.parts.values())
 
     def _summary(self, info: AssistantMessage, parts: Iterable[Part]) -> None:
-        """Let a summary replace the items that it covers."""
+        """Add a summary, which replaces the items that it covers."""
         marker = self._markers.get(info.parent_id)
         covered = self._item_list.add_summary(info, parts, marker)
-        asked = self._asked.get(info.id, self._last)
-        prompt = _summary_settings(self._cut.compact_policy(asked)) if asked is not None else {}
-        if writer := _noted_word(_note_of(self._infos.get(info.parent_id)), WRITTEN_BY):
+        request = self._summary_requests.get(info.id, self._last)
+        prompt = _summary_settings(self._cut.compact_policy(request)) if request is not None else {}
+        if writer := _note_text(_note_of(self._infos.get(info.parent_id)), WRITTEN_BY):
             prompt[WRITTEN_BY] = writer
         if covered is None and info.error is not None:
             covered = self._item_list.before_tail(marker)
@@ -248,9 +248,9 @@ class TimelineBuilder:
         note = _note_of(info)
         self._begin(
             info,
-            timed=note.get("timed") is not False,
-            client=_noted_word(note, "client"),
-            cache_miss=_noted_word(note, "cache_miss"),
+            has_time=note.get("timed") is not False,
+            client=_note_text(note, "client"),
+            cache_miss=_note_text(note, "cache_miss"),
             window=window if isinstance(window, int) else 0,
             seen="rebuilt",
             price=self._price(info.model.id),
@@ -288,7 +288,7 @@ class TimelineBuilder:
         )
 
     def _left_out(self) -> frozenset[str] | None:
-        """Return the messages that a request with the newest one's policy would leave out now."""
+        """Return the messages that a request under the newest request's policy would leave out now."""
         if self._last is None:
             return None
         return self._cut.left_out(self._last, self._infos, self._markers, self._states.undone)
@@ -300,11 +300,11 @@ class TimelineBuilder:
     # The end
 
     def timeline(self) -> Timeline:
-        """Return the timeline of the records so far; more may be added after it."""
+        """Return the timeline of the records so far; further records may be added."""
         return self._copy().finish()
 
     def _copy(self) -> "TimelineBuilder":
-        """Return a copy whose last messages may be closed; only its parts that this changes are copied."""
+        """Return a copy whose open messages can be closed; only the state that closing changes is copied."""
         duplicate = copy(self)
         items = with_own_containers(self._item_list)
         vars(duplicate).update(
@@ -314,11 +314,11 @@ class TimelineBuilder:
 
     @property
     def settled(self) -> int:
-        """Number of items that will not change any more: those of closed messages."""
+        """Number of items that will never change: those of closed messages."""
         return len(self._item_list.items)
 
     def finish(self) -> Timeline:
-        """Close all messages and return the timeline; no record may be added after it."""
+        """Close all messages and return the timeline; no further record may be added."""
         self._flush()
         recorded_events = [*self._states.events]
         self._states.apply_changes(self._left_out())
@@ -330,16 +330,16 @@ class TimelineBuilder:
         sent = len(requests)
         changes = context_changes(requests)
         events = [*recorded_events, *changes]
-        moves = self._states.transitions
-        coming = bisect_left(moves, sent, key=lambda transition: transition.request)
+        transitions = self._states.transitions
+        first_coming = bisect_left(transitions, sent, key=lambda transition: transition.request)
         return Timeline(
             session=self._session_id,
             title=session.title if session is not None else "",
             origin=self._origin,
             items=items,
             requests=requests,
-            transitions=tuple(moves[:coming]),
-            coming=tuple(moves[coming:]),
+            transitions=tuple(transitions[:first_coming]),
+            coming=tuple(transitions[first_coming:]),
             events=tuple(sorted(events, key=lambda transition: transition.request)),
             parent=session.parent_id if session is not None else None,
             started_by=str(self._imported["parent_call"])
@@ -363,19 +363,19 @@ def _note_of(info: MessageInfo | None) -> dict[str, Any]:
     return note if isinstance(note, dict) else {}
 
 
-def _noted_word(note: dict[str, Any], name: str) -> str:
-    """Return a word of an importer's note; empty where it has none."""
+def _note_text(note: dict[str, Any], name: str) -> str:
+    """Return a text field of an importer's note; empty where the note has none."""
     word = note.get(name)
     return word if isinstance(word, str) else ""
 
 
 def _summary_settings(policy: CompactPolicy) -> dict[str, Any]:
-    """Return the settings by which a policy has summaries written, as far as they differ from the defaults."""
-    usual = CompactPolicy()
+    """Return a policy's settings for writing summaries, as far as they differ from the defaults."""
+    defaults = CompactPolicy()
     return {
         key: getattr(policy, key)
         for key in ASKED_FOR
-        if getattr(policy, key) != getattr(usual, key)
+        if getattr(policy, key) != getattr(defaults, key)
     }
 
 

@@ -1,7 +1,7 @@
 """The items of a timeline, made from messages: texts, calls, results, summaries, system prompt and tools.
 
-A message's calls come before their results, which is the order in which a request holds them; each result is a message
-of the provider's own.
+A message's calls come before their results, in the order in which a request contains them; each result is a separate
+message of the provider.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ from palimpsest.transcript.timeline import TimelineItem
 
 LABEL_CHARS = 80
 MEDIA_CHARS = 4 * MEDIA_TOKENS
-"""Characters that a picture or file counts as, so that it has the size that the engine assumes."""
+"""Characters that are counted for a picture or file, so that it has the size that the engine assumes."""
 _SECTION_KINDS = ("system", "tools")
 
 T = TypeVar("T")
@@ -48,35 +48,38 @@ def with_own_containers(source: T) -> T:
 
 
 class ItemList:
-    """Makes items in the order of their first appearance, and numbers items, turns and provider messages."""
+    """Collects items in the order of their first appearance, and numbers items, turns and provider messages."""
 
     def __init__(self) -> None:
         self.items: list[TimelineItem] = []
         self.turn = 0
         self.entered = 0
-        """The first request that can show the items made now."""
+        """The first request that can show the items added now."""
         self.waiting: dict[str, ToolPart] = {}
-        """Calls whose results have not come yet, by the ids of their parts."""
+        """Calls without a result yet, by the ids of their parts."""
         self.answers: dict[str, tuple[int, int]] = {}
         """First and last item of each message, without the results of its calls."""
         self.blobs: dict[str, str] = {}
-        """Blobs of the items that are no parts, by the items' ids."""
+        """Blob names of the items that are not parts, by the items' ids."""
         self.marked: set[int] = set()
-        """Items whose own parts are pinned."""
-        self._places: dict[str, int] = {}
-        """Item of each part, and of each result as ``part/result``."""
-        self._first: dict[str, int] = {}
-        """First item of each message."""
+        """Items that are pinned in their own part."""
+        self._index_of_part: dict[str, int] = {}
+        """Index of the item of each part, and of each result as ``part/result``."""
+        self._first_items: dict[str, int] = {}
+        """Index of the first item of each message."""
         self._infos: dict[str, MessageInfo] = {}
         self._block = 0
         self._sections: dict[str, int] = {}
 
     def items_of(self, decision: Decision) -> list[int]:
-        """Return the items that a decision is about: a result (excluded with its call), a part, or a whole message."""
+        """Return the items to which a decision applies: a result (excluded with its call), a part, or a whole message."""
         part_id = decision.part_id
         if part_id is None:
             return self.items_of_message(decision.message_id or "")
-        part_item, result = self._places.get(part_id), self._places.get(part_id + RESULT)
+        part_item, result = (
+            self._index_of_part.get(part_id),
+            self._index_of_part.get(part_id + RESULT),
+        )
         if decision.action in ("truncate", "clear"):
             part_item = None if result is not None else part_item
         media = (
@@ -87,13 +90,13 @@ class ItemList:
     def _media_of(self, part_id: str) -> list[int]:
         """Return the items of the pictures and files of a result."""
         items: list[int] = []
-        while (place := self._places.get(f"{part_id}{RESULT}/{len(items)}")) is not None:
-            items.append(place)
+        while (index := self._index_of_part.get(f"{part_id}{RESULT}/{len(items)}")) is not None:
+            items.append(index)
         return items
 
     def items_of_message(self, message_id: str) -> list[int]:
-        """Return the items of a message, its calls' results among them."""
-        first = self._first.get(message_id)
+        """Return the items of a message, including the results of its calls."""
+        first = self._first_items.get(message_id)
         later_items = self.items[first:] if first is not None else ()
         return [item.index for item in later_items if item.message == message_id]
 
@@ -104,22 +107,22 @@ class ItemList:
         return following if any(self.items[index].continues for index in following) else []
 
     def pin(self, item: int, *, pinned: bool) -> None:
-        """Update whether the user pinned an item."""
+        """Store whether the user pinned an item."""
         if self.items[item].pinned != pinned:
             self.items[item] = replace(self.items[item], pinned=pinned)
 
     def add_results(self) -> None:
-        """Make the items of results that have arrived for earlier calls."""
+        """Add the items of results that have arrived for earlier calls."""
         for part_id in [name for name, part in self.waiting.items() if result_of(part) is not None]:
             self._result(self.waiting.pop(part_id))
 
     def add_message(self, info: MessageInfo, parts: Iterable[Part]) -> None:
-        """Make the items of a message that is no summary."""
+        """Add the items of a message that is no summary."""
         self._infos[info.id] = info
         self._block += 1
         if isinstance(info, UserMessage) and not info.by_engine and not info.joins:
             self.turn += 1
-        self._first.setdefault(info.id, len(self.items))
+        self._first_items.setdefault(info.id, len(self.items))
         calls: list[ToolPart] = []
         for part in parts:
             if isinstance(part, ToolPart):
@@ -157,7 +160,7 @@ class ItemList:
         info = self._infos.get(part.message_id)
         if result is None or info is None:
             return
-        text, blob, failed = result
+        text, blob, is_error = result
         self._block += 1
         self._item(
             part.id + RESULT,
@@ -169,7 +172,7 @@ class ItemList:
             label=subject(part.state.input) or part.tool,
             tool=part.tool,
             group=part.call_id,
-            is_error=failed,
+            is_error=is_error,
             pinned=part.pinned,
             created=getattr(getattr(part.state, "time", None), "end", None),
         )
@@ -194,8 +197,8 @@ class ItemList:
         **more: Any,
     ) -> None:
         index = len(self.items)
-        encrypted = isinstance(part, ReasoningPart) and not part.text
-        self._places[name] = index
+        is_encrypted = isinstance(part, ReasoningPart) and not part.text
+        self._index_of_part[name] = index
         if more.get("pinned"):
             self.marked.add(index)
         if kind not in ("output", "summary"):
@@ -213,7 +216,7 @@ class ItemList:
                 label=_label(label or text),
                 block=self._block,
                 hash=digest or _digest(text),
-                text="encrypted" if encrypted else "none" if kind == "media" else "kept",
+                text="encrypted" if is_encrypted else "none" if kind == "media" else "kept",
                 by_program=isinstance(info, UserMessage)
                 and (info.by_engine or (isinstance(part, TextPart) and part.synthetic is True)),
                 continues=isinstance(part, TextPart) and bool((part.metadata or {}).get(CONTINUES)),
@@ -225,10 +228,10 @@ class ItemList:
     def add_summary(
         self, info: AssistantMessage, parts: Iterable[Part], marker: CompactionPart | None
     ) -> tuple[int, ...] | None:
-        """Make a summary's item in place of the items it replaced, which are returned; None where it is empty or failed."""
+        """Add a summary's item, and return the items that the summary replaces; None where it is empty or failed."""
         texts = [part for part in parts if isinstance(part, TextPart) and _is_final(part)]
-        # Remember failed summaries too: a later compaction may keep its tail from there.
-        self._first.setdefault(info.id, len(self.items))
+        # Failed summaries are stored too: the tail of a later compaction may begin there.
+        self._first_items.setdefault(info.id, len(self.items))
         if not texts or info.error is not None:
             return None
         covered = self.before_tail(marker)
@@ -244,13 +247,15 @@ class ItemList:
         return covered
 
     def before_tail(self, marker: CompactionPart | None) -> tuple[int, ...]:
-        """Return the items that the summary of a marker replaces: all before its tail."""
+        """Return the items that a marker's summary replaces: all items before the tail."""
         tail = marker.tail_start_id if marker is not None else None
-        until = self._first.get(tail, len(self.items)) if tail is not None else len(self.items)
+        until = (
+            self._first_items.get(tail, len(self.items)) if tail is not None else len(self.items)
+        )
         return tuple(item.index for item in self.items[:until] if item.kind not in _SECTION_KINDS)
 
     def add_section(self, kind: str, sha256: str, tokens: int) -> int | None:
-        """Make the item of a system prompt or of the tools; returns the item that it replaces, if there is one."""
+        """Add the item of a system prompt or of the tools, and return the item that it replaces, if there is one."""
         section_before = self._sections.get(kind)
         if section_before is not None and self.blobs[self.items[section_before].id] == sha256:
             return None
@@ -278,7 +283,7 @@ class ItemList:
 
 
 def part_of(item: TimelineItem) -> str:
-    """Return the id of the part in the log that an item was made of."""
+    """Return the id of the part in the log from which an item was built."""
     return item.id.removeprefix(f"{item.message}/").split("/")[0]
 
 

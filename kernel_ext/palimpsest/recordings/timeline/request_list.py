@@ -1,4 +1,4 @@
-"""The requests of a timeline: begun when they are recorded, completed when their answers are known."""
+"""The requests of a timeline: added when they are recorded, completed when their answers are known."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -22,9 +22,9 @@ from palimpsest.transcript.values import ModelRef
 class _BegunRequest:
     """A request whose answer may still come."""
 
-    made: TimelineRequest
+    request: TimelineRequest
     finished: TimelineRequest | None = None
-    """The request with the items of its answer, as last returned."""
+    """The request with the items of its answer, as it was last returned."""
 
 
 class RequestList:
@@ -38,7 +38,7 @@ class RequestList:
 
     def remove_newest(self, message_id: str) -> None:
         """Remove the newest request if its answer was this message, which is requested again."""
-        if self._requests and self._requests[-1].made.id == message_id:
+        if self._requests and self._requests[-1].request.id == message_id:
             self._requests.pop()
 
     def begin(
@@ -47,10 +47,10 @@ class RequestList:
         items: ItemList,
         *,
         started: int | None = None,
-        timed: bool = True,
-        **more: Any,
+        has_time: bool = True,
+        **fields: Any,
     ) -> None:
-        """Begin a request that may show all items so far; ``more`` are fields of the request."""
+        """Add a request that may show all items so far; ``fields`` are further fields of the request."""
         index, count = len(self._requests), len(items.items)
         request = TimelineRequest(
             index=index,
@@ -58,17 +58,17 @@ class RequestList:
             turn=items.turn,
             items=count,
             answer=(count, count),
-            started=(info.time.created if started is None else started) if timed else None,
+            started=(info.time.created if started is None else started) if has_time else None,
             model=_known_model(info.model),
             effort=info.model.variant or "",
-            **more,
+            **fields,
         )
         self._requests.append(_BegunRequest(request))
 
     def set_answer(self, info: AssistantMessage) -> None:
         """Add usage, cost, status and end of a request's answer."""
         for entry in reversed(self._requests):
-            if entry.made.id == info.id:
+            if entry.request.id == info.id:
                 break
         else:
             return
@@ -76,13 +76,13 @@ class RequestList:
         status: RequestStatus = "ok"
         if info.error is not None:
             status = "aborted" if info.error.type == "aborted" else "refused"
-        request = entry.made
+        request = entry.request
         cost = info.cost
         if cost is None and usage is not None and request.price is not None:
             cost = usage.cost(request.price)
         ended = info.time.completed if request.started is not None else None
         entry.finished = None
-        entry.made = replace(
+        entry.request = replace(
             request,
             usage=usage,
             cost=cost,
@@ -97,9 +97,9 @@ class RequestList:
         """Yield the requests with the items of their answers."""
         answers = items.answers
         for entry in self._requests:
-            answer = answers.get(entry.made.id, (entry.made.items, entry.made.items))
+            answer = answers.get(entry.request.id, (entry.request.items, entry.request.items))
             if entry.finished is None or entry.finished.answer != answer:
-                entry.finished = replace(entry.made, answer=answer)
+                entry.finished = replace(entry.request, answer=answer)
             yield entry.finished
 
 
@@ -121,7 +121,7 @@ def context_changes(requests: Iterable[TimelineRequest]) -> Iterable[TimelineEve
 
 
 def _known_model(model: ModelRef) -> str:
-    """Return a model's id; empty for ``unknown``, which an importer writes for what is not recorded."""
+    """Return a model's id; empty for ``unknown``, which an importer writes where no model is recorded."""
     if model.provider != UNKNOWN:
         return model.id
     return "" if model.name == UNKNOWN else model.name

@@ -43,7 +43,7 @@ KNOWN = "a wrong column and a missing import"
 COLUMN_CUTOFF = 0.6
 MOST_LISTED = 20
 _FIX = r"\b(?:fix|mend|repair|correct|solve|debug|patch)\b"
-_LEFT = r"\b(?:explain|do(?:n't| not) (?:fix|mend|repair|correct|change))\b"
+_NO_FIX = r"\b(?:explain|do(?:n't| not) (?:fix|mend|repair|correct|change))\b"
 _NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")
 _LISTED = re.compile(r"\['([^'\]]*)'(, [^\]]*)?\]")
 """Missing columns in some messages of pandas, such as ``['mass'] not in index``."""
@@ -53,8 +53,8 @@ _LISTED = re.compile(r"\['([^'\]]*)'(, [^\]]*)?\]")
 class Finding:
     """A cell's mistake, and the corrected source where there is one."""
 
-    what: str
-    corrected: str = ""
+    description: str
+    corrected_source: str = ""
 
 
 Search = Steps[Finding | None]
@@ -64,7 +64,7 @@ def error_request(prompt: ParsedPrompt) -> str:
     """Return ``fix`` or ``explain`` for a prompt about ``@error``, else nothing."""
     if "error" not in {name.casefold() for name in prompt.mentions}:
         return ""
-    return "fix" if prompt.matches(_FIX) and not prompt.matches(_LEFT) else "explain"
+    return "fix" if prompt.matches(_FIX) and not prompt.matches(_NO_FIX) else "explain"
 
 
 def error_plan(runner: PlanRunner, *, corrects: bool) -> Plan:
@@ -80,9 +80,11 @@ def error_plan(runner: PlanRunner, *, corrects: bool) -> Plan:
             f"I see {report.where}, but I could not read which error it raised, so I give no code.",
             "The traceback names no exception that I can read.",
         )
-    finding = None if _obstacle_to_repair(report) else (yield from _find(runner, report))
+    finding = None if _obstacle_to_repair(report) else (yield from _find_mistake(runner, report))
     thought = f"The error is {report.exception}, in {report.where}."
-    return PlanAnswer(_fixed(report, finding) if corrects else _explained(report, finding), thought)
+    return PlanAnswer(
+        _repair_text(report, finding) if corrects else _explanation_text(report, finding), thought
+    )
 
 
 def _note(runner: PlanRunner) -> str:
@@ -96,8 +98,10 @@ def _note(runner: PlanRunner) -> str:
 
 def _obstacle_to_repair(report: ErrorReport) -> str:
     """Return why the source cannot be corrected under any error; empty where it can."""
-    if report.elsewhere:
-        return f"The error was raised by code of cell {report.elsewhere}, whose source I do not see"
+    if report.failing_cell:
+        return (
+            f"The error was raised by code of cell {report.failing_cell}, whose source I do not see"
+        )
     if not is_python_cell(report.source):
         return "The cell is not in Python"
     if report.is_cut:
@@ -107,7 +111,7 @@ def _obstacle_to_repair(report: ErrorReport) -> str:
     return ""
 
 
-def _find(runner: PlanRunner, report: ErrorReport) -> Search:
+def _find_mistake(runner: PlanRunner, report: ErrorReport) -> Search:
     """Find the mistake in the failing statement."""
     cell = CellSource(report.source)
     finder = FINDERS.get(report.exception)
@@ -116,7 +120,9 @@ def _find(runner: PlanRunner, report: ErrorReport) -> Search:
     return (yield from finder(runner, report, cell, cell.region(report.line)))
 
 
-def _column(runner: PlanRunner, report: ErrorReport, cell: CellSource, lines: range) -> Search:
+def _column_mistake(
+    runner: PlanRunner, report: ErrorReport, cell: CellSource, lines: range
+) -> Search:
     message = python_literal(report.message)
     if not isinstance(message, str):
         return None
@@ -135,14 +141,14 @@ def _column(runner: PlanRunner, report: ErrorReport, cell: CellSource, lines: ra
             f"{inline_code(wrong)} is not in {inline_code(table.name)}, which is a {inline_code(table.kind)}"
         )
     columns = yield from _columns(runner, table)
-    close = _closest(wrong, columns)
-    if len(close) != 1:
-        return Finding(_no_close(wrong, table.name, columns, close))
-    what = f"{inline_code(wrong)} is no column of {inline_code(table.name)}; the closest of its {len(columns)} columns is {inline_code(close[0])}"
-    corrected = replace_column(cell, lines, wrong, close[0], owner)
-    if corrected is None:
-        return Finding(f"{what}. I could not find in the source where the name is read")
-    return Finding(what, corrected)
+    closest_columns = _closest(wrong, columns)
+    if len(closest_columns) != 1:
+        return Finding(_no_close(wrong, table.name, columns, closest_columns))
+    description = f"{inline_code(wrong)} is no column of {inline_code(table.name)}; the closest of its {len(columns)} columns is {inline_code(closest_columns[0])}"
+    corrected_source = replace_column(cell, lines, wrong, closest_columns[0], owner)
+    if corrected_source is None:
+        return Finding(f"{description}. I could not find in the source where the name is read")
+    return Finding(description, corrected_source)
 
 
 def _columns(runner: PlanRunner, table: ReportedVariable) -> Steps[tuple[str, ...]]:
@@ -155,9 +161,9 @@ def _columns(runner: PlanRunner, table: ReportedVariable) -> Steps[tuple[str, ..
     return described or table.columns
 
 
-def _no_close(wrong: str, table: str, columns: tuple[str, ...], close: list[str]) -> str:
-    if close:
-        both = " and ".join(inline_code(column) for column in close)
+def _no_close(wrong: str, table: str, columns: tuple[str, ...], closest_columns: list[str]) -> str:
+    if closest_columns:
+        both = " and ".join(inline_code(column) for column in closest_columns)
         return f"{inline_code(wrong)} is no column of {inline_code(table)}, and {both} are equally close"
     listed = ", ".join(inline_code(column) for column in columns[:MOST_LISTED])
     more = f" and {len(columns) - MOST_LISTED} more" if len(columns) > MOST_LISTED else ""
@@ -179,7 +185,7 @@ def _letters(name: str) -> str:
     return re.sub(r"[\W_]+", "", name.casefold()) or name
 
 
-def _import(_: PlanRunner, report: ErrorReport, cell: CellSource, __: range) -> Search:
+def _import_mistake(_: PlanRunner, report: ErrorReport, cell: CellSource, __: range) -> Search:
     yield from ()
     match = _NOT_DEFINED.search(report.message)
     if match is None:
@@ -187,17 +193,17 @@ def _import(_: PlanRunner, report: ErrorReport, cell: CellSource, __: range) -> 
     line = import_line(cell, match[1])
     if not line:
         return Finding(f"{inline_code(match[1])} is not defined")
-    what = f"{inline_code(match[1])} is not imported; {inline_code(line)} is missing"
-    return Finding(what, with_import(cell, line))
+    description = f"{inline_code(match[1])} is not imported; {inline_code(line)} is missing"
+    return Finding(description, with_import(cell, line))
 
 
 FINDERS: dict[str, Callable[[PlanRunner, ErrorReport, CellSource, range], Search]] = {
-    "KeyError": _column,
-    "NameError": _import,
+    "KeyError": _column_mistake,
+    "NameError": _import_mistake,
 }
 
 
-def _fixed(report: ErrorReport, finding: Finding | None) -> str:
+def _repair_text(report: ErrorReport, finding: Finding | None) -> str:
     summary = f"{inline_code(report.summary_line)} in {report.where}{_quoted_line(report)}."
     if why := _obstacle_to_repair(report):
         return f"{summary} {why}, so I give no corrected cell."
@@ -205,21 +211,23 @@ def _fixed(report: ErrorReport, finding: Finding | None) -> str:
         return f"{summary} No rule of mine mends this, so I give no corrected cell. I know {KNOWN}."
     place = f"{report.where[0].upper()}{report.where[1:]}"
     line = _quoted_line(report)
-    sentence = f"{place}{f'{line},' if line else ''} raised {inline_code(report.summary_line)}: {finding.what}."
-    if not finding.corrected or CellSource(finding.corrected).tree is None:
+    sentence = f"{place}{f'{line},' if line else ''} raised {inline_code(report.summary_line)}: {finding.description}."
+    if not finding.corrected_source or CellSource(finding.corrected_source).tree is None:
         return f"{sentence} I give no corrected cell, as it would be a guess."
     note = " I read `&lt;` before the name of a tag as `<`." if report.escaped else ""
-    code = code_block(finding.corrected, "python")
+    code = code_block(finding.corrected_source, "python")
     return f"{sentence} I have not run the corrected cell.{note}\n\n{code}"
 
 
-def _explained(report: ErrorReport, finding: Finding | None) -> str:
+def _explanation_text(report: ErrorReport, finding: Finding | None) -> str:
     meaning = MEANINGS.get(report.exception)
-    words = f"It means that {meaning}" if meaning else "I have no plain words for this exception"
-    finding_text = _obstacle_to_repair(report) or (finding.what if finding else "")
+    meaning_sentence = (
+        f"It means that {meaning}" if meaning else "I have no plain words for this exception"
+    )
+    finding_text = _obstacle_to_repair(report) or (finding.description if finding else "")
     parts = [
         f"{inline_code(report.summary_line)} was raised in {report.where}{_quoted_line(report)}",
-        words,
+        meaning_sentence,
     ]
     return " ".join(f"{part}." for part in (*parts, finding_text, "I changed nothing") if part)
 

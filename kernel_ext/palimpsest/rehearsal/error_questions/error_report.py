@@ -133,7 +133,7 @@ class ErrorReport:
         return tuple(frames)
 
     @property
-    def elsewhere(self) -> str:
+    def failing_cell(self) -> str:
         """The number of another cell whose code raised the error; empty for this cell."""
         last = self._frames[-1] if self._frames else None
         return last.cell if last and self.number and last.cell != self.number else ""
@@ -141,8 +141,10 @@ class ErrorReport:
     @cached_property
     def line(self) -> int | None:
         """The number of the failing line of the source, from 1; None where it is uncertain."""
-        own = [frame for frame in self._frames if not self.number or frame.cell == self.number]
-        frame = own[-1] if own else None
+        frames_here = [
+            frame for frame in self._frames if not self.number or frame.cell == self.number
+        ]
+        frame = frames_here[-1] if frames_here else None
         # Below a cell magic, lines are counted from its body, so a line without its text is uncertain.
         below_magic = self.source.lstrip().startswith("%%")
         if frame is None or self.is_cut or (below_magic and not frame.text):
@@ -150,8 +152,10 @@ class ErrorReport:
         lines = [line.strip() for line in self.source.split("\n")]
         if 1 <= frame.line <= len(lines) and frame.text in {"", lines[frame.line - 1]}:
             return frame.line if lines[frame.line - 1] else None
-        same = [at for at, line in enumerate(lines, 1) if frame.text and line == frame.text]
-        return same[0] if len(same) == 1 else None
+        matching_lines = [
+            at for at, line in enumerate(lines, 1) if frame.text and line == frame.text
+        ]
+        return matching_lines[0] if len(matching_lines) == 1 else None
 
     @property
     def line_text(self) -> str:

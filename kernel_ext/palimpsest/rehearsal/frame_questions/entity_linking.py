@@ -18,17 +18,17 @@ from palimpsest.rehearsal.parsing.vocabulary import (
 )
 from palimpsest.rehearsal.parsing.word_matching import Word, joined_text, words_of
 
-SLIGHT = word_set(
+FILLER_TOKENS = word_set(
     """
     mm cm m km g kg mg id no num nr usd eur gbp pct percent c f k s ms sec min hr avg in of the per
     is has and l ml deg lb ft sqft n col val raw code name df data table
     """
 )
-SLIGHT_WEIGHT = 0.25
+FILLER_WEIGHT = 0.25
 NAME_LEADS = word_set("of in is show describe print plot inspect variable s by display")
 NAME_TRAILS = PLOT | CHARTS.keys() | {"please", "now", "for", "me", "as", "a"}
-ENOUGH = 0.3
-"""The share of a column's name that the prompt must contain, fillers weighing less."""
+LEAST_SCORE = 0.3
+"""Minimum share of a column's name that the words must contain; fillers weigh less."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[Colu
         ColumnMention(column, window[0], window[-1] + 1, score)
         for column in columns
         for window in windows
-        if (score := _fit([words[at] for at in window], column)) >= ENOUGH
+        if (score := _match_score([words[at] for at in window], column)) >= LEAST_SCORE
     ]
     offers.sort(key=lambda offer: (-round(offer.score, 3), offer.start))
     chosen: list[ColumnMention] = []
@@ -88,7 +88,7 @@ def _windows(words: Sequence[Word]) -> Iterable[list[int]]:
             yield list(range(start, end))
 
 
-def _fit(prompt_words: list[Word], column: Column) -> float:
+def _match_score(prompt_words: list[Word], column: Column) -> float:
     """Return a score of how well words match a column's name: over 1 for a full match, 0 for none."""
     tokens = column.tokens
     if not tokens or len(prompt_words) > len(tokens) + 2:
@@ -102,31 +102,31 @@ def _fit(prompt_words: list[Word], column: Column) -> float:
         return 1.8 + 0.1 * len(tokens)
     if len(prompt_words) > len(tokens) or all(map(_is_known, prompt_words)):
         return 0.0
-    return _partial(prompt_words, tokens)
+    return _partial_score(prompt_words, tokens)
 
 
 def _is_known(word: Word) -> bool:
     return word.text in KNOWN or word.stem in KNOWN
 
 
-def _partial(prompt_words: list[Word], tokens: tuple[Word, ...]) -> float:
+def _partial_score(prompt_words: list[Word], tokens: tuple[Word, ...]) -> float:
     unmatched = list(tokens)
     matched = 0.0
     for word in prompt_words:
-        best = max(unmatched, key=lambda token: _alike(word, token), default=None)
-        alike = _alike(word, best) if best else 0.0
-        if best is None or alike == 0.0:
+        best = max(unmatched, key=lambda token: _similarity(word, token), default=None)
+        similarity = _similarity(word, best) if best else 0.0
+        if best is None or similarity == 0.0:
             return 0.0
         unmatched.remove(best)
-        matched += alike * _weight(best)
+        matched += similarity * _weight(best)
     return matched / sum(_weight(token) for token in tokens) + 0.02 * len(prompt_words)
 
 
 def _weight(token: Word) -> float:
-    return SLIGHT_WEIGHT if token.text in SLIGHT or len(token.text) == 1 else 1.0
+    return FILLER_WEIGHT if token.text in FILLER_TOKENS or len(token.text) == 1 else 1.0
 
 
-def _alike(word: Word, token: Word) -> float:
+def _similarity(word: Word, token: Word) -> float:
     if word.text == token.text or word.stem == token.stem:
         return 1.0
     if _is_known(word):
@@ -137,7 +137,7 @@ def _alike(word: Word, token: Word) -> float:
 
 def link_values(
     words: Sequence[Word],
-    free: set[int],
+    free_positions: set[int],
     values: dict[Any, tuple[Any, ...]],
     columns: Iterable[Column],
 ) -> tuple[ValueMention, ...]:
@@ -149,7 +149,11 @@ def link_values(
             tokens = words_of(str(value))
             for start in range(len(words) - len(tokens) + 1) if tokens and key in by_key else ():
                 end = start + len(tokens)
-                rank = _same(words[start:end], tokens) if {*range(start, end)} <= free else 0
+                rank = (
+                    _match_rank(words[start:end], tokens)
+                    if {*range(start, end)} <= free_positions
+                    else 0
+                )
                 if rank:
                     mention = ValueMention(by_key[key], value, start, end)
                     offers.append((rank + 10 * len(tokens), mention))
@@ -160,7 +164,7 @@ def link_values(
     return tuple(sorted(chosen, key=lambda mention: mention.start))
 
 
-def _same(prompt_words: Sequence[Word], tokens: Sequence[Word]) -> int:
+def _match_rank(prompt_words: Sequence[Word], tokens: Sequence[Word]) -> int:
     """Return the rank of a match of words and a value: 2 equal, 1 except for the plural, 0 none."""
     pairs = list(zip(prompt_words, tokens, strict=True))
     if all(word.text == token.text for word, token in pairs):
@@ -177,26 +181,26 @@ def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict
         # A name that is also an everyday word counts only in certain positions.
         common = (variable.name in KNOWN or len(variable.name) == 1) and variable.name not in DATA
         scores = [
-            _fit([words[at] for at in window], column)
+            _match_score([words[at] for at in window], column)
             for window in windows
-            if not common or _stands_out(words, window)
+            if not common or _is_in_name_position(words, window)
         ]
         best = max(scores, default=0.0)
-        if best >= ENOUGH:
+        if best >= LEAST_SCORE:
             scores_by_name[variable.name] = best
     return scores_by_name
 
 
-def _stands_out(words: Sequence[Word], window: list[int]) -> bool:
+def _is_in_name_position(words: Sequence[Word], window: list[int]) -> bool:
     """Return whether words are in the position of a name: after *of* or a verb, at the end."""
     before = words[window[0] - 1].text if window[0] else ""
     rest = {word.text for word in words[window[-1] + 1 :]}
     return before in NAME_LEADS and rest <= NAME_TRAILS
 
 
-def unlinked_words(words: Sequence[Word], taken: Iterable[tuple[int, int]]) -> set[int]:
+def unlinked_words(words: Sequence[Word], linked_spans: Iterable[tuple[int, int]]) -> set[int]:
     """Return the positions of meaningful words that are not linked yet."""
-    used = {at for start, end in taken for at in range(start, end)}
+    used = {at for start, end in linked_spans for at in range(start, end)}
     return {
         at
         for at, word in enumerate(words)

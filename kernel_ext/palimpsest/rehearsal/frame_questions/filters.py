@@ -27,7 +27,7 @@ def parse_filters(
     words: Sequence[Word], columns: Sequence[ColumnMention], values: Sequence[ValueMention]
 ) -> tuple[list[Filter], set[int]]:
     """Return the conditions, and the start indices of column mentions that only belong to conditions."""
-    filters, used = _of_values(columns, values)
+    filters, used = _value_filters(columns, values)
     for at, word in enumerate(words):
         number = number_of(word.text)
         if number is None or _counts_rows(words, at):
@@ -45,7 +45,7 @@ def parse_filters(
     return filters, used
 
 
-def _of_values(
+def _value_filters(
     columns: Sequence[ColumnMention], values: Sequence[ValueMention]
 ) -> tuple[list[Filter], set[int]]:
     filters: list[Filter] = []
@@ -72,7 +72,7 @@ def _counts_rows(words: Sequence[Word], at: int) -> bool:
 
 def _comparator(words: Sequence[Word], columns: Sequence[ColumnMention], at: int) -> str | None:
     """Return the comparison operator in the words before a number, or None."""
-    before = _before(words, columns, at)
+    before = _words_before(words, columns, at)
     if before[-2:] == ["at", "least"] or before[-1:] in (["between"], [">="]):
         return ">="
     if before[-2:] == ["at", "most"] or before[-1:] == ["<="]:
@@ -91,7 +91,7 @@ def _comparator(words: Sequence[Word], columns: Sequence[ColumnMention], at: int
     return None
 
 
-def _before(words: Sequence[Word], columns: Sequence[ColumnMention], at: int) -> list[str]:
+def _words_before(words: Sequence[Word], columns: Sequence[ColumnMention], at: int) -> list[str]:
     """Return the words before a number, without those of column names."""
     start = max(0, at - 9)
     column_places = {place for mention in columns for place in range(mention.start, mention.end)}

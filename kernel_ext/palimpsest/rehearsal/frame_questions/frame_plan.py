@@ -22,8 +22,8 @@ from palimpsest.rehearsal.parsing.word_matching import words_of
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanRunner, Steps
 
 MOST_VALUES = 50
-"""Most values of a column that are searched for a word of the prompt."""
-SHOWN_AS_IT_IS = frozenset({"rows", "head"})
+"""Maximum values of a column that are searched for a word of the prompt."""
+QUOTED_OPERATIONS = frozenset({"rows", "head"})
 """Operations whose output is quoted and not parsed, so that pandas' omissions are visible."""
 
 
@@ -37,26 +37,34 @@ def frame_plan(
 
     ``listed`` are the variables, if they were listed already, ``table`` is a table that was described already.
     """
-    found = FoundTable(table) if table else (yield from find_data(runner, listed))
-    if isinstance(found, Variable):
-        return (yield from show_variable(runner, found))
+    found_data = FoundTable(table) if table else (yield from find_data(runner, listed))
+    if isinstance(found_data, Variable):
+        return (yield from show_variable(runner, found_data))
     if request.op == "columns":
-        return _columns(found)
+        return _columns(found_data)
     runner.need("python", "to compute this")
-    table = found.table
-    linked = yield from _link(runner, table)
-    spec = make_query_spec(request, linked, table)
-    spans = _taken(runner, linked.columns, table)
-    spans += [(value.start, value.end) for value in linked.values]
+    table = found_data.table
+    linked_prompt = yield from _link(runner, table)
+    spec = make_query_spec(request, linked_prompt, table)
+    spans = _linked_spans(runner, linked_prompt.columns, table)
+    spans += [(value.start, value.end) for value in linked_prompt.values]
     unused_words = [
-        linked.prompt.words[at].text for at in sorted(unlinked_words(linked.prompt.words, spans))
+        linked_prompt.prompt.words[at].text
+        for at in sorted(unlinked_words(linked_prompt.prompt.words, spans))
     ]
     unused_words += [
-        word.text for word in linked.prompt.words if word.text in QUALITIES and not spec.measures
+        word.text
+        for word in linked_prompt.prompt.words
+        if word.text in QUALITIES and not spec.measures
     ]
     spec = fill_defaults(spec, runner.prompt.words)
     spec, fit_note = fit_to_types(spec)
-    notes = [found.note, fit_note, *_rivals(linked, spec), _ignored(unused_words, spec)]
+    notes = [
+        found_data.note,
+        fit_note,
+        *_rival_notes(linked_prompt, spec),
+        _ignored_words_note(unused_words, spec),
+    ]
     return (yield from compute_plan(runner, spec, [note for note in notes if note]))
 
 
@@ -65,7 +73,7 @@ def _link(runner: PlanRunner, table: Table) -> Steps[LinkedPrompt]:
     words = runner.prompt.words
     columns = link_columns(words, table.columns)
     columns = tuple(m for m in columns if not _is_table_name(m, runner, table))
-    free = unlinked_words(words, _taken(runner, columns, table))
+    free = unlinked_words(words, _linked_spans(runner, columns, table))
     if not free or not table.categories:
         return LinkedPrompt(runner.prompt, columns)
     free_text = " ".join(words[at].text for at in sorted(free))
@@ -86,7 +94,7 @@ def values_code(table: Table) -> str:
     return "\n".join(["{", *lines, "}"])
 
 
-def _taken(
+def _linked_spans(
     runner: PlanRunner, columns: tuple[ColumnMention, ...], table: Table
 ) -> list[tuple[int, int]]:
     """Return the spans of linked words: columns, the table's name, numbers."""
@@ -110,18 +118,18 @@ def _is_table_name(mention: ColumnMention, runner: PlanRunner, table: Table) -> 
     )
 
 
-def _ignored(unused_words: list[str], spec: QuerySpec) -> str:
+def _ignored_words_note(unused_words: list[str], spec: QuerySpec) -> str:
     if not unused_words or spec.op == "shape":
         return ""
     words = ", ".join(inline_code(word) for word in unused_words[:5])
     return f"I could link {words} to no column and no value, so it is not part of this answer."
 
 
-def _rivals(linked: LinkedPrompt, spec: QuerySpec) -> list[str]:
+def _rival_notes(linked_prompt: LinkedPrompt, spec: QuerySpec) -> list[str]:
     """Return a note for each column whose words could also mean another column."""
     used = set(spec.measures) | set(spec.groups)
     notes = []
-    for mention in linked.columns:
+    for mention in linked_prompt.columns:
         others = [column for column in mention.rivals if column not in used]
         if mention.column in used and others:
             listed = " or ".join(inline_code(column.label) for column in others[:3])
@@ -176,11 +184,11 @@ def compute_plan(runner: PlanRunner, spec: QuerySpec, notes: list[str]) -> Plan:
     if result.shortened and not _is_quoted(spec):
         thought = "The output was shortened, so I print it whole."
         code = f"print({write_code(spec).splitlines()[-1]}.to_string())"
-        again = yield runner.act(thought, "python", code=code)
-        if again.cut or again.error or again.lost:
+        full_result = yield runner.act(thought, "python", code=code)
+        if full_result.cut or full_result.error or full_result.lost:
             answer = "\n\n".join([_unseen_result_text(spec, result), *notes])
             return PlanAnswer(answer, "I cannot see all of it, so I state no numbers.")
-        result = ToolResult(f"[stdout]\n{result.stdout}\n[result]\n{again.words}")
+        result = ToolResult(f"[stdout]\n{result.stdout}\n[result]\n{full_result.words}")
     if spec.op == "plot":
         text = result_text.plot_text(spec, result, chart_of(spec))
     else:
@@ -196,7 +204,7 @@ def _is_quoted(spec: QuerySpec) -> bool:
     """Return whether the answer quotes the output without parsing it."""
     numbers = [column for column in spec.measures + spec.groups if column.numeric]
     matrix = spec.op == "correlation" and len(numbers) != 2
-    return spec.op in SHOWN_AS_IT_IS or matrix
+    return spec.op in QUOTED_OPERATIONS or matrix
 
 
 def _unseen_result_text(spec: QuerySpec, result: ToolResult) -> str:

@@ -36,9 +36,9 @@ from palimpsest.transcript.strings.number_words import (
 )
 
 MAX_NAMES = 5
-"""Most lost names that a sentence lists; the decision holds more."""
+"""Maximum lost names that a sentence lists; the decision has more."""
 MAX_NAME_CHARS = 48
-"""Most characters of a lost name in a sentence, such as an error with its message."""
+"""Maximum characters of a lost name in a sentence, such as an error with its message."""
 
 PINNED = "Pinned: kept in every request"
 EXCLUDED = "Excluded from every request, as asked; it is kept here"
@@ -63,7 +63,7 @@ def reason_from_numbers(decision: Decision) -> str:
     pruning = rule.removeprefix(PRUNE_RULE)
     if pruning != rule:
         return why_pruned(pruning, numbers) if is_prune_rule(pruning) else ""
-    if not _is_own(rule):
+    if not _is_own_rule(rule):
         return ""
     return SENTENCE_WRITERS[rule](numbers) if rule in SENTENCE_WRITERS else SENTENCES[rule]
 
@@ -101,7 +101,7 @@ def decision_sentence(decision: Decision) -> str:
 
 
 MAX_REASON_CHARS = 600
-"""Most characters of a reason that is shown under a part."""
+"""Maximum characters of a reason that is shown under a part."""
 
 
 def _reduction_sentence(verb: str, decision: Decision, *, ends_in: str) -> str:
@@ -139,7 +139,7 @@ def _kept_beside(value: object) -> str:
     return f"as they are {' and '.join(kept)}" if kept else "no other message"
 
 
-def _is_own(rule: str) -> TypeGuard[OwnRule]:
+def _is_own_rule(rule: str) -> TypeGuard[OwnRule]:
     return rule in OWN_RULES
 
 

@@ -71,14 +71,14 @@ from palimpsest.transcript.visible_text import without_colours
 Scrub = Callable[[str], str]
 
 MAX_PATH_CHARS = 4_096
-"""Most characters of a path whose last part is named."""
+"""Maximum characters of a path that is shortened to its last part."""
 READ_ONLY_TOOLS = frozenset({"read", "list", "glob", "grep", "variables", "notebook"})
 """Tools that only read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """Limits of what is shown, in bytes; the session's record has all of it."""
+    """Maximum bytes and lines that are shown; the session's record has all of the text."""
 
     call: int = 2_000
     """Input and output of one tool call together."""
@@ -165,17 +165,17 @@ class OutlineCall:
     input: Excerpt | None = None
     output: Excerpt | None = None
     remark: str = ""
-    """The user's answer, a hook's change, or that the call was stopped."""
+    """A remark on the call: the user's answer, a hook's change, or that it was stopped."""
     reason: str = ""
-    """The reason for its failure, in one line."""
+    """The reason for the call's failure, in one line."""
     refused_by: str = ""
-    """Who refused it: ``person``, ``headless``, ``rule``, ``engine`` or a name."""
+    """The source of a refusal: ``person``, ``headless``, ``rule``, ``engine`` or a name."""
     question: str = ""
     """The open permission question."""
     reductions: tuple[str, ...] = ()
     """Sentences about reductions for the model."""
     record_hint: str = ""
-    """Where the complete text is, if some of it is omitted."""
+    """A sentence on where the complete text is stored, if some of it is omitted."""
     figures: tuple[Attachment, ...] = ()
     read_subject: str = ""
     """The complete subject of a reading call; for variables the name, or empty for all of them."""
@@ -310,6 +310,8 @@ def outline_error(error: ErrorValue, scrub: Scrub = str, attempts: int = 1) -> N
 
 @dataclass(slots=True)
 class _OutlineBuilder:
+    """Builds the items of one message, and counts the shown bytes against the caps."""
+
     caps: Caps
     scrub: Scrub
     notes: OutlineNotes
@@ -436,7 +438,7 @@ class _OutlineBuilder:
             status="waiting" if is_waiting else outcome.status,
             tool=self._line(part.tool),
             subject=one_line(self.scrub(self._subject(part)), 90),
-            seconds=_own_seconds(state),
+            seconds=_seconds_without_wait(state),
             input=input_excerpt,
             output=output_excerpt,
             remark=self._line(_remark(part, reply, outcome)),
@@ -559,7 +561,7 @@ def _record_hint(part: ToolPart, *pieces: Excerpt | None) -> str:
     return f"{size_text(left_out)} not shown here; the whole text is kept in {location}"
 
 
-def _own_seconds(state: ToolState) -> float | None:
+def _seconds_without_wait(state: ToolState) -> float | None:
     """Return the duration of a call without the wait for the user's answer."""
     seconds = _seconds(getattr(state, "time", None))
     waited_ms = getattr(state, "metadata", {}).get(WAITED)

@@ -39,9 +39,9 @@ _SUBJECT_KEYS = (
 _OPENINGS = ("import ", "from ", "#", "%", "@", "plt.figure", "plt.style")
 _CENT_DIGITS = 3
 ONE_CENT = 0.01
-"""Least amount in US dollars with two decimals; a smaller one is shown with its first digit, which would be rounded away."""
+"""Smallest amount in US dollars with two decimals; smaller amounts get more decimals, so that one digit is shown."""
 MAX_USD_DIGITS = 9
-"""Most decimals: a billionth of a dollar is less than the price of a token of any model."""
+"""Maximum decimals: a billionth of a dollar is less than the price of a token of any model."""
 
 
 def some(number: int, thing: str) -> str:

@@ -23,9 +23,9 @@ from palimpsest.render.content.phrases import count, duration
 from palimpsest.transcript.call_outcomes import Status
 
 MIN_THOUGHT_SECONDS = 3.0
-"""Least duration of a thought that has a row."""
+"""Minimum duration of a thought that has a row of its own."""
 MAX_NAMES = 2
-"""Most names that are listed; more are counted."""
+"""Maximum names that are listed; of more, only the number is shown."""
 
 _READING_TOOLS = {
     "variables": "variables",
@@ -112,17 +112,17 @@ def fold_work(items: Sequence[Item], *, live: bool = False) -> list[tuple[int, R
     corrected = _corrected_failures(items)
     shown: list[tuple[int, Row]] = []
     run: list[int] = []
-    place = 0
+    insert_at = 0
 
     def close() -> None:
-        shown[place:place] = _rows(items, run, corrected)
+        shown[insert_at:insert_at] = _rows(items, run, corrected)
         run.clear()
 
     for number, item in enumerate(items):
         is_folded = number != newest and (is_foldable(item) or number in corrected)
         if is_folded:
             if not any(_counts_in_row(items[position]) for position in run):
-                place = len(shown)
+                insert_at = len(shown)
             run.append(number)
             continue
         if not _is_between(item):
@@ -222,7 +222,7 @@ def _row_pieces(items: Iterable[Item]) -> list[list[WorkWord]]:
     read_text = _joined_pieces([piece for piece in read_pieces if piece], ", ")
     searches, recalled = len(subjects("searches")), len(subjects("recalled"))
     failed = sum(call.status != _DONE for call in calls)
-    again = sum(item.sent_again for item in items if isinstance(item, NoticeItem))
+    resent_count = sum(item.sent_again for item in items if isinstance(item, NoticeItem))
     pieces = [
         [WorkWord("looked at "), *read_text] if read_text else [],
         _plain_piece(f"searched {_times_text(searches)}") if searches else [],
@@ -235,7 +235,7 @@ def _row_pieces(items: Iterable[Item]) -> list[list[WorkWord]]:
         if skills
         else [],
         _plain_piece(_thinking_text(items)),
-        _plain_piece(f"sent again {_times_text(again)}") if again else [],
+        _plain_piece(f"sent again {_times_text(resent_count)}") if resent_count else [],
         _plain_piece(f"{failed} failed, then mended") if failed else [],
     ]
     return [piece for piece in pieces if piece]

@@ -1,6 +1,6 @@
-"""Count what a policy made the agent forget: repeated calls, and names that an answer used and no longer saw.
+"""Count what an agent would have forgotten under a policy: repeated calls, and used names that were no longer shown.
 
-Counted over the recorded actions, so it is a lower bound: the real agent, which saw less, might have read more again.
+The recorded actions are counted, so the counts are a lower bound: an agent that saw less might have read more again.
 No model judges anything.
 """
 
@@ -21,14 +21,14 @@ from palimpsest.transcript.timeline import Timeline
 
 
 class Forgotten(NamedTuple):
-    """Counts of what was forgotten in a simulated session; the names are those of its figures."""
+    """Counts of what was forgotten in a simulated session; the fields are named like those of ``PolicyFigures``."""
 
     repeated: int
     """Calls with the same tool and input as an earlier one whose result was no longer whole."""
     retention: float | None
-    """Share of the uses of names in the context whose name was still shown; None where no name was used."""
+    """Share of the uses of names at which the name was still shown; None where no name was used."""
     retention_by_kind: Mapping[str, float]
-    """The same share for each kind of names that was used."""
+    """The retention of each kind of used names."""
     repair: float
     """Cost of fetching needed results that are no longer shown: one more request for each result."""
 
@@ -70,14 +70,18 @@ def _lost_uses(
 ) -> Sequence[Sequence[NameUse]]:
     """Return, by request, the uses of names that the request no longer showed.
 
-    ``first_not_whole`` is the first request at which each item was no longer whole. Requests of a growing session are judged
-    once.
+    ``first_not_whole`` is the first request at which each item was no longer whole. Each request of a growing session is
+    checked once.
     """
-    moves = timeline.transitions
-    readable_again = {move.item for move in moves if move.shown or move.state == "whole"}
+    transitions = timeline.transitions
+    readable_again = {
+        transition.item
+        for transition in transitions
+        if transition.shown or transition.state == "whole"
+    }
     summaries = dict.fromkeys(
         transition.item
-        for transition in moves
+        for transition in transitions
         if transition.state == "summarised" and transition.shown
     )
     by_request = groupby(references.uses, key=attrgetter("request"))
@@ -100,7 +104,7 @@ def _lost_uses(
 
     rows: GrownRows[Sequence[NameUse]] = timeline.earlier.setdefault("lost uses", GrownRows())
     return rows.of(
-        lambda at, _: [use for use in uses.get(at, ()) if not is_shown(use)],
+        lambda request, _: [use for use in uses.get(request, ()) if not is_shown(use)],
         timeline.requests,
         [uses.get(timeline_request.index) for timeline_request in timeline.requests],
         [timeline.by_request.get(timeline_request.index) for timeline_request in timeline.requests],
@@ -108,9 +112,9 @@ def _lost_uses(
 
 
 def _any_summary_contains(timeline: Timeline, summaries: Iterable[int], use: NameUse) -> bool:
-    """Return whether a summary shown in a request contains the name, whatever its source."""
-    shown = (timeline.at(summary, use.request) for summary in summaries)
-    return any(state is not None and state.shown and use.name in state.shown for state in shown)
+    """Return whether any summary in the request contains the name."""
+    states = (timeline.at(summary, use.request) for summary in summaries)
+    return any(state is not None and state.shown and use.name in state.shown for state in states)
 
 
 def _repeated_calls(timeline: Timeline) -> tuple[tuple[int, int], ...]:

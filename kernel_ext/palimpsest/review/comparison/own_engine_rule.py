@@ -1,7 +1,7 @@
-"""Check whether the recorded policy of a session of ours acts where that session was compacted or cleared.
+"""Check whether the recorded policy of a Palimpsest session acts where that session was compacted or cleared.
 
 The log has the policy of each request, so nothing is assumed: the session is replayed from sizes under these policies,
-and the result is compared with what the live loop did. Each request is compared with a replay under its own policy.
+and the result is compared with the live loop's decisions. Each request is compared with a replay under its own policy.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.timeline import Timeline
 
 PRUNE = "prune/"
-"""Prefix of the rules under which the log records that an old result was cleared or shortened."""
+"""Prefix of the rules of recorded decisions that clear or shorten an old result."""
 
 CHANGED = "The policy changed during the session: {count} were recorded, and each request is compared with its own."
 
@@ -35,7 +35,7 @@ class _ReplayDecisions(NamedTuple):
 
     compactions: frozenset[int]
     reduced: frozenset[tuple[int, int]]
-    """Items, each with the request from which on it is cleared or shortened."""
+    """Items, each with the first request in which it is cleared or shortened."""
     probe: Probe | None
 
 
@@ -45,10 +45,10 @@ def own_engine_rule(
     policies: Mapping[str, Policy],
     replay: Callable[[ContextPolicy], Simulation] | None = None,
 ) -> OwnRule | None:
-    """Return how the recorded policy fits a session of ours; None without a recorded policy, or without a request.
+    """Return how the recorded policy fits a Palimpsest session; None without a recorded policy, or without a request.
 
-    ``policies`` are those of the requests, by the ids of their answers' messages. ``replay`` keeps what it replayed of this
-    timeline; without it each policy is replayed here.
+    ``policies`` are those of the requests, by the ids of their answers' messages. ``replay`` may return stored replays of
+    this timeline; without it each policy is replayed here.
     """
     if not timeline.requests:
         return None
@@ -77,7 +77,9 @@ def own_engine_rule(
         if any((item, near) in reduced for near in neighbours(request))
     }
     unmatched = {request for request, item in cleared if (request, item) not in matched_clearings}
-    probe = next((made.probe for made in reversed(decisions) if made.probe is not None), None)
+    probe = next(
+        (decision.probe for decision in reversed(decisions) if decision.probe is not None), None
+    )
     attempts = {request for side in compactions_of(timeline) for request in side}
     newest = policy_by_request[-1]
     return OwnRule(
@@ -94,7 +96,7 @@ def own_engine_rule(
         unclear=(),
         stated=(
             *((CHANGED.format(count=len(different)),) if len(different) > 1 else ()),
-            *rough_words(one.estimator for one in different),
+            *rough_words(policy.estimator for policy in different),
         ),
         cleared=tuple(sorted({request for request, _ in cleared} - unmatched)),
         uncleared=tuple(sorted(unmatched)),
@@ -102,8 +104,10 @@ def own_engine_rule(
 
 
 def _policy_of_each(timeline: Timeline, policies: Mapping[str, Policy]) -> list[Policy]:
-    """Return the policy of each request: its own, or that of the request before; empty where no policy is recorded."""
-    newest = next((policies[sent.id] for sent in timeline.requests if sent.id in policies), None)
+    """Return the policy of each request: its own, or the previous request's; an empty list where none is recorded."""
+    newest = next(
+        (policies[request.id] for request in timeline.requests if request.id in policies), None
+    )
     policy_by_request = []
     for request in timeline.requests:
         newest = policies.get(request.id, newest)
@@ -126,7 +130,9 @@ def _decisions_of(
         and transition.request < len(policy_by_request)
         and policy_by_request[transition.request] == policy
     ]
-    tokens = (probe.probe for probe in reversed(simulation.probes) if probe.probe.unit == "tokens")
+    token_probes = (
+        probe.probe for probe in reversed(simulation.probes) if probe.probe.unit == "tokens"
+    )
     return _ReplayDecisions(
         frozenset(
             transition.request for transition in own_transitions if transition.state == "summarised"
@@ -136,5 +142,5 @@ def _decisions_of(
             for transition in own_transitions
             if transition.state != "summarised"
         ),
-        next((probe for probe in tokens if probe.threshold), None),
+        next((probe for probe in token_probes if probe.threshold), None),
     )

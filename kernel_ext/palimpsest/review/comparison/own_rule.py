@@ -1,7 +1,7 @@
 """Check whether the recorded agent's own rule acts where the agent compacted by itself.
 
-The agent's preset looks at each recorded request, with the recorded or an assumed window; where its threshold is
-passed, the request is compared with the recorded compactions. Assumptions are stated in sentences.
+The agent's preset is applied to each recorded request, with the recorded or an assumed window; where its threshold is
+passed, the request is compared with the recorded compactions. Assumptions are given in sentences.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,14 +29,14 @@ NEIGHBOUR_DISTANCE = 1
 """Number of requests by which the rule may act earlier or later than the agent did."""
 
 AGENTS: Mapping[str, RecordedAgent] = {
-    "claude-code": RecordedAgent(("claude_code.auto",), tells_cause=True),
-    "cline": RecordedAgent(("cline.compact",), tells_cause=True, by_model=True),
-    "codex": RecordedAgent(("codex.compact",), tells_cause=False, window_share=0.95),
-    "gemini-cli": RecordedAgent(("gemini.compress",), tells_cause=False, by_model=True),
-    "inspect": RecordedAgent(("inspect.compaction_summary",), tells_cause=False, by_model=True),
-    "opencode": RecordedAgent(("opencode.compact",), tells_cause=True, by_model=True),
-    "openhands": RecordedAgent(("openhands.llm_v1", "openhands.llm"), tells_cause=True),
-    "pi": RecordedAgent(("pi.compact",), tells_cause=False, by_model=True),
+    "claude-code": RecordedAgent(("claude_code.auto",), records_cause=True),
+    "cline": RecordedAgent(("cline.compact",), records_cause=True, by_model=True),
+    "codex": RecordedAgent(("codex.compact",), records_cause=False, window_share=0.95),
+    "gemini-cli": RecordedAgent(("gemini.compress",), records_cause=False, by_model=True),
+    "inspect": RecordedAgent(("inspect.compaction_summary",), records_cause=False, by_model=True),
+    "opencode": RecordedAgent(("opencode.compact",), records_cause=True, by_model=True),
+    "openhands": RecordedAgent(("openhands.llm_v1", "openhands.llm"), records_cause=True),
+    "pi": RecordedAgent(("pi.compact",), records_cause=False, by_model=True),
 }
 """The preset of each agent's own rule, by the name of the format. Codex records 95 per cent of the model's window
 (``effective_context_window_percent``)."""
@@ -44,18 +44,18 @@ AGENTS: Mapping[str, RecordedAgent] = {
 
 @dataclass(frozen=True, slots=True)
 class OwnRule:
-    """How the own rule of the recorded agent fits its recorded compactions; requests are numbered from 0."""
+    """How well the recorded agent's own rule explains its recorded compactions; requests are numbered from 0."""
 
     preset: str
     """The rule with its numbers."""
     window: int
-    """Tokens of the window that it was given; 0 where its threshold is not a number of tokens."""
+    """Tokens of the window that was used for the rule; 0 where its threshold is not a number of tokens."""
     threshold: float
     unit: str
     measured: str
-    """What was compared with the threshold, such as ``reported tokens of the request``."""
+    """Name of the value that was compared with the threshold, such as ``reported tokens of the request``."""
     of: int
-    """Recorded automatic compactions."""
+    """Number of recorded automatic compactions."""
     at: tuple[int, ...]
     """Requests of the automatic compactions at which the rule acts, or at most one request away."""
     missed: tuple[int, ...]
@@ -69,9 +69,9 @@ class OwnRule:
     stated: tuple[str, ...]
     """Assumptions about facts that the recording does not state, a sentence each."""
     cleared: tuple[int, ...] = ()
-    """For a session of ours: requests at which old results were cleared or shortened as by the rule."""
+    """For a Palimpsest session: requests at which old results were cleared or shortened as the rule would do."""
     uncleared: tuple[int, ...] = ()
-    """Requests at which a result was recorded as cleared that the rule would not clear."""
+    """Requests at which a result was cleared that the rule would not clear."""
 
     @property
     def found(self) -> int:
@@ -99,7 +99,7 @@ class OwnRule:
 
 
 def own_rule(timeline: Timeline, ruler: Ruler | None = None) -> OwnRule | None:
-    """Return how the agent's own rule fits a recording; None where there is no preset of the agent, or no request."""
+    """Return how the agent's own rule fits a recording; None where the agent has no preset, or without a request."""
     agent = AGENTS.get(timeline.origin)
     if agent is None or not timeline.requests:
         return None
@@ -110,7 +110,7 @@ def own_rule(timeline: Timeline, ruler: Ruler | None = None) -> OwnRule | None:
         for preset in agent.presets
         for windows in taken_windows(coming, agent, preset)
     ]
-    # Where a list of models and the preset give different windows, the recorded compactions decide.
+    # Where a list of models and the preset have different windows, the one that explains more compactions is used.
     return max(attempts, key=lambda attempt: attempt.found)
 
 
@@ -137,7 +137,7 @@ class _ProbedRecording(RecordedPolicy):
         """The rule's probe at each request, or at the end of the turn before if that passed the threshold."""
 
     def continued_on(self, timeline: Timeline, first: int) -> "_ProbedRecording":
-        """Return a policy that continues with the probes of this one before a request."""
+        """Return a policy that contains this policy's probes so far, for a longer timeline."""
         continued = _ProbedRecording(timeline, self._rule, first)
         continued.probes = {**self.probes}
         return continued
@@ -145,7 +145,9 @@ class _ProbedRecording(RecordedPolicy):
     def step(self, state: Recorded, view: PolicyView) -> Decided:
         """Record the rule's probe, then repeat the recorded decisions."""
         rule, start = self._rule, self._rule.start(self._facts)
-        if isinstance(rule, Summarise):  # what it would replace is a walk through all items
+        if isinstance(
+            rule, Summarise
+        ):  # a step would also visit all items to find those to replace
             probe: Probe | None = rule.probe(start, view)
         else:
             probe = rule.step(start, view).probe
@@ -160,7 +162,7 @@ class _ProbedRecording(RecordedPolicy):
 def _compare(
     timeline: Timeline, agent: RecordedAgent, preset: str, windows: TakenWindows, ruler: Ruler
 ) -> OwnRule:
-    """Return how the rule's acts compare with the recorded compactions."""
+    """Compare the requests at which the rule acts with the recorded compactions."""
     rules = {
         window: get(preset, window=window) if window else get(preset)
         for window in {*windows.by_request}
@@ -173,7 +175,7 @@ def _compare(
     unexplained = tuple(
         request
         for request in automatic
-        if request not in matched and (not agent.tells_cause or request not in checked)
+        if request not in matched and (not agent.records_cause or request not in checked)
     )
     counted = tuple(request for request in automatic if request not in unexplained)
     extra = first_of_runs(passed.difference(*map(neighbours, (*by_hand, *automatic))))
@@ -218,12 +220,13 @@ def _probe_by_request(
         assert isinstance(replay.policy, _ProbedRecording)
         probes[window] = replay.policy.probes
     return [
-        _first_condition(probes[windows[sent.index]].get(sent.index)) for sent in timeline.requests
+        _first_condition(probes[windows[request.index]].get(request.index))
+        for request in timeline.requests
     ]
 
 
 def _first_condition(probe: Probe | None) -> Probe | None:
-    """Return the probe of the rule's threshold; None without one, and before any tokens were reported."""
+    """Return the probe of the rule's threshold; None where there is none, and before any tokens were reported."""
     while probe is not None and probe.after is not None:
         probe = probe.after
     if probe is None or not probe.threshold or probe.signal == NOT_REPORTED:
@@ -236,15 +239,15 @@ def compactions_of(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the requests before which the user requested a compaction, and those before which the agent compacted.
 
-    Both may happen before one request. Without ``failed``, only compactions that replaced something count.
+    Both may happen before one request. Without ``failed``, only compactions that replaced messages are counted.
     """
     compactions = {
         (event.request, event.cause == "by hand")
         for event in timeline.events
         if event.kind == "compact" or (failed and event.kind.startswith("compact"))
     }
-    by_hand = tuple(sorted(request for request, asked in compactions if asked))
-    return by_hand, tuple(sorted(request for request, asked in compactions if not asked))
+    by_hand = tuple(sorted(request for request, is_by_hand in compactions if is_by_hand))
+    return by_hand, tuple(sorted(request for request, is_by_hand in compactions if not is_by_hand))
 
 
 def matched_compactions(compactions: Sequence[int], acts: Iterable[int]) -> frozenset[int]:
@@ -270,27 +273,27 @@ def neighbours(request: int) -> range:
 
 def first_of_runs(requests: Iterable[int]) -> tuple[int, ...]:
     """Return the first request of each run of consecutive requests."""
-    chosen = {*requests}
-    return tuple(sorted(place for place in chosen if place - 1 not in chosen))
+    all_requests = {*requests}
+    return tuple(sorted(request for request in all_requests if request - 1 not in all_requests))
 
 
 def _unclear_sentences(result: OwnRule, probes: Sequence[Probe | None]) -> Iterator[str]:
     for request in result.unclear:
-        seen = _at(probes, request)
-        if seen is None:
+        probe = _at(probes, request)
+        if probe is None:
             yield f"Nothing was reported before the compaction before request {request + 1}, so that it cannot be checked."
             continue
-        value = seen.value
+        value = probe.value
         yield (
             f"What began the compaction before request {request + 1} is not recorded; at {value:,.0f} {result.unit} it is below "
-            f"the threshold of {seen.threshold:,.0f}: it was asked for, or the settings were others."
+            f"the threshold of {probe.threshold:,.0f}: it was asked for, or the settings were others."
         )
 
 
 def _threshold_bounds(
     result: OwnRule, probes: Sequence[Probe | None], compactions: Iterable[int]
 ) -> Iterator[str]:
-    """Yield a sentence on the possible thresholds of a session whose compactions the rule does not find."""
+    """Yield a sentence on the possible thresholds of a session whose compactions the rule does not explain."""
     if result.holds:
         return
     near_compactions = {matched for request in compactions for matched in neighbours(request)}
@@ -323,7 +326,7 @@ def _highest_value(probes: Sequence[Probe | None], requests: Iterable[int]) -> f
 
 
 def _found_words(at: Sequence[int], of: int, what: str) -> str:
-    """Return how many of the recorded acts of a kind a rule found."""
+    """Return how many of the recorded compactions or clearings a rule explains, as a part of a sentence."""
     if not of:
         return f" had no automatic {what} to find"
     text = f" found {len(at)} of {of} {what}s"

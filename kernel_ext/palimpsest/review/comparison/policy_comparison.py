@@ -28,7 +28,7 @@ from palimpsest.transcript.timeline import Timeline
 
 SCHEMA_VERSION = 1
 REPORTED = "reported (facts)"
-"""The row of what was reported; all other rows are estimates of a replay."""
+"""Name of the row with reported facts; all other rows are estimates of a replay."""
 COUNTERFACTUAL = (
     "Counterfactual: the actions are the recorded ones. Savings are an upper bound and what was forgotten "
     "is a lower bound, since an agent that saw less might have done more."
@@ -71,10 +71,10 @@ _COLUMNS: tuple[tuple[str, str, Form | Literal["money"], str], ...] = (
         "Highest value of its signal, as a share of the threshold.",
     ),
 )
-"""The figures of a policy that a row shows: key, title, form and what it counts."""
+"""The figures in a row: key, title, form and description."""
 _RULER = ("estimator", "unseen", "factor", "measured", "low", "high", "odd", "lifetime_seconds")
 _PRICE = ("name", "unit", "input", "output", "read", "write", "source")
-"""The fields of its ruler and of its prices in a comparison's plain values."""
+"""The fields of ruler and prices that a comparison's plain values contain."""
 _WHOLE = frozenset({"input", "peak", "break_tokens"})
 """Figures that are shown as whole numbers."""
 
@@ -106,17 +106,17 @@ class PolicyComparison(ShownAsTable):
     simulations: tuple[Simulation, ...]
     figures: tuple[PolicyFigures, ...]
     summaries: SummaryChoice | None = None
-    """The text in place of summaries that a policy would have requested; None: a placeholder of the policy's size."""
+    """The choice of texts for a policy's summaries; None: a placeholder of the policy's size."""
     windows: tuple[str, ...] = ()
-    """How much of the window is usable where the model's longest answer is not known; a sentence for each policy."""
+    """A sentence for each policy on its usable window, where the model's longest answer is not known."""
     estimates: tuple[str, ...] = ()
-    """Estimators of policies that count roughly here, a sentence each."""
+    """A sentence on each policy's estimator that counts only roughly here."""
     proof: Proof = NO_PROOF
-    """How well the recording itself is reproduced by the replay that all rows rest on."""
+    """How well the replay, on which all rows are based, reproduces the recording itself."""
 
     @cached_property
     def table(self) -> ReportTable:
-        """The comparison as a table for any renderer; its first row has the reported facts, where there are some."""
+        """The comparison as a table; its first row has the reported facts, where there are some."""
         facts = reported_figures(self.timeline, self.ruler, self.price)
         reported = () if facts is None else (facts,)
         return ReportTable(
@@ -137,7 +137,7 @@ class PolicyComparison(ShownAsTable):
         )
 
     def __getitem__(self, name: str | int) -> Simulation:
-        """Return a policy's replay by its name or place; raises KeyError or IndexError."""
+        """Return a policy's replay by its name or index; raises KeyError or IndexError."""
         if isinstance(name, int):
             return self.simulations[name]
         for simulation in self.simulations:
@@ -147,12 +147,12 @@ class PolicyComparison(ShownAsTable):
 
     @property
     def cheapest(self) -> str | None:
-        """The policy with the lowest cost, repair and summaries included, of those that fit; None where none does."""
+        """Of the policies that fit, the one with the lowest cost including repair and summaries; None where none fits."""
         fitting = [figure for figure in self.figures if figure.fits]
         return min(fitting, key=lambda figures: figures.cost_with_repair).name if fitting else None
 
     def json(self) -> dict[str, Any]:
-        """Return the table as plain values, with how it was measured."""
+        """Return the table as plain values, with its ruler and prices."""
         return {
             "schema": SCHEMA_VERSION,
             "session": self.timeline.session,
@@ -210,7 +210,7 @@ def compare_policies(
     cache: SimulationCache | None = None,
     own_rule: str = "",
 ) -> PolicyComparison:
-    """Return policies side by side; None is ``raw``, and the name ``recorded`` repeats the recording.
+    """Compare policies over a session; None is ``raw``, and the policy ``recorded`` repeats the recording.
 
     Policies in ``cache`` are not replayed again. ``own_rule`` is the proof's sentence about the agent's own rule.
     """
@@ -228,7 +228,7 @@ def compare_policies(
         ),
         summaries,
         usable_windows(policies, timeline, window),
-        rough_words(one.estimator for one in policies if one is not None),
+        rough_words(policy.estimator for policy in policies if policy is not None),
         proof_of(timeline, ruler, price, own_rule),
     )
 
@@ -269,7 +269,7 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
         cached=read / total,
         breaks=len(breaks),
         break_tokens=sum(cache_break.loss for cache_break in breaks),
-        # Where the provider reports no writes, all that it did not read is what it may have written.
+        # Where the provider reports no writes, all tokens that were not read may have been written.
         rewrite=(sum(usage["written"]) or total - read) / peak,
         cost=totals.cost,
         cost_is_fact=totals.cost_is_fact,

@@ -81,7 +81,7 @@ def requests_over(simulation: Simulation) -> int:
     over_count = 0
     for request, size in zip(timeline.requests, simulation.sizes, strict=True):
         window = simulation.window or request.window or listed.get(request.model, 0)
-        # Usage is known where the request is the recorded one.
+        # The request's own usage is known where it equals the recorded request.
         over_count += 0 < window < (request.reported or size.total)
     return over_count
 
@@ -94,7 +94,7 @@ def _too_large(over_count: int, simulation: Simulation) -> str:
 
 
 def _rewritten_tokens(sizes: tuple[RequestSize, ...]) -> float:
-    """Return the tokens that breaks wrote again although the request before contained them."""
+    """Return the tokens that breaks wrote again although the previous request contained them."""
     tokens = 0.0
     for before, size in pairwise(sizes):
         if size.first_changed is not None and size.read:
@@ -138,13 +138,15 @@ def _without_effect(idle: Mapping[str, int]) -> str:
     """Return a sentence on decisions that changed nothing, with the reasons, the most frequent first."""
     total = sum(idle.values())
     times = "once" if total == 1 else f"{total:,} times"
-    most = sorted(idle.items(), key=lambda entry: (-entry[1], entry[0]))
-    reasons = ", ".join(why if len(most) == 1 else f"{why} ({count:,})" for why, count in most)
+    sorted_reasons = sorted(idle.items(), key=lambda entry: (-entry[1], entry[0]))
+    reasons = ", ".join(
+        why if len(sorted_reasons) == 1 else f"{why} ({count:,})" for why, count in sorted_reasons
+    )
     return f"It decided {times}, and nothing changed: what it named was {reasons}."
 
 
 def _condition(probe: Probe) -> str:
-    """Return how near a probe came to its threshold, with the earlier conditions that were met."""
+    """Return a phrase on how near a probe came to its threshold, after the earlier conditions that were met."""
     before = "" if probe.after is None else f"{_condition(probe.after)}, but "
     value, threshold = _distinct_numbers(probe.value, probe.threshold)
     if not probe.threshold:

@@ -1,4 +1,4 @@
-"""One policy with several values of one of its numbers, to show the effect of a threshold."""
+"""Compare several values of one number of a policy, to show the effect of a threshold."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,8 +23,8 @@ class PolicySweep(ShownAsTable):
         table = self.comparison.table
         sweep_rows = table.rows[-len(self.values) :]
         title = f"{self.policy}: {len(self.values)} values of {self.number}"
-        numeric = all(isinstance(number, int | float) for number in self.values)
-        first = TableColumn(self.number, self.number, "count" if numeric else "text")
+        is_numeric = all(isinstance(number, int | float) for number in self.values)
+        first = TableColumn(self.number, self.number, "count" if is_numeric else "text")
         return replace(
             table,
             title=title,
@@ -35,15 +35,15 @@ class PolicySweep(ShownAsTable):
             ),
             links=table.links[-len(sweep_rows) :],
             doubtful=frozenset(
-                place - len(table.rows) + len(sweep_rows) for place in table.doubtful
+                index - len(table.rows) + len(sweep_rows) for index in table.doubtful
             ),
         )
 
     @property
     def cheapest(self) -> Any:
-        """The value with the lowest cost, repair and summaries included, of those that fit; None where none does."""
+        """Of the values that fit, the one with the lowest cost including repair and summaries; None where none fits."""
         pairs = zip(self.comparison.figures, self.values, strict=True)
-        costs = [(row.cost_with_repair, place) for place, (row, _) in enumerate(pairs) if row.fits]
+        costs = [(row.cost_with_repair, index) for index, (row, _) in enumerate(pairs) if row.fits]
         return self.values[min(costs)[1]] if costs else None
 
     def json(self) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """The report of a context window: its values, and their display in a notebook cell.
 
-Border: ``review/context_report/window_contents.py`` has the values, ``review/context_report/report_view.py``
-the text.
+Border: ``review/context_report/window_contents.py`` defines the values, ``review/context_report/report_view.py`` the text.
 """
 
 from dataclasses import dataclass
@@ -17,12 +16,12 @@ from palimpsest.review.context_report.window_contents import WindowContents
 class ContextReport(ShownInCell, WindowContents):
     """A context window: its items, the free tokens, and the reductions."""
 
-    # IPython prefers a class's own __repr__ to what it inherits.
+    # IPython prefers a class's own __repr__ to inherited display methods.
     _repr_pretty_ = ShownInCell._repr_pretty_
 
     @property
     def sheet(self) -> ContextReportView:
-        """The report as titles and rows of text, for any renderer."""
+        """The report as titles and rows of text, for every renderer."""
         return report_view(self)
 
     @property

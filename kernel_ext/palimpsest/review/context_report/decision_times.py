@@ -1,6 +1,6 @@
 """Find when decisions were made: the turn, the first step to which they apply, and the time.
 
-A decision has no time of its own; its record in the journal has. The order is the journal's.
+The time of a decision is that of its record in the journal. The order is the journal's.
 """
 
 from collections.abc import Iterable, Set
@@ -20,7 +20,7 @@ TYPES = ("message.updated", "step.requested", "decision")
 """The types of records that are read."""
 
 AT_ONCE = frozenset({"truncate"})
-"""Rules that decide when a tool ends: their step is the one that ran the tool."""
+"""Rules that decide when a tool ends: their step is the step that ran the tool."""
 
 
 def decision_times(records: Iterable[Record], decision_ids: Set[str]) -> dict[str, DecisionTime]:
@@ -32,7 +32,7 @@ def decision_times(records: Iterable[Record], decision_ids: Set[str]) -> dict[st
 
 
 class _Clock:
-    """Counts turns and steps while records of the journal are read."""
+    """Finds the times of decisions: counts turns and steps while the journal's records are added."""
 
     def __init__(self, decision_ids: Set[str]) -> None:
         self.times: dict[str, DecisionTime] = {}
@@ -42,15 +42,15 @@ class _Clock:
         self._turn_message = ""
         """The newest message that began a turn."""
         self._steps_before = 0
-        """The steps of the turn before it."""
-        self._known: set[str] = set()
+        """Number of steps of the turn before it."""
+        self._known_messages: set[str] = set()
         self._without_step: list[str] = []
 
     def add(self, record: Record) -> None:
-        """Process one record."""
+        """Add the next record."""
         match record.event:
-            case MessageUpdated(info=UserMessage() as info) if info.id not in self._known:
-                self._known.add(info.id)
+            case MessageUpdated(info=UserMessage() as info) if info.id not in self._known_messages:
+                self._known_messages.add(info.id)
                 if not info.by_engine and not info.joins:
                     self._turn_message, self._steps_before = info.id, self._step
                     self._turn, self._step = self._turn + 1, 0
@@ -62,11 +62,11 @@ class _Clock:
                     self.times[name] = DecisionTime(known_time.time, self._turn, self._step)
                 self._without_step.clear()
             case DecisionMade(decision=decision):
-                self._note_decision(decision, record.ts)
+                self._add_decision(decision, record.ts)
             case _:
                 pass
 
-    def _note_decision(self, decision: Decision, time: int) -> None:
+    def _add_decision(self, decision: Decision, time: int) -> None:
         if (
             decision.rule == COMPACT
             and self._turn_message
@@ -77,7 +77,9 @@ class _Clock:
             self._turn, self._step = self._turn - 1, self._steps_before
         if decision.id not in self._decision_ids:
             return
-        at_once = decision.rule in AT_ONCE
-        self.times[decision.id] = DecisionTime(time, self._turn, self._step if at_once else None)
-        if not at_once:
+        is_in_this_step = decision.rule in AT_ONCE
+        self.times[decision.id] = DecisionTime(
+            time, self._turn, self._step if is_in_this_step else None
+        )
+        if not is_in_this_step:
             self._without_step.append(decision.id)

@@ -25,7 +25,7 @@ def hook_request_report(
     read: Callable[[str], bytes],
     scrub: Callable[[str], str],
 ) -> ContextReport:
-    """Return the report of a request with the messages of its hook; unchanged where no hook wrote it."""
+    """Return the report with the messages of the hook that wrote the request; unchanged where no hook wrote it."""
     if request.opaque is None:
         return report
     messages: list[dict[str, Any]] = json.loads(read(request.opaque.sha256))

@@ -1,7 +1,7 @@
 """List the reductions of a request: the parts that are summarised, cleared, cut or left out, and the rule of each.
 
-Only current reductions: a decision that the user reversed is not listed, and messages that a summary covers are listed
-as that summary. Texts are the session's own; the caller passes a function that scrubs secrets.
+Only current reductions are listed: a decision that the user reversed is not, and covered messages are listed as their
+summary. Texts come from the session; the caller passes a function that removes secrets.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from palimpsest.context.compaction.summary_request import RULE as COMPACT
 from palimpsest.context.conversion.part_conversion import is_from_failed_attempt, neutral_messages
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
-from palimpsest.context.visible_messages import good_summaries, marker, without_undone
+from palimpsest.context.visible_messages import good_summaries, marker, without_undone_compactions
 from palimpsest.render.content.decision_reasons import reason
 from palimpsest.render.content.phrases import count, some
 from palimpsest.request_items import Scrub, name_and_first_line, state_of
@@ -35,7 +35,7 @@ from palimpsest.transcript.parts import (
 from palimpsest.transcript.provider_calls import (
     DIALECT,
     RESPONSES,
-    TOLD_CHARS,
+    SENT_TEXT_CHARS,
     is_left_out,
     is_provider_call,
     sent_result,
@@ -61,7 +61,7 @@ LEFT_OUT = "{ran_at} has no form in which it takes such a call back; the words o
 def reductions(
     inputs: RequestInputs, times: Mapping[str, DecisionTime], scrub: Scrub
 ) -> tuple[Reduction, ...]:
-    """Return the reductions of a request: of messages first, then of parts in order."""
+    """Return the reductions of a request: those of messages first, then those of parts, in order."""
     visible_messages = inputs.view.folded_messages(inputs.policy.compact)
     builder = _ReductionBuilder(inputs, times, scrub)
     rows = [
@@ -75,7 +75,7 @@ def reductions(
 
 
 def decisions_to_date(inputs: RequestInputs) -> frozenset[str]:
-    """Return the ids of the decisions whose time the report shows."""
+    """Return the ids of the decisions for which the report shows a time."""
     return frozenset(
         decision.id
         for decision in inputs.view.decisions
@@ -92,7 +92,7 @@ class _ReductionBuilder:
         self._scrub = scrub
 
     def newest_summary(self, visible_messages: Messages) -> Iterator[Reduction]:
-        """Yield the newest summary, which includes the older ones."""
+        """Yield the reduction for the newest summary, which includes the older ones."""
         summaries = good_summaries(visible_messages)
         marked = next(
             (m for m in reversed(visible_messages) if marker(m) and m.id in summaries), None
@@ -123,7 +123,7 @@ class _ReductionBuilder:
         )
 
     def _fields_of(self, decision: Decision) -> dict[str, Any]:
-        """Return the fields of a reduction that a decision gives."""
+        """Return the fields of a reduction that come from a decision."""
         return {
             "reason": self._scrub(reason(decision)),
             "numbers": dict(decision.numbers),
@@ -133,22 +133,22 @@ class _ReductionBuilder:
         }
 
     def _hidden_count(self, visible_messages: Messages) -> int:
-        """Return how many messages the fold hides, not counting those of undone compactions."""
+        """Return how many messages are hidden by the fold, without those of undone compactions."""
         view = self._inputs.view
         shown = {message.id for message in visible_messages}
-        valid_messages = without_undone(view.messages, view.decisions)
+        valid_messages = without_undone_compactions(view.messages, view.decisions)
         return self._inputs.older + sum(message.id not in shown for message in valid_messages)
 
     def _decision_of(self, summary_id: str) -> Decision | None:
-        decided = (
+        summary_decisions = (
             decision
             for decision in reversed(self._inputs.view.decisions)
             if decision.rule == COMPACT and decision.message_id == summary_id
         )
-        return next(decided, None)
+        return next(summary_decisions, None)
 
     def turns_left_out(self, visible_messages: Messages) -> Iterator[Reduction]:
-        """Yield the turns that a history limit leaves out of every request."""
+        """Yield the reduction for turns that a history limit leaves out of every request."""
         inputs = self._inputs
         turns = inputs.policy.history_limit
         flat = neutral_messages(visible_messages, inputs.model.ref, inputs.policy.convert)
@@ -182,7 +182,7 @@ class _ReductionBuilder:
             )
 
     def repeated_answers(self, visible_messages: Messages) -> Iterator[Reduction]:
-        """Yield the partial answers of requests that failed and were sent again."""
+        """Yield the reduction for partial answers of requests that failed and were sent again."""
         partial_answers = [
             message
             for message in visible_messages
@@ -200,7 +200,7 @@ class _ReductionBuilder:
             )
 
     def of_parts(self, visible_messages: Messages) -> Iterator[Reduction]:
-        """Yield the single parts that are cleared, cut or left out."""
+        """Yield the reductions of single parts that are cleared, cut or left out."""
         effective = EffectiveDecisions(self._inputs.view.decisions)
         for message in visible_messages:
             for part in message.parts:
@@ -216,18 +216,18 @@ class _ReductionBuilder:
                         rule=decision.rule,
                         **self._fields_of(decision),
                     )
-                elif isinstance(part, TextPart) and part.ignored and not _is_for_people(part):
+                elif isinstance(part, TextPart) and part.ignored and not _is_for_user_only(part):
                     yield self._exclusion(part)
 
-    def _reduction(self, part: Part, **more: Any) -> Reduction:
+    def _reduction(self, part: Part, **fields: Any) -> Reduction:
         """Return a reduction of a part, under the part's name."""
         name, words = name_and_first_line(part, self._scrub)
         return Reduction(
-            name=name, words=words, message_id=part.message_id, part_id=part.id, **more
+            name=name, words=words, message_id=part.message_id, part_id=part.id, **fields
         )
 
     def _provider_calls(self, message: Message, part: ToolPart) -> Iterator[Reduction]:
-        """Yield the reduction of a provider's call that is sent as text, or left out since its provider does not accept it."""
+        """Yield the reduction of a provider's call that is sent as text, or left out where the provider does not accept it."""
         model, ran_at = self._inputs.model.ref, message.info.model.provider
         is_same_provider = ran_at == model.provider
         is_dropped = is_left_out(part, same_provider=is_same_provider)
@@ -242,7 +242,7 @@ class _ReductionBuilder:
             part,
             way="drop" if is_dropped else "tell",
             rule=PROVIDER_CALL,
-            reason=why.format(ran_at=ran_at, model=model.id, most=count(TOLD_CHARS)),
+            reason=why.format(ran_at=ran_at, model=model.id, most=count(SENT_TEXT_CHARS)),
             tokens_before=self._inputs.count(result if is_dropped or is_same_provider else native),
             tokens_after=self._inputs.count(form),
         )
@@ -258,8 +258,8 @@ class _ReductionBuilder:
         )
 
 
-def _is_for_people(part: TextPart) -> bool:
-    """Return whether a text was never for the model: a notice, or a command that was sent expanded."""
+def _is_for_user_only(part: TextPart) -> bool:
+    """Return whether a text was never meant for the model: a notice, or a command that was sent in expanded form."""
     return user_notice_text(part) is not None or COMMAND in (part.metadata or {})
 
 

@@ -1,4 +1,4 @@
-"""Build the report of a context window, item by item: the request is projected as the live loop does it.
+"""Build the report of a context window, item by item: the request is projected as in the live loop.
 
 Nothing is sent and nothing is written. The items add up exactly to the request's calibrated estimate:
 rounding differences are assigned to the items where they arise.
@@ -36,7 +36,7 @@ def build_context_report(
     scrub: Scrub = str,
     hidden_variables: int = 0,
 ) -> ContextReport:
-    """Return the report of a request; ``records`` of some types are read where it has decisions to date."""
+    """Return the report of a request; ``records`` returns records of given types, to find the times of decisions."""
     decision_ids = decisions_to_date(inputs)
     times: dict[str, DecisionTime] = (
         decision_times(records(TYPES), decision_ids) if decision_ids else {}
@@ -94,7 +94,7 @@ def _notes(inputs: RequestInputs) -> list[NotebookPart]:
 
 
 def _policy_text(policy: Policy) -> str:
-    """Return a policy's name, and how many of its numbers were changed."""
+    """Return a policy's name, and the number of its changed numbers."""
     try:
         number = len(policy_differences(policy))
     except ConfigError:  # a preset of another version

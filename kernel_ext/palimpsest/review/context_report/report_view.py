@@ -1,6 +1,6 @@
 """Turn the contents of a context window into text: titles, rows, reductions, the same for each renderer.
 
-Texts of the session are scrubbed already; each renderer escapes them.
+Secrets were removed from the session's texts before; each renderer escapes the texts.
 """
 
 import datetime
@@ -36,11 +36,11 @@ NAMES: Mapping[str, str] = {
     "output": "Tool outputs",
     "used": "Used",
 }
-"""Names of the kinds, as the panel shows them."""
+"""Names of the item kinds, as shown in the panel."""
 MOST_ENTRIES = 40
 MOST_MARKS = 12
 """Most entries in a cell; ``ContextReport.items`` and ``ContextReport.gone`` have everything."""
-_DONE = {
+_STATE_TEXTS = {
     "truncate": "truncated",
     "clear": "cleared",
     "drop": "left out",
@@ -55,7 +55,7 @@ _DONE = {
 
 STATES = [shown_as for group in get_args(ShownAs) for shown_as in get_args(group)]
 MOST_NAMED = 60
-"""Most tools that are listed; a provider takes 128 at most."""
+"""Most tools that are listed; a provider accepts 128 at most."""
 
 
 def report_view(contents: "WindowContents") -> ContextReportView:
@@ -188,7 +188,7 @@ def _remarks(contents: "WindowContents") -> tuple[str, ...]:
 
 
 def _cells(contents: "WindowContents") -> str:
-    """Return how many runs of the user's cells are not in the window; empty where all are."""
+    """Return a sentence on runs of the user's cells that are not in the window; empty where all are."""
     facts = [
         f"{count(number)} {words}"
         for number, words in (
@@ -201,7 +201,7 @@ def _cells(contents: "WindowContents") -> str:
 
 
 def _variables(contents: "WindowContents") -> str:
-    """Return how many variables were kept from the agent by their names; empty where none was."""
+    """Return a sentence on variables that were hidden from the agent by their names; empty where none was."""
     number = contents.hidden_variables
     return (
         f"Kept from the agent by the setting hidden_variables: {some(number, 'variable')}."
@@ -228,25 +228,25 @@ def _marks_title(contents: "WindowContents") -> str:
 def _split_off_largest(
     reductions: "Sequence[Reduction]",
 ) -> "tuple[list[Reduction], list[Reduction]]":
-    """Split off the reductions that saved most, in their order; those of whole messages come first."""
-    places = sorted(
+    """Split off the reductions that saved most, in their order; reductions of whole messages take precedence."""
+    by_precedence = sorted(
         range(len(reductions)),
         key=lambda row: (reductions[row].part_id is not None, -reductions[row].saved),
     )
-    state_counts = frozenset(places[:MOST_MARKS])
+    largest = frozenset(by_precedence[:MOST_MARKS])
     return (
-        [row for index, row in enumerate(reductions) if index in state_counts],
-        [row for index, row in enumerate(reductions) if index not in state_counts],
+        [row for index, row in enumerate(reductions) if index in largest],
+        [row for index, row in enumerate(reductions) if index not in largest],
     )
 
 
 def _mark(reduction: "Reduction") -> ReductionRow:
     is_counted = reduction.tokens_before is not None and reduction.tokens_after is not None
     sizes = f"{count(reduction.tokens_before or 0)} → {count(reduction.tokens_after or 0)} tokens"
-    if reduction.way == "summarise":  # the sizes include the messages that were kept as they are
+    if reduction.way == "summarise":  # the sizes include the messages that stay whole
         sizes = f"the whole conversation {sizes}, with the messages that stay as they are"
     facts = (
-        _DONE[reduction.way],
+        _STATE_TEXTS[reduction.way],
         sizes if is_counted else "",
         _since_text(reduction.since),
         f"rule {reduction.rule}",

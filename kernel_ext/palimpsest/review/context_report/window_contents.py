@@ -1,4 +1,4 @@
-"""Values of a context window report: its items, and what was reduced or left out.
+"""Values of a context window report: its items, and the reductions.
 
 Border: ``review/context_report/report_builder.py`` fills them, ``review/context_report/report_view.py`` turns them
 into text. Tokens are calibrated as in the live loop, and the items add up to the request, exactly.
@@ -54,16 +54,16 @@ class Reduction:
     """A sentence that explains the reduction with the rule's numbers."""
     numbers: Mapping[str, Any] = field(default_factory=dict)
     tokens_before: int | None = None
-    """As estimated when it was decided; None where it was not counted."""
+    """Estimated tokens at the time of the decision; None where they were not counted."""
     tokens_after: int | None = None
     since: DecisionTime | None = None
-    """None for a reduction that the policy repeats at every request."""
+    """Time of the decision; None for a reduction that the policy repeats at every request."""
     message_id: str | None = None
     part_id: str | None = None
 
     @property
     def saved(self) -> int:
-        """Tokens that it saves; 0 where they were not counted."""
+        """Tokens that the reduction saves; 0 where they were not counted."""
         return (self.tokens_before or 0) - (self.tokens_after or 0)
 
 
@@ -73,23 +73,23 @@ class WindowContents:
 
     session_id: str
     request_id: str
-    """The recorded request; empty for the one that would be sent now."""
+    """Id of the recorded request; empty for the request that would be sent now."""
     model: str
     policy: str
-    """Its name, and how many of its numbers were changed."""
+    """The policy's name, and how many of its numbers were changed."""
     window: int
-    """Tokens; 0 where the model has no limit, and then nothing is free, reserved or over."""
+    """Tokens of the window; 0 where the model has no limit, so that no token is free, reserved or over."""
     window_assumed: bool
-    """The model is unknown, so the window is our default."""
+    """Whether the window is the default one, since the model is unknown."""
     reserve: int
     """Tokens kept free for the answer."""
     estimator: str
     calibration: float
     """Ratio of reported to estimated tokens."""
     reported: int | None
-    """Tokens that the provider reported for the newest answered request; None when it reported none."""
+    """Tokens that the provider reported for the newest answered request; None without a report."""
     items: tuple[RequestItem, ...]
-    """In the order in which they are sent."""
+    """The items, in the order in which they are sent."""
     gone: tuple[Reduction, ...] = ()
     hidden_cells: int = 0
     """Runs of cells that the user kept from the agent, by a tag or by ``%agent private``."""
@@ -98,11 +98,11 @@ class WindowContents:
     hidden_variables: int = 0
     """Variables of the kernel that the setting ``hidden_variables`` kept from the newest list."""
     recorded_by: str = ""
-    """The agent whose recording this is: the request is its last one. Empty for a session of ours."""
+    """The agent whose recording this is, with its last request; empty for a Palimpsest session."""
     tools_left_out: tuple[str, ...] = ()
     """Sentences about tools that are not offered."""
     opaque_by: str = ""
-    """The rule of the hook that wrote the whole request: the origin of its text is unknown."""
+    """The rule of the hook that wrote the whole request, so that the origin of the text is unknown; else empty."""
 
     @cached_property
     def kinds(self) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """All sessions of a folder as one table, and policies compared over all of them.
 
-Nothing is read before a table is requested. Results are stored for each source (``result_cache``), so a stopped run
+No source is read before a table is requested. Results are stored for each source (``result_cache``), so a stopped run
 continues where it was, and an unchanged source is not read again.
 """
 
@@ -46,8 +46,8 @@ StoredRows = tuple[Rows, tuple[str, ...]]
 class Corpus(ShownAsTable):
     """The sessions of a folder.
 
-    Responsibilities: find the sources, review those without stored results, store the results, and name what cannot be
-    read. Nothing is written but the stored results.
+    Responsibilities: review the sources without stored results, store the results, and list what cannot be read. Only
+    the results are written.
     """
 
     def __init__(
@@ -177,10 +177,10 @@ class Corpus(ShownAsTable):
             for source, known_rows in results.items()
             if len(known_rows) < len(requested)
         ]
-        done = len(self.sources) - len(works)
-        self._progress(done, len(self.sources))
+        done_count = len(self.sources) - len(works)
+        self._progress(done_count, len(self.sources))
         for result in results_of(works, self._executor):
-            done += 1
+            done_count += 1
             source_results = results[result.source]
             # Results of a failed source are not stored, so it is tried again the next time.
             for key in [policy for policy in requested if policy not in source_results]:
@@ -188,7 +188,7 @@ class Corpus(ShownAsTable):
                 name = self._name(result.source, key, options)
                 if name and not result.failed:
                     self._cache.put(name, rows, problems)
-            self._progress(done, len(self.sources))
+            self._progress(done_count, len(self.sources))
         return results
 
     def _stored_rows(
@@ -213,8 +213,8 @@ class Corpus(ShownAsTable):
         content = self._hashes[source]
         if not content:
             return ""
-        requested = options if options.summary is not None else options[:2]
-        return result_key(content, source.session, key, *requested)
+        replay_options = options if options.summary is not None else options[:2]
+        return result_key(content, source.session, key, *replay_options)
 
 
 def corpus(
@@ -230,7 +230,7 @@ def corpus(
 
     ``executor`` is any of ``concurrent.futures``, or Dask's; without one, processes. ``cache`` is the folder
     of kept results, ``.palimpsest/review`` of the current project by default, False for none. ``progress`` is
-    called with the sources that are done and all of them. ``price`` is a model's id, ``units``,
+    called with the sources that are done_count and all of them. ``price`` is a model's id, ``units``,
     ``MODEL=in/out/read/write`` or a price file, several in a list; without one, what was recorded. ``lifetime`` are the
     seconds for which the cache keeps a prefix. Raises UserError where the folder holds no session.
     """
@@ -250,7 +250,7 @@ def corpus(
 
 
 def policy_key(policy: PolicyLike) -> str:
-    """Return the key of a policy in stored results: its name, numbers, source and code."""
+    """Return the key of a policy in stored results, from its name, numbers, source and code."""
     if policy is None or isinstance(policy, str):
         return str(policy or "raw")
     kind = type(policy)

@@ -1,4 +1,4 @@
-"""A comparison of policies over many sessions: one row a policy, and one a policy and session."""
+"""A comparison of policies over many sessions: a table of policies, and a table of policies and sessions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class CorpusComparison(ShownAsTable):
 
     @cached_property
     def table(self) -> ReportTable:
-        """One row a policy: sums over all sessions, the largest peak, and weighted means of shares."""
+        """The table of policies: sums over all sessions, the largest peak, and weighted means of shares."""
         units = {str(row.get("unit")) for rows in self.policies for row in rows}
         unit = units.pop() if len(units) == 1 else None
         policy_columns = [column for column in columns(unit or "USD") if column.key != "distance"]
@@ -62,7 +62,7 @@ class CorpusComparison(ShownAsTable):
 
     @cached_property
     def sessions(self) -> ReportTable:
-        """One row a policy and session."""
+        """The table with a row for each policy and session."""
         figure_columns = columns("USD")
         head = (figure_columns[0], *_SESSION_COLUMNS, *figure_columns[1:])
         rows = tuple(
@@ -131,11 +131,11 @@ def _total(key: str, rows: Sequence[Mapping[str, Any]], *, priced: bool) -> Cell
 
 
 def _weighted_mean(key: str, rows: Sequence[Mapping[str, Any]]) -> float | None:
-    """Return the weighted mean of a share: by input, the rewrite factor by the peak, the kept names by requests."""
+    """Return the weighted mean of a share: the cached share by input, the rewrite factor by the peak, others by requests."""
     weight_key = {"cached": "input", "rewrite": "peak"}.get(key, "requests")
     pairs = [(row[key], row[weight_key]) for row in rows if isinstance(row.get(key), int | float)]
-    weight = sum(by_weight for _, by_weight in pairs)
-    return sum(value * by_weight for value, by_weight in pairs) / weight if weight else None
+    total_weight = sum(weight for _, weight in pairs)
+    return sum(value * weight for value, weight in pairs) / total_weight if total_weight else None
 
 
 def _cell(value: Any) -> Cell:

@@ -1,8 +1,8 @@
 """Run work in processes, on any executor, or in this process, and yield the results as they arrive.
 
-New processes do not run the caller's script again, so neither a script nor a notebook needs a ``__main__`` guard. A
-recording that ends a process costs only itself: the unfinished work is done again, one at a time, and the recording
-that ends its process a second time is named.
+New processes do not run the caller's script again, so neither a script nor a notebook needs a ``__main__`` guard. If a
+recording ends a process, only that recording is lost: the unfinished works are done again, one at a time, and a recording
+that ends its process a second time is reported.
 """
 
 import multiprocessing
@@ -21,15 +21,15 @@ from palimpsest.transcript.errors import UserError
 ProgressFunction = Callable[[int, int], None]
 """Called with the number of finished sources, and the number of all."""
 LEAST_WORKS = 4
-"""Fewer pieces of work are done in this process, since starting one takes a second."""
+"""Number of works below which they are done in this process, since starting another takes a second."""
 ENDED = "Its process ended while it was read; it may need more memory than there is."
 
 
 def results_of(works: Sequence[SessionWork], executor: Executor | None) -> Iterator[SessionResult]:
     """Yield the result of each piece of work, in the order in which they end.
 
-    Without an executor they are shared among processes, or done here where there are few, or where a policy is defined
-    in the notebook and cannot be sent. Raises UserError where the executor cannot be sent it.
+    Without an executor, works are shared among processes, or done in this process where there are few, or where a policy
+    is defined in the notebook and cannot be sent. Raises UserError where a policy cannot be sent to the executor.
     """
     if executor is not None:
         yield from _from_executor(executor, works)
@@ -83,14 +83,14 @@ def _result_of(future: Future[SessionResult], work: SessionWork) -> SessionResul
         return future.result()
     except (pickle.PicklingError, AttributeError):
         raise
-    except Exception as error:  # noqa: BLE001  # whatever an executor raises is about this work only
+    except Exception as error:  # noqa: BLE001  # every error of an executor concerns this work only
         words = f"The executor failed: {type(error).__name__}: {str(error)[:200]}."
         return SessionResult(work.source, problems=(words,), failed=True)
 
 
 @contextmanager
 def _without_main() -> Iterator[None]:
-    """Start processes that do not run the caller's script: the work that is sent to them is defined in modules."""
+    """Let processes that are started meanwhile not run the caller's script; their work is defined in modules."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
     try:
@@ -100,7 +100,7 @@ def _without_main() -> Iterator[None]:
 
 
 def _is_local(works: Sequence[SessionWork]) -> bool:
-    """Return whether a policy cannot be sent to a process that does not know the caller's script."""
+    """Return whether a policy cannot be sent to a process that does not run the caller's script."""
     for policy in works[0].requested.values():
         try:
             if b"__main__" in pickle.dumps(policy):

@@ -1,7 +1,7 @@
 """Store the results of each source in files, so that a stopped run continues and a repeated one is fast.
 
-Derived and deletable. A file is named by a hash of the source's content, of the question and of the version. It holds
-numbers and displayed names; a file of another form is computed anew.
+The files are derived and can be deleted. A file's name is a hash of the source's content, the requested result and the
+version. It contains numbers and displayed names; a file of another form is computed anew.
 """
 
 import hashlib
@@ -25,14 +25,14 @@ from palimpsest.store.project_folder.layout import (
 from palimpsest.transcript.errors import PalimpsestError
 
 CACHE_VERSION = 3
-"""Version of the measures; raised when rows are computed differently."""
+"""Version of the computation; increased when rows are computed differently."""
 ENDING = ".rows"
 MOST_BYTES = 64_000_000
 
 
 @dataclass(frozen=True)
 class ResultCache:
-    """Reads and writes rows in one folder; without a folder it keeps nothing."""
+    """Reads and writes rows in one folder; stores nothing without a folder."""
 
     folder: Path | None
 
@@ -61,11 +61,9 @@ class ResultCache:
             write_atomically(self.folder / f"{key}{ENDING}", content)
 
 
-def result_key(content: str, *question: Any) -> str:
-    """Return the name under which a result for a content is stored."""
-    words = json.dumps(
-        [CACHE_VERSION, __version__, content, *question], sort_keys=True, default=str
-    )
+def result_key(content: str, *request: Any) -> str:
+    """Return the name under which the result of a request for a source's content is stored."""
+    words = json.dumps([CACHE_VERSION, __version__, content, *request], sort_keys=True, default=str)
     return hashlib.sha256(words.encode()).hexdigest()[:40]
 
 

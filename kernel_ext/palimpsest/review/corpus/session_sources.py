@@ -1,6 +1,6 @@
 """Find the sessions below a folder: recordings of any agent, and the sessions of projects.
 
-Each source can be reviewed by itself, on any machine that sees the same path; its hash changes with its
+Each source can be reviewed separately, on any machine with the same path; its hash changes with its
 content. Links are not followed.
 """
 
@@ -29,7 +29,7 @@ class SessionSource:
 
     path: str
     session: str = ""
-    """For a project's session: its id; empty for a recording, which is reviewed whole."""
+    """Id of a project's session; empty for a recording, which is reviewed whole."""
 
     @property
     def name(self) -> str:
@@ -90,13 +90,13 @@ def content_hash(source: SessionSource) -> str:
         files = [segment for segment in _files(folder) if SEGMENT_NAME.fullmatch(segment.name)]
     else:
         folder = path.parent
-        # Further files of a recording are in a folder of its name, or beside it, as a database's log.
+        # Further files of a recording are in a folder of the same name, or beside it, such as a database's log.
         related_paths = [path.with_name(f"{path.name}-wal"), path.with_suffix("")]
         files = [
             file
-            for place in dict.fromkeys([path, *related_paths])
-            if place.exists()
-            for file in _files(place)
+            for related in dict.fromkeys([path, *related_paths])
+            if related.exists()
+            for file in _files(related)
         ]
     for file in files:
         digest.update(

@@ -1,6 +1,6 @@
-"""Review one source in any process: plain values in, plain values out, and never an exception.
+"""Review one source in any process: plain values in, plain values out, without exceptions.
 
-An error is returned as a sentence, so that one broken recording costs only itself.
+An error is returned as a sentence, so that a broken recording does not affect others.
 """
 
 from collections.abc import Mapping
@@ -23,15 +23,15 @@ class ReplayOptions(NamedTuple):
     """How policies are replayed over every session."""
 
     price: str | None
-    """The prices that the user gave, as words, with the lifetime of the cache."""
+    """The user's prices and lifetime of the cache, in the words of ``given_prices``."""
     window: int = 0
     summary: str | None = None
-    """The text in place of summaries that policies would have requested."""
+    """The choice of texts for summaries that policies would have requested."""
 
 
 @dataclass(frozen=True)
 class SessionWork:
-    """The results that are requested of one source."""
+    """A source, and the results that are requested of it."""
 
     source: SessionSource
     requested: Mapping[str, PolicyLike]
@@ -61,7 +61,7 @@ def review_source(work: SessionWork) -> SessionResult:
     except MemoryError:
         words = "it takes more memory than there is"
         return SessionResult(work.source, problems=(f"It cannot be read: {words}.",), failed=True)
-    except Exception as error:  # noqa: BLE001  # a broken recording costs only itself, whatever is broken
+    except Exception as error:  # noqa: BLE001  # an error in one recording must not affect others
         words = f"It cannot be reviewed: {type(error).__name__}: {str(error)[:200]}."
         return SessionResult(work.source, problems=(words,), failed=True)
 
@@ -70,7 +70,7 @@ def _rows_of(work: SessionWork) -> SessionResult:
     rows: dict[str, Rows] = {key: [] for key in work.requested}
     policies = {key: policy for key, policy in work.requested.items() if key != FIGURES}
     price, window, summary = work.options
-    # Subagents that are recordings of their own are sources of their own.
+    # Subagents in separate recordings are separate sources.
     with open_recording(
         work.source.path, session=work.source.session, price=price, alone=True
     ) as recording:
@@ -80,15 +80,15 @@ def _rows_of(work: SessionWork) -> SessionResult:
                 rows[FIGURES].append(session_figures(review).json())
             if not policies or not review.timeline.requests:
                 continue
-            compared = review.compare([*policies.values()], window=window, summary=summary)
+            comparison = review.compare([*policies.values()], window=window, summary=summary)
             session_fields = {
                 "session": review.timeline.session,
                 "title": review.timeline.title,
                 "origin": review.timeline.origin,
                 "requests": len(review.timeline.requests),
-                "unit": compared.price.unit,
+                "unit": comparison.price.unit,
             }
-            replayed = [row for row in compared.table.records() if row["policy"] != REPORTED]
+            replayed = [row for row in comparison.table.records() if row["policy"] != REPORTED]
             for key, row in zip(policies, replayed, strict=True):
                 rows[key].append({**session_fields, **row})
     return SessionResult(work.source, rows, tuple(problems))

@@ -19,15 +19,15 @@ LIFETIME_WORD = "lifetime"
 FORM = "MODEL=in/out/read/write or MODEL=in/out/read/write/write1h, US dollars per million tokens"
 EXAMPLE = "claude-opus-4-8=5/25/0.5/6.25/10"
 RATES = ("input", "output", "cache_read", "cache_write", "cache_write_hour")
-"""Meaning of the numbers between the slashes, in their order; the last three are optional."""
+"""Meaning of the numbers between the slashes, in order; the last three are optional."""
 MOST_USD = 1_000_000.0
-"""US dollars per million tokens; a larger number is treated as a mistake."""
+"""Most US dollars per million tokens; a larger number is refused as a mistake."""
 MOST_LIFETIME = 30 * 86_400.0
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 
 class PriceKey(NamedTuple):
-    """What a price applies to: a model, in a service tier, for prompts above a number of tokens."""
+    """The scope of a price: a model, in a service tier, for prompts above a number of tokens."""
 
     model: str
     service_tier: str = ""
@@ -39,9 +39,9 @@ class GivenPrices:
     """The prices that the user gave; none by default."""
 
     of_models: tuple[tuple[str, Price], ...] = ()
-    """By the model's name, with or without its provider and its date."""
+    """Prices by the model's name, with or without provider and date."""
     for_all: str = ""
-    """The model whose price holds for all requests, or ``units``; empty for each request's own."""
+    """The model whose price applies to all requests, or ``units``; empty where each request has its own price."""
     lifetime: float | None = None
     """Seconds for which the cache keeps a prefix."""
 
@@ -57,7 +57,7 @@ class GivenPrices:
 
 
 def given_prices(words: str) -> GivenPrices:
-    """Parse words separated by blanks; a later word about the same model wins. Raises UserError with one sentence."""
+    """Parse words separated by blanks; of words about the same model the last one is used. Raises UserError."""
     prices: dict[PriceKey, Price] = {}
     for_all, lifetime = "", None
     for word in words.split():
@@ -72,7 +72,7 @@ def given_prices(words: str) -> GivenPrices:
 
 
 def price_word(key: str, value: object) -> str:
-    """Return an entry of a price file as a word: ``value`` is the numbers between slashes, or a table of ``RATES``.
+    """Return an entry of a price file as a word; ``value`` is the numbers between slashes, or a table of ``RATES``.
 
     Raises UserError with one sentence.
     """
@@ -146,7 +146,7 @@ def _no_price(word: str) -> str:
 
 
 def _number(words: str) -> float | None:
-    """Return a number that is written in ASCII digits; None for anything else."""
+    """Return a number written in ASCII digits; None for any other text."""
     if not words.isascii() or not words or "_" in words:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Context limits of models that a recording does not state, from litellm's list of models on the disk."""
+"""Context limits that a recording does not state, from litellm's list of models on the disk."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from palimpsest.transcript.timeline import Timeline
 
 @dataclass(frozen=True, slots=True)
 class ListedLimits:
-    """The most tokens that models take in a request, by a list."""
+    """The most tokens that models accept in a request, from a list."""
 
     by_model: Mapping[str, int] = field(default_factory=dict)
     words: str = ""
@@ -20,16 +20,18 @@ class ListedLimits:
 def listed_limits(timeline: Timeline) -> ListedLimits:
     """Return the limits of those models whose limit no request recorded.
 
-    A model that read more than its listed limit was called with another limit, so it is left out.
+    A model that received more tokens than its listed limit had another limit, so it is left out.
     """
     most: dict[str, int] = {}
-    recorded: set[str] = set()
+    models_with_limit: set[str] = set()
     for request in timeline.requests:
         if request.window:
-            recorded.add(request.model)
+            models_with_limit.add(request.model)
         else:
             most[request.model] = max(most.get(request.model, 0), request.reported or 0)
-    windows = {model: offline_window(model) for model in most if model and model not in recorded}
+    windows = {
+        model: offline_window(model) for model in most if model and model not in models_with_limit
+    }
     limits = {model: limit for model, limit in windows.items() if limit >= max(most[model], 1)}
     return ListedLimits(limits, _limits_text(limits)) if limits else ListedLimits()
 
@@ -39,7 +41,7 @@ def _limits_text(limits: Mapping[str, int]) -> str:
         f"{size:,} tokens of {model}{_by_name(model)}" for model, size in limits.items()
     )
     word = "limit is" if len(limits) == 1 else "limits are"
-    return f"The {word} not in the recording, but from {litellm_table.list_words()}: {named}."
+    return f"The {word} not in the recording, but from {litellm_table.list_name()}: {named}."
 
 
 def _by_name(model: str) -> str:

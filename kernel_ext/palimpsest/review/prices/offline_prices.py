@@ -1,6 +1,6 @@
-"""Prices and limits of models from the lists on the disk: litellm's, and ours of retired models.
+"""Prices and limits of models from lists on the disk: litellm's list, and this package's list of retired models.
 
-No network, no key, and litellm is not imported.
+It needs neither network nor key, and does not import litellm.
 """
 
 from typing import Any
@@ -21,7 +21,7 @@ def offline_price(model: str) -> Price | None:
 
 
 def offline_source(model: str) -> str:
-    """Return the list that a known price is from, with its day."""
+    """Return the list from which a known price comes, with its day."""
     if _entry(model) is None:
         return RETIRED_SOURCE
     listed_name = offline_name(model)
@@ -29,17 +29,17 @@ def offline_source(model: str) -> str:
     key = (listed_name or model).rpartition("/")[2]
     is_long = bool(long_prompt_prices(key, "anthropic")) and bool(litellm_table.entry(key))
     long = f" (of long prompts from {LONG_PROMPT_SOURCE})" if is_long else ""
-    return by_name + litellm_table.list_words() + long
+    return by_name + litellm_table.list_name() + long
 
 
 def offline_window(model: str) -> int:
-    """Return the most tokens that a model takes in a request; 0 where the table does not know it."""
+    """Return the most tokens that a model accepts in a request; 0 where the list does not contain the model."""
     limit = (_entry(model) or {}).get("max_input_tokens")
     return limit if isinstance(limit, int) else 0
 
 
 def offline_name(model: str) -> str | None:
-    """Return the name under which the table lists a model whose own name it lacks; None for all others."""
+    """Return the name under which the list has a model that it does not have by its own name; else None."""
     try:
         ref = parse(model)
     except ConfigError:

@@ -1,4 +1,4 @@
-"""Price files: JSON or TOML whose entries are the words of ``given_prices``, read where the user names a file.
+"""Price files in JSON or TOML, whose entries are the words of ``given_prices``.
 
 "claude-opus-4-8" = "5/25/0.5/6.25/10"
 "claude-sonnet-4-5+200000" = { input = 6, output = 22.5, cache_read = 0.6, cache_write = 7.5 }
@@ -18,13 +18,13 @@ from palimpsest.transcript.errors import UserError
 SUFFIXES = (".json", ".toml")
 MOST_BYTES = 1_000_000
 PriceWords = str | Path | Sequence[str | Path]
-"""Words as ``given_prices`` reads them, the name of a price file, or several of these."""
+"""Words in the form of ``given_prices``, the name of a price file, or several of these."""
 
 
 def price_words(
     price_argument: PriceWords | None, lifetime: str | float | None = None
 ) -> str | None:
-    """Return the user's prices as the words of ``given_prices``, with the entries of price files in their place.
+    """Return the user's prices as the words of ``given_prices``; price files are replaced by their entries.
 
     ``lifetime`` is that of the cache: seconds, or words such as ``1h``. None where nothing was given. Raises UserError
     with one sentence.
@@ -40,7 +40,7 @@ def price_words(
 
 
 def without_files(words: str | None) -> str | None:
-    """Return the prices that a page sent, as words; raises UserError for a file's name, since pages read no files."""
+    """Return the prices that a page sent; raises UserError for the name of a file, since pages may not read files."""
     for word in (words or "").split():
         if "=" not in word and word.lower().endswith(SUFFIXES):
             raise UserError(

@@ -1,7 +1,7 @@
 """Prices of a session's tokens: the recorded model's price, another model's, or units.
 
-Tokens are facts where they were reported; their cost is a fact only where the recording states it, or states costs at
-the same prices.
+Tokens are facts where they were reported; their cost is a fact only where the recording states it, or where its stated
+costs match the prices.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,9 +18,9 @@ from palimpsest.transcript.values import Price
 
 PriceOf = Callable[[str], Price | None]
 COMPARED_COSTS = 20
-"""How many recorded costs are compared with the prices; a growing session has that many soon."""
+"""Number of recorded costs that are compared with the prices; a growing session soon has as many."""
 MOST_APART = 0.01
-"""Share by which recorded costs may differ from the prices and still match: programs round."""
+"""Share by which recorded costs may differ and still match the prices, since programs round."""
 OWN_PRICES = "the settings"
 NAMELESS = "a model without a name"
 BY_COSTS = (
@@ -33,7 +33,7 @@ def profile_of(
 ) -> PriceProfile:
     """Return the prices for a session: as given, else each model's own, else units.
 
-    ``price`` is a profile, or words as ``given_prices`` reads them. Raises UserError for words that give no price,
+    ``price`` is a profile, or words in the form of ``given_prices``. Raises UserError for words without a price,
     and for a model without a known price.
     """
     if isinstance(price, PriceProfile):
@@ -59,14 +59,14 @@ def profile_of(
 
 
 def _for_all(given: GivenPrices, price_of: PriceOf, *, writes_hour: bool) -> PriceProfile:
-    """Return the price of one model, given or of a list, for all requests; raises UserError where it is not known."""
+    """Return one model's price, given or from a list, for all requests; raises UserError where it is not known."""
     given_price = given.price_of(given.for_all)
-    price_found = price_of(given.for_all) if given_price is None else given_price
+    known_price = price_of(given.for_all) if given_price is None else given_price
     profile = None
-    if price_found is not None:
+    if known_price is not None:
         source = GIVEN if given_price is not None else None
         profile = _listed_profile(
-            price_found, given.for_all, writes_hour=writes_hour, source=source
+            known_price, given.for_all, writes_hour=writes_hour, source=source
         )
     if profile is None:
         raise UserError(
@@ -79,7 +79,7 @@ def _for_all(given: GivenPrices, price_of: PriceOf, *, writes_hour: bool) -> Pri
 def with_models_of(
     profile: PriceProfile, timeline: Timeline, price_of: PriceOf, given: GivenPrices
 ) -> PriceProfile:
-    """Return a session's prices with those of models that only its subagent used."""
+    """Return a session's prices, extended by the prices of models that only its subagent used."""
     if profile.unit != "USD" or not profile.of_session:
         return profile
     known_models = {priced.name for priced in (profile, *profile.others)}
@@ -94,7 +94,7 @@ def with_models_of(
         others=(*profile.others, *newly_priced),
         unknown=(
             *profile.unknown,
-            *(request for request in unknown if request not in profile.unknown),
+            *(model for model in unknown if model not in profile.unknown),
         ),
         recorded=profile.recorded
         and not unknown
@@ -130,7 +130,7 @@ def _of_model(
     price_of: PriceOf,
     given: GivenPrices,
 ) -> PriceProfile | None:
-    """Return the prices of one model: as given, as recorded, of a list, or derived from its recorded costs."""
+    """Return the prices of one model: as given, as recorded, from a list, or derived from its recorded costs."""
     writes_hour = keeps_an_hour(requests)
     given_price = given.price_of(model)
     if given_price is not None:
@@ -150,7 +150,7 @@ def _of_model(
 def _by_costs(
     timeline: Timeline, model: str, requests: Sequence[TimelineRequest]
 ) -> PriceProfile | None:
-    """Return prices in the proportions of ``UNITS`` that give the recorded costs; None without such costs."""
+    """Return prices in the proportions of ``UNITS`` that lead to the recorded costs; None without such costs."""
     costs = [
         (
             request.cost,
@@ -159,7 +159,7 @@ def _by_costs(
         for request in requests
         if request.cost and not request.listed
     ]
-    # The first costs, as many as a power of two, so that the prices of a growing session change seldom.
+    # Only a power of two of the first costs is used, so that the prices of a growing session rarely change.
     costs = costs[: 1 << len(costs).bit_length() - 1] if costs else []
     units = sum(cost_in_units for _, cost_in_units in costs)
     if not units:
@@ -203,14 +203,14 @@ def _listed_profile(
 
 
 def _is_at(profile: PriceProfile, requests: Sequence[TimelineRequest]) -> bool:
-    """Return whether the recorded costs of a model's requests match its prices; true without reported usage."""
+    """Return whether the recorded costs of a model's requests match its prices; True without reported usage."""
     return profile.recorded or all(
         request.reported is None for request in requests if request.model == profile.name
     )
 
 
 def _is_recorded(requests: Sequence[TimelineRequest], profile: PriceProfile) -> bool:
-    """Return whether the costs that a session recorded for a model are at these prices."""
+    """Return whether the costs that a session recorded for a model match these prices."""
     recorded = islice(
         (
             (request.cost, request)

@@ -1,7 +1,7 @@
 """The window of the model at each request of a recording: the recorded one, or an assumed one.
 
-A recording may have several, by its models or by one model that was given a longer window. An assumption is stated in a
-sentence; a reported prompt above it proves that the window is larger.
+A recording may have several windows, of its models or of one model whose window was changed. An assumption is given in a
+sentence; a reported prompt above the assumed window proves that the window is larger.
 """
 
 from collections.abc import Sequence
@@ -12,17 +12,17 @@ from palimpsest.review.prices.offline_prices import offline_window
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 LONG_WINDOW = 1_000_000
-"""The window that is assumed where a prompt proves a larger window than is known."""
+"""The window that is assumed where a prompt proves that the known window is too small."""
 
 
 class RecordedAgent(NamedTuple):
-    """The candidate presets of an agent's rule, the newest first, and what its recordings state."""
+    """The candidate presets of an agent's rule, the newest first, and the facts that its recordings state."""
 
     presets: tuple[str, ...]
-    tells_cause: bool
-    """Whether a recorded compaction states if the user requested it."""
+    records_cause: bool
+    """Whether recordings state for each compaction if the user requested it."""
     by_model: bool = False
-    """Whether the agent knows its models' own windows; else it uses the preset's window for all."""
+    """Whether the agent uses each model's own window; else it uses the preset's window for all models."""
     window_share: float = 1.0
     """The recorded window as a share of the model's own."""
 
@@ -35,7 +35,7 @@ class TakenWindows(NamedTuple):
 
 
 class _RecordedWindow(NamedTuple):
-    """What a recording states about the window of a request; a model may have two windows in one session."""
+    """The recorded window of a request's model; a model may have two windows in one session."""
 
     model: str
     window: int
@@ -45,7 +45,7 @@ class _RecordedWindow(NamedTuple):
 def taken_windows(
     timeline: Timeline, agent: RecordedAgent, preset: str
 ) -> tuple[TakenWindows, ...]:
-    """Return the windows of the models of a recording, and alternatives; the likelier first."""
+    """Return the likeliest assumption about the windows of a recording's models, then alternatives."""
     preset_window = _window_of(get(preset))
     recorded_windows = _recorded_windows(timeline)
     distinct = tuple(dict.fromkeys(recorded_windows))
@@ -70,17 +70,17 @@ def taken_windows(
     return tuple(
         TakenWindows(
             [
-                rows[recorded_window][min(place, len(rows[recorded_window]) - 1)][0]
+                rows[recorded_window][min(index, len(rows[recorded_window]) - 1)][0]
                 for recorded_window in recorded_windows
             ],
             tuple(
                 sentence
                 for row in rows.values()
-                for sentence in row[min(place, len(row) - 1)][1:]
+                for sentence in row[min(index, len(row) - 1)][1:]
                 if sentence
             ),
         )
-        for place in range(options)
+        for index in range(options)
     )
 
 
@@ -102,7 +102,7 @@ def _of_model(
     agent: RecordedAgent,
     preset: str,
 ) -> list[tuple[int, str, str]]:
-    """Return the windows that a model may have had: tokens, and the reasons in up to two sentences."""
+    """Return the windows that a model may have had, each in tokens with up to two sentences of reasons."""
     preset_window = _window_of(get(preset))
     model = recorded_window.model
     recorded = round(recorded_window.window / agent.window_share)

@@ -1,4 +1,4 @@
-"""Values of a comparison of one session's branches, for a table, a program and a page."""
+"""Values of a comparison of one session's branches, for a table, JSON and a page."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ class Branch:
     title: str
     models: tuple[str, ...]
     policy: str
-    """The policy that was chosen for the session; empty for the configured one."""
+    """The policy that was chosen for the session; empty for the configured policy."""
     requests: int
     usage: Usage
     cost: float | None
@@ -24,18 +24,18 @@ class Branch:
     answer: str
     """The beginning of the newest answer on one line; empty where there is none."""
     text: str = ""
-    """The newest answer with its lines, and more of it."""
+    """A longer beginning of the newest answer, with its line breaks."""
     sizes: tuple[int, ...] = ()
-    """Tokens of each request, in order: reported where the provider did, else estimated."""
+    """Tokens of each request, in order: reported, or estimated where the provider reported none."""
     window: int = 0
-    """Tokens that the newest request's model takes; 0 where it has no limit."""
+    """Most tokens that the newest request's model accepts; 0 where it has no limit."""
     estimates: int = 0
-    """How many of ``sizes`` are estimates: those of requests for which no provider reported its tokens."""
+    """Number of estimates among ``sizes``."""
     parent: str = ""
-    """The branch that it was forked from; empty for the first of all."""
+    """The branch from which this one was forked; empty for the first branch."""
     parent_title: str = ""
     forked_after: int = 0
-    """Requests that it shares with that branch."""
+    """Number of requests that it shares with the parent branch."""
 
     @property
     def largest(self) -> int:
@@ -56,7 +56,7 @@ class BranchFigure:
     values: tuple[str, ...]
     """The value of each branch; empty where it has none."""
     differ: bool
-    """Whether the branches differ in it, for figures that are worth comparing."""
+    """Whether the branches differ in this figure, for figures that are worth comparing."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +64,9 @@ class BranchTable:
     """Branches side by side."""
 
     parted_at: int
-    """Requests that all branches share."""
+    """Number of requests that all branches share."""
     branches: tuple[Branch, ...]
-    """Each after the one that it was forked from."""
+    """The branches, each after its parent."""
     left_out: int = 0
-    """Older branches, which are not shown."""
+    """Number of older branches, which are not shown."""
     figures: tuple[BranchFigure, ...] = ()

@@ -1,8 +1,7 @@
-"""Branches of one session side by side from the point where the first two part: answers, cost, context.
+"""Compare the branches of one session after the point where the first two part: answers, cost, context.
 
-Border: reads logs; nothing is replayed. The branches are a tree: the session that all were forked from, its forks, and
-theirs. A fork shares its parent's log, so all have the same records up to the first fork; the records after it are
-compared.
+Border: reads logs; nothing is replayed. The branches are a tree: the first session, its forks, and the forks of these.
+A fork shares its parent's log, so all have the same records up to the first fork; the records after it are compared.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,10 +34,10 @@ from palimpsest.transcript.values import Usage
 
 SCHEMA_VERSION = 1
 MOST_BRANCHES = 6
-"""Most branches that are shown: the first, those on the way to the given one, and the newest."""
+"""Most branches that are shown: the first, those between it and the given branch, and the newest."""
 ANSWER_CHARS = 600
 TEXT_CHARS = 8_000
-"""Most characters of an answer that is shown with its lines."""
+"""Most characters of an answer that is shown with its line breaks."""
 HEAD_CHARS = 32
 JSON_FIELDS = (
     *(
@@ -68,7 +67,7 @@ class BranchComparison(BranchTable, ShownAsTable):
 
     @cached_property
     def table(self) -> ReportTable:
-        """One row a figure, one column a branch."""
+        """The table with a row for each figure and a column for each branch."""
         rows: list[tuple[Cell, ...]] = [
             (figure.name, *(value or None for value in figure.values)) for figure in self.figures
         ]
@@ -112,10 +111,10 @@ def compare_branches(
     read: Callable[[str], Iterable[Record]],
     session_id: str,
 ) -> BranchComparison:
-    """Return all branches of a session's tree side by side from where the first two part, each after its parent.
+    """Compare all branches of a session's tree after the point where the first two part, each after its parent.
 
-    ``sessions`` are those of the project, and ``read`` returns the records of one, also of one that was deleted while
-    a fork needs it. Raises NotFound for an unknown session, and UserError for one that has no branch.
+    ``sessions`` are those of the project, and ``read`` returns the records of a session, also of a deleted session that a
+    fork needs. Raises NotFound for an unknown session, and UserError for a session without branches.
     """
     by_id = {session.id: session for session in sessions}
     tree = _BranchTree(by_id, _origins(by_id.values(), read), session_id)
@@ -134,7 +133,7 @@ def compare_branches(
 
 
 _Origins = dict[str, ForkedFrom | None]
-"""The record after which each session was forked, with its parent."""
+"""For each session, its parent and the record after which it was forked; None for no parent."""
 
 
 def _origins(
@@ -142,12 +141,12 @@ def _origins(
 ) -> _Origins:
     """Return the origins of sessions, and of deleted sessions between them."""
     origins = {session.id: session.forked_from for session in sessions}
-    pending = [place for place in origins.values() if place is not None]
+    pending = [origin for origin in origins.values() if origin is not None]
     while pending:
         name = pending.pop().session_id
         if name not in origins:
-            origins[name] = place = _origin(name, read)
-            pending += [place] if place is not None else []
+            origins[name] = origin = _origin(name, read)
+            pending += [origin] if origin is not None else []
     return origins
 
 
@@ -163,7 +162,7 @@ def _origin(name: str, read: Callable[[str], Iterable[Record]]) -> ForkedFrom | 
 
 
 class _BranchTree:
-    """A session, its ancestors up to the first, and all their forks, without deleted ones."""
+    """A session, all its ancestors, and all their forks, without deleted sessions."""
 
     def __init__(
         self, sessions: dict[str, SessionSummary], origins: _Origins, session_id: str
@@ -182,12 +181,12 @@ class _BranchTree:
             for branch in self.branches
             if (nearest := self._nearest_branch(branch.id, existing))
         }
-        """By branch: the nearest ancestor that is not deleted, and the last record that both share."""
+        """For each branch: the nearest ancestor that is not deleted, and the last record that both share."""
 
     def first_parting(self) -> int:
         """Return the last record that all branches share."""
         roots = [branch.id for branch in self.branches if branch.id not in self.forked]
-        # Where the first session was deleted, several may remain that were not forked from each other.
+        # Where the first session was deleted, several branches may remain that were not forked from each other.
         partings = [min(self._shared_seqs(top)) for top in roots] if len(roots) > 1 else []
         return min((*partings, *(seq for _, seq in self.forked.values())))
 
@@ -202,10 +201,10 @@ class _BranchTree:
         chosen = {branch.id for branch in others[:MOST_BRANCHES]}
         return [branch for branch in self._in_order("") if branch.id in chosen]
 
-    def _in_order(self, pending: str) -> Iterator[SessionSummary]:
-        """Yield the branches below a branch, or all for an empty id, each followed by its own branches."""
+    def _in_order(self, parent: str) -> Iterator[SessionSummary]:
+        """Yield the branches below a branch, each followed by its own; for an empty id, all branches."""
         children = [
-            branch for branch in self.branches if self.forked.get(branch.id, ("", 0))[0] == pending
+            branch for branch in self.branches if self.forked.get(branch.id, ("", 0))[0] == parent
         ]
         for branch in sorted(children, key=lambda branch: branch.created):
             yield branch
@@ -223,14 +222,14 @@ class _BranchTree:
     def _nearest_branch(self, name: str, existing: set[str]) -> tuple[str, int] | None:
         """Return the nearest existing ancestor, and the last record that both share."""
         ancestors = self._ancestors(name)
-        pending = next(
+        nearest = next(
             (index for index, session in enumerate(ancestors) if index and session in existing),
             None,
         )
         return (
             None
-            if pending is None
-            else (ancestors[pending], min(self._shared_seqs(name)[:pending]))
+            if nearest is None
+            else (ancestors[nearest], min(self._shared_seqs(name)[:nearest]))
         )
 
     def _shared_seqs(self, name: str) -> list[int]:
@@ -240,7 +239,7 @@ class _BranchTree:
 
 
 def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> tuple[Branch, int]:
-    """Return a branch's values after a record, and its requests before it; it was forked after ``forked_at``."""
+    """Return a branch's values after the record ``seq``, and the number of its requests before that record."""
     state = State()
     before: frozenset[str] = frozenset()
     infos: dict[str, AssistantMessage] = {}
@@ -289,7 +288,7 @@ FIGURES: tuple[tuple[str, Callable[[Branch], str]], ...] = (
 def _figure_rows(branches: Sequence[Branch]) -> Iterator[BranchFigure]:
     for name, value in FIGURES:
         values = tuple(value(branch) for branch in branches)
-        # The place of the fork is not compared, and a branch without requests has no model to compare.
+        # The fork's position is not compared, and a branch without requests has no model to compare.
         branch_values = values if name != "model" else filter(None, values)
         differ = name != "forked from" and len({*branch_values}) > 1
         yield BranchFigure(name, values, differ)
@@ -358,13 +357,13 @@ def _figures(
 
 
 def _choice_text(choice: PolicyChoice) -> str:
-    """Describe a chosen policy: its preset, and the numbers that were changed."""
+    """Return a chosen policy as text: its preset, and the changed numbers."""
     changes = "".join(f", {name}={value}" for name, value in choice.changes.items())
     return one_line(f"{choice.base}{changes}", ANSWER_CHARS)
 
 
 def _newest_answer_text(answers: Messages | list[Any]) -> str:
-    """Return the newest answer with text."""
+    """Return the text of the newest answer that has any; empty where none has."""
     for message in reversed(answers):
         text = "\n\n".join(
             part.text for part in message.parts if isinstance(part, TextPart) and not part.ignored

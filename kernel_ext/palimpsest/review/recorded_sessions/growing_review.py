@@ -1,6 +1,6 @@
 """The review of a running session, updated with each question without reading the log again.
 
-The log and each text are read once. The ruler is kept while another fit would differ by less than a hundredth, so that
+The log and each text are read once. The ruler is not replaced while a new fit differs by less than a hundredth, so that
 shown figures do not change with each request.
 """
 
@@ -20,11 +20,11 @@ from palimpsest.store.interface import Problem, Store
 from palimpsest.transcript.timeline import Timeline
 
 RULER_TOLERANCE = 0.01
-"""Share by which a new fit must differ to be used; a hundredth is a pixel or two of the picture."""
+"""Share by which a new fit must differ to be used; a hundredth is one or two pixels of the inspector's picture."""
 
 
 class GrowingReview:
-    """Makes the newest review of one session of a store, again and again; used by one thread at a time."""
+    """Builds the newest review of one session of a store each time it is requested; for use by one thread at a time."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class GrowingReview:
         self._ruler: Ruler | None = None
 
     def review(self) -> RecordingReview:
-        """Return the review of the whole log so far. Raises NotFound."""
+        """Return the review of the whole log so far; raises NotFound."""
         growing = self._growing(self._session_id)
         timeline = growing.newest()
         self._ruler = stable_ruler(
@@ -64,7 +64,7 @@ class GrowingReview:
 
     @cached_property
     def _section_tokens(self) -> int:
-        """Tokens of the recorded system prompt and tools; read once."""
+        """Tokens of the recorded system prompt and tools, which are read once."""
         sent = SentRequests(self._store, self._session_id)
         return tokens_beside(sent.system, sent.tools_text)
 
@@ -84,7 +84,7 @@ class GrowingReview:
 
 
 def stable_ruler(ruler: Ruler | None, fitted: Ruler) -> Ruler:
-    """Return the known ruler, unless the fitted one differs from it by more than the tolerance."""
+    """Return the earlier ruler, unless the newly fitted ruler differs from it by more than the tolerance."""
     if ruler is None or (ruler.measured, ruler.estimator) != (fitted.measured, fitted.estimator):
         return fitted
     factor_change = abs(fitted.factor - ruler.factor) / ruler.factor

@@ -1,7 +1,7 @@
 """The context window of another agent's recording: its last request, with the agent's own prompt, tools and counts.
 
-Such a session cannot be continued, so there is no next request of ours to report. The tokens are those that the
-inspector and ``context at`` show for the same request: by the ruler that is fitted to the reported usage.
+Such a session cannot be continued, so there is no next request to report. The tokens are those that the inspector and
+``context at`` show for the same request, by the ruler that is fitted to the reported usage.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,12 +18,12 @@ from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 
 GAUGE_KINDS: Mapping[str, str] = {"call": "assistant", "media": "user", UNSEEN: "system"}
-"""The gauge's names of a timeline's kinds, where they differ."""
+"""The gauge's names for item kinds of a timeline, where they differ."""
 UNSEEN_NAME = "not in the recording"
 
 
 def imported_report(review: SessionReview, scrub: Scrub = str) -> ContextReport:
-    """Return the report of the last request of a recording; raises UserError where it has none."""
+    """Return the report of the last request of a recording; raises UserError where there is no request."""
     timeline, ruler = review.timeline, review.ruler
     if not timeline.requests:
         raise UserError("The recording has no request, so there is no context to show.")

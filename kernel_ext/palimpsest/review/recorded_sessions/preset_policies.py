@@ -1,4 +1,4 @@
-"""Policies by the names used outside a kernel: on the command line and over many sessions."""
+"""Policies by their names, for use outside a kernel: on the command line and over many sessions."""
 
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RECORDED
@@ -12,9 +12,9 @@ def preset_names() -> tuple[str, ...]:
 
 
 def policy_from_words(words: str) -> str | ContextPolicy:
-    """Return the policy of a name with numbers: ``sweagent.last_n n=10``.
+    """Return the policy for a name with numbers, such as ``sweagent.last_n n=10``.
 
-    ``raw`` and ``recorded`` stay names, since they depend on the session. Raises UserError.
+    ``raw`` and ``recorded`` are returned as names, since they depend on the session. Raises UserError.
     """
     name = words.strip()
     return name if name in (RAW, RECORDED) else get(name)

@@ -1,8 +1,8 @@
 """The sessions of a recording, or of a project's folder, opened for review.
 
-A recording is imported into a store in a private temporary folder, so its size is no matter of memory; the
-folder is removed when nothing reads from it any more. A project's own folder is read in place. Nothing is written
-beside either, and nothing in them is run.
+A recording is imported into a store in a private temporary folder, so that it need not fit into memory; the folder is
+removed when no review reads from it any more. A project's own folder is read in place. No file is written beside
+either, and no content is run.
 """
 
 import shutil
@@ -38,8 +38,8 @@ from palimpsest.transcript.errors import NotFound, UserError
 class Recording(Sequence[Reviewing]):
     """The sessions of one recording; a sequence of reviews, each made on demand.
 
-    Responsibilities: give the sessions by number or id, report what could not be read, remove the temporary folder when
-    it is closed or no review of it is left.
+    Responsibilities: return the sessions by number or id, list what could not be read, and remove the temporary folder
+    when the recording is closed or no review of it exists.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Recording(Sequence[Reviewing]):
         remove: Callable[[], object] = lambda: None,
         reads_log: bool = False,
     ) -> None:
-        """``price`` are the given prices for all sessions, as words; ``problems`` are those of an import.
+        """``price`` are the user's prices for all sessions, as words; ``problems`` are those of an import.
 
         With ``reads_log`` each session's problems are read from its log.
         """
@@ -99,7 +99,7 @@ class Recording(Sequence[Reviewing]):
         return (self._review(session_id) for session_id in self.ids)
 
     def answers(self, session: str = "") -> SessionAnswers:
-        """Return the object that answers questions about a session, by default the first; raises NotFound."""
+        """Return the object for questions about a session, by default the first; raises NotFound."""
         if not self.ids or (session and session not in self.ids):
             raise NotFound(
                 f"The recording has no session {session!r}; it has {len(self)} sessions."
@@ -195,7 +195,7 @@ def open_recording(
 
 
 def project_root(path: Path) -> Path | None:
-    """Return the ``.palimpsest`` folder that a path names or holds, if it has sessions; links are not followed."""
+    """Return the ``.palimpsest`` folder at or in a path, if it has sessions; links are not followed."""
     for root in (path, path / FOLDER):
         sessions = root / "sessions"
         if root.name == FOLDER and sessions.is_dir() and not root.is_symlink():
@@ -219,7 +219,7 @@ def _project_store(root: Path, session: str) -> JsonlStore:
 
 
 class _ReadOnlyLayout(Layout):
-    """A project's layout whose list of sessions is never written."""
+    """A project's layout in which the list of sessions is never written."""
 
     @property
     def index(self) -> Path:

@@ -1,8 +1,8 @@
 """Answer an inspector's questions about a session of a store, from the newest timeline of its log.
 
-A timeline is made on demand, and again when the log has grown. Only the question for the whole view checks that: texts
-and tracks are answered from the timeline that the view shows, so that all answers belong to one moment, and a streamed
-answer costs nothing.
+A timeline is built on demand, and again when the log has grown. Only the question for the whole view checks whether it
+has: texts and tracks are answered from the timeline that the view shows, so that all answers belong to one moment, and
+streamed answers cause no work.
 """
 
 import threading
@@ -25,7 +25,7 @@ from palimpsest.store.interface import Problem, Store
 from palimpsest.transcript.errors import UserError
 
 MOST_VIEWS = 4
-"""Most views that are kept as the base of patches: those of a tab and a cell, and the one before each."""
+"""Most views that are stored as the base of patches: those of a tab and a cell, and the previous view of each."""
 GROWTH = frozenset(
     {
         "session.created",
@@ -41,21 +41,21 @@ GROWTH = frozenset(
 
 
 class SessionReviews:
-    """Keeps the newest review of one session; may be used by several threads at once."""
+    """Stores the newest review of one session; may be used by several threads at once."""
 
     def __init__(self, store: Store, session_id: str, price_of: PriceOf) -> None:
         self._store = store
         self._session_id = session_id
         self._price_of = price_of
-        self._known: tuple[int, RecordingReview] | None = None
+        self._newest: tuple[int, RecordingReview] | None = None
         self._lock = threading.Lock()
 
     def at(self, seq: int) -> RecordingReview:
-        """Return the review as of a record, the same one until there are more records; raises NotFound."""
+        """Return the review up to a record, the same object until there are more records; raises NotFound."""
         with self._lock:
-            if self._known is None or self._known[0] != seq:
-                self._known = seq, stored_review(self._store, self._session_id, self._price_of)
-            return self._known[1]
+            if self._newest is None or self._newest[0] != seq:
+                self._newest = seq, stored_review(self._store, self._session_id, self._price_of)
+            return self._newest[1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +69,8 @@ class SessionPlace:
 class SessionAnswers:
     """Answers the questions about one session.
 
-    Responsibilities: make the view again when the log has grown; answer a question with an older view by a patch;
-    return a sentence for what cannot be answered. ``answer`` is called on one thread at a time.
+    Responsibilities: build the view again when the log has grown; answer a question that has an older view by a patch;
+    return a sentence where a question cannot be answered. ``answer`` is called on one thread at a time.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class SessionAnswers:
         get_policy: GetPolicy = get,
         problems_of: Callable[[str], Sequence[Problem]] | None = None,
     ) -> None:
-        """``problems_of`` returns what could not be read of the session; it is called with the first view."""
+        """``problems_of`` returns the session's unreadable places; it is called for the first view."""
         self.session_id = session_id
         self._store = store
         self._price_of = price_of
@@ -96,7 +96,7 @@ class SessionAnswers:
         """The newest views that were sent, by price, epoch and ``seq``."""
 
     def answer(self, query: ViewQuery) -> ViewAnswer:
-        """Return the answer; a question that cannot be answered has one sentence instead."""
+        """Return the answer; for a question that cannot be answered, an error of one sentence."""
         try:
             current = None if isinstance(query, AskView) else self._answers
             answers = current or self._current_answers()
@@ -110,7 +110,7 @@ class SessionAnswers:
         return self._current_answers().review
 
     def _as_patch(self, query: AskView, answer: ViewAnswer) -> ViewAnswer:
-        """Return an answer with a patch of the view that the front end has, instead of the whole view."""
+        """Return an answer with a patch of the front end's view instead of the whole view, if that view is known."""
         view = answer.view
         if view is None:
             return answer
@@ -118,11 +118,14 @@ class SessionAnswers:
         self._views[query.price, view.epoch, view.seq] = view
         while len(self._views) > MOST_VIEWS:
             self._views.popitem(last=False)
-        is_alike = earlier_view is not None and (earlier_view.epoch, earlier_view.price) == (
+        is_same_session_and_price = earlier_view is not None and (
+            earlier_view.epoch,
+            earlier_view.price,
+        ) == (
             view.epoch,
             view.price,
         )
-        if earlier_view is None or not is_alike:
+        if earlier_view is None or not is_same_session_and_price:
             return answer
         return answer.model_copy(update={"view": None, "patch": patch_of(earlier_view, view)})
 
@@ -151,7 +154,7 @@ class SessionAnswers:
 
     def _has_changed(self, current: ViewAnswers, place: SessionPlace) -> bool:
         if place.seq <= current.seq:
-            # A shorter log is another log, or was deleted.
+            # A shorter log is a different log, or was deleted.
             return place.seq < current.seq
         newer = self._store.read(self.session_id, current.seq, only=GROWTH)
         return next(newer, None) is not None

@@ -23,7 +23,7 @@ def compare_sessions(
     *,
     price: PriceLike = None,
 ) -> RecordedComparison:
-    """Return two recorded sessions side by side: cost, requests, growth of the context, breaks, tools.
+    """Compare two recorded sessions: cost, requests, growth of the context, breaks, tools.
 
     Each is a session, its review, or the path of a recording, from which the first session with a request is taken.
     ``price`` is a model's id, ``units``, prices such as ``MODEL=in/out/read/write``, or a price file. Raises UserError with one sentence.

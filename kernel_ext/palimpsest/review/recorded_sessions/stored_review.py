@@ -16,11 +16,11 @@ from palimpsest.transcript.timeline import Timeline
 
 Reviewing = TypeVar("Reviewing", bound=RecordingReview)
 ReviewMaker = Callable[..., Reviewing]
-"""Makes a review, given the arguments of ``RecordingReview``."""
+"""A class or function that returns a review, given the arguments of ``RecordingReview``."""
 
 
 def stored_review(store: Store, session_id: str, price_of: PriceOf) -> RecordingReview:
-    """Return the review of a session, whose long log has its timeline in a file beside it. Raises NotFound."""
+    """Return the review of a session; for a long log its timeline is stored in a file. Raises NotFound."""
     return review_made_by(RecordingReview, store, session_id, price_of, in_file=True)
 
 
@@ -35,7 +35,7 @@ def review_made_by(
     problems: Sequence[Problem] = (),
     price: str | None = None,
 ) -> Reviewing:
-    """Build the timeline (or read it from its file) and pass it to the class ``make``. Raises NotFound."""
+    """Build the timeline, or read it from its file, and pass it to ``make``; raises NotFound."""
 
     def timeline(session: str) -> Timeline:
         return timeline_of(store, session, counter, price_of)

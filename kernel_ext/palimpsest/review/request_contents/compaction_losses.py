@@ -1,6 +1,6 @@
 """Names that compactions lost: names in the replaced items that the request after the summary no longer shows.
 
-Words are compared, not meanings. A name in the summary, or in text that was kept beside it, is not lost. A lost name
+Words are compared, not meanings. A name in the summary, or in text that is shown beside it, is not lost. A lost name
 was needed if a later answer uses it.
 """
 
@@ -51,7 +51,7 @@ LONGEST_NAME = 80
 
 
 NameUses = Mapping[str, Sequence[tuple[int, frozenset[int]]]]
-"""By name: the requests whose answers use it, ascending, each with the earlier items that hold it."""
+"""For each name: the requests whose answers use it, ascending, each with the earlier items that contain it."""
 
 
 class SummarySession(NamedTuple):
@@ -63,7 +63,7 @@ class SummarySession(NamedTuple):
     output: int
     cost: float
     basis: Basis
-    """Whether the cost was recorded, or is an estimate."""
+    """Whether the cost is a recorded fact or an estimate."""
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,10 @@ class CompactionLoss(ShownAsTable):
     number: int
     """Index among the compactions of the session, from 0."""
     request: int
-    """The first request that shows the summary; the number of requests where none came after it."""
+    """The first request that shows the summary; the number of requests where no request followed."""
     policy: str
     items: tuple[int, ...] = field(repr=False)
-    """The items that it replaced, of those that were shown."""
+    """The replaced items, as far as they were shown."""
     item_tokens: tuple[float, ...] = field(repr=False)
     """Estimated tokens of each of these items."""
     summary: str = field(repr=False)
@@ -89,18 +89,18 @@ class CompactionLoss(ShownAsTable):
     found: Mapping[str, int]
     """Number of names in the replaced items, by kind."""
     lost: tuple[LostWord, ...] = field(repr=False)
-    """The names that the request after it no longer shows."""
+    """The names that the next request no longer shows."""
     price: PriceProfile = field(repr=False)
     repair: float
     """Estimated cost of fetching the needed names again, each source once."""
     fetches: int
-    """Number of these sources."""
+    """Number of requests for fetching the needed names again."""
     undone: int | None = None
-    """The first request, from 0, that shows the replaced items again; None where nobody undid it."""
+    """The first request, from 0, that shows the replaced items again; None where the compaction was not undone."""
     constraints: tuple[ReplacedConstraint, ...] = ()
     """The user's prohibitions and demands in the replaced items."""
     writer: SummarySession | None = None
-    """The session that wrote the summary, where the recording holds it as one of its own."""
+    """The session that wrote the summary, where it is a session of the recording."""
 
     @property
     def needed(self) -> tuple[LostWord, ...]:
@@ -274,7 +274,7 @@ class CompactionLosses(ShownAsTable):
 
     @cached_property
     def table(self) -> ReportTable:
-        """One row a compaction."""
+        """The table with a row for each compaction."""
         unit = next((compaction.price.unit for compaction in self.compactions), "USD")
         about = f"{COMPARED} Of how many is in the JSON."
         columns: tuple[Told, ...] = (
@@ -367,9 +367,9 @@ class _ShownSummary(NamedTuple):
     """The first request that shows the summary."""
     covered: tuple[int, ...]
     place: int
-    """The summary's item, or the item whose place the summary took."""
+    """The summary's item, or the item that the summary replaces."""
     is_item: bool
-    """Whether the summary is an item of its own."""
+    """Whether the summary itself is an item."""
     undone: int | None = None
     """The first request that shows the replaced items again."""
     writer: str = ""
@@ -400,10 +400,10 @@ def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
 
 
 def _simulated_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
-    """Yield the summaries of a policy; each takes the place of one of the items that it replaced."""
+    """Yield the summaries of a policy; each is shown in place of one of the replaced items."""
     by_request = simulation.timeline.by_request if simulation.policy != "recorded" else {}
-    for request, moves in by_request.items():
-        summarised = [transition for transition in moves if transition.state == "summarised"]
+    for request, transitions in by_request.items():
+        summarised = [transition for transition in transitions if transition.state == "summarised"]
         place = next((transition.item for transition in summarised if transition.tokens), None)
         if place is not None:
             covered = tuple(sorted(transition.item for transition in summarised))
@@ -432,7 +432,7 @@ def _loss(
         for shown, text in zip(replaced_items, texts, strict=True)
         if is_user_text(timeline, shown.item)
     ]
-    lost = lost_names(texts, summary, other_texts, said=prompts_before)
+    lost = lost_names(texts, summary, other_texts, user_texts=prompts_before)
     needed = {
         name: tuple(
             use
@@ -475,7 +475,7 @@ def _is_shown_again(
 ) -> bool:
     """Return whether a lost name was shown again, from a request on, before an answer used it.
 
-    Where it is hidden again by then, another compaction lost it.
+    Where the name is hidden again by then, another compaction lost it.
     """
     for holder in holders:
         entered = timeline.items[holder].entered
@@ -489,8 +489,8 @@ def _is_shown_again(
 def _items_to_fetch(
     replaced_items: Sequence[ShownItem], texts: Iterable[str], needed: Mapping[str, Sequence[int]]
 ) -> dict[int, int]:
-    """Return the newest item that holds each needed name, with the first request that needed it."""
-    first_use = {name: summarised[0] for name, summarised in needed.items() if summarised}
+    """Return the newest item with each needed name, and the first request that needed it."""
+    first_use = {name: requests[0] for name, requests in needed.items() if requests}
     holder: dict[str, int] = {}
     for shown, text in zip(replaced_items, texts, strict=True) if first_use else ():
         holder |= {name: shown.item.index for _, name in names_of(text) if name in first_use}

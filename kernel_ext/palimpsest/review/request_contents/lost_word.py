@@ -1,4 +1,4 @@
-"""A name that a compaction lost, as reports and the page's protocol carry it."""
+"""A name that a compaction lost, for reports and the page's protocol."""
 
 from dataclasses import dataclass
 
@@ -11,4 +11,4 @@ class LostWord:
     kind: str
     """One of ``LOST_KINDS``."""
     needed: tuple[int, ...]
-    """The requests, from 0, whose answers used it while the summary stood in its place, before anything showed it again."""
+    """The requests, from 0, whose answers used the name after it was lost and before it was shown again."""

@@ -1,4 +1,4 @@
-"""A request's blocks as messages: provider-neutral ones, and the body of a provider in OpenAI's form."""
+"""Convert a request's blocks into provider-neutral messages, and into a request body in OpenAI's form."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -31,7 +31,7 @@ _ROLES: Mapping[str, Role] = {
 def neutral_messages_of(
     timeline: Timeline, blocks: Sequence[RequestItem], system: str = ""
 ) -> NeutralMessages:
-    """Return the messages that blocks form; blocks of the same provider message go together."""
+    """Return the messages of a request's blocks; blocks of the same provider message are one message."""
     opening = [NeutralMessage(role="system", blocks=(TextBlock(text=system),))] if system else []
     sent = [
         block for block in blocks if block.kind not in ("tools", UNSEEN) and block.item is not None

@@ -1,4 +1,4 @@
-"""The user's prohibitions and demands that a compaction replaced, with where each was stated, and whether it is kept.
+"""The user's prohibitions and demands that a compaction replaced: where each was stated, and whether it is kept.
 
 Words are compared, not meanings: a later call with a word of a constraint may obey it or not.
 """
@@ -22,13 +22,13 @@ class ReplacedConstraint:
     sentence: str
     item: int
     said: int
-    """The first request that showed it, from 0."""
+    """The first request that showed the sentence, from 0."""
     shown_until: int
-    """The last request that showed it, from 0."""
+    """The last request that showed the sentence, from 0."""
     kept: bool
-    """Whether most of its words are in the summary, or in text that is shown beside it."""
+    """Whether most of the sentence's words are in the summary, or in text that is shown beside it."""
     call: int | None
-    """The request, from 0, whose answer has the first later call with one of its words; None where none has."""
+    """The first later request, from 0, whose answer has a call with one of its words; None without such a call."""
 
 
 def replaced_constraints(
@@ -51,7 +51,7 @@ def replaced_constraints(
 
 
 def is_user_text(timeline: Timeline, item: TimelineItem) -> bool:
-    """Return whether an item is the user's own text: neither the program's, nor a parent's prompt to its subagent."""
+    """Return whether an item is the user's own text: not the program's, nor a parent's prompt to its subagent."""
     return item.kind == "user" and not item.by_program and timeline.parent is None
 
 

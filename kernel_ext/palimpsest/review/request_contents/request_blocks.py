@@ -28,9 +28,9 @@ ROLES: Mapping[str, str] = {
     "call": "assistant",
     "output": "tool",
 }
-"""The role of each kind of item; the others have the user's."""
+"""The role of each kind of item; other kinds have the role ``user``."""
 UNSEEN = "unseen"
-"""Kind of the block for tokens of every request that the recording does not show."""
+"""Kind of the block for tokens that the recording does not show."""
 UNSEEN_TEXT = "[What every request held and the recording does not show{}.]"
 CHARS_PER_TOKEN = 4
 
@@ -38,7 +38,7 @@ CHARS_PER_TOKEN = 4
 def item_blocks(
     timeline: Timeline, shown: Iterable[ShownItem], *, recorded: bool
 ) -> tuple[RequestItem, ...]:
-    """Return one block for each item that is shown."""
+    """Return a block for each shown item."""
     return tuple(
         _of_item(shown_item, shown_text(timeline, shown_item, recorded=recorded))
         for shown_item in shown
@@ -46,14 +46,15 @@ def item_blocks(
 
 
 def tokens_beside(system: str, tools: str) -> int:
-    """Return the estimated tokens of the system prompt and the tools that came with a recording."""
+    """Return the estimated tokens of a recording's separate system prompt and tools."""
     return sum(-(-len(text) // CHARS_PER_TOKEN) for text in (tools, system))
 
 
 def recorded_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, ...]:
-    """Return the blocks of the tools and the system prompt that came with a recording.
+    """Return the blocks of a recording's separate tools and system prompt.
 
-    They are not items: ``tokens`` are those of every request besides its items, and the blocks take at most all of these.
+    They are no items of the timeline: ``tokens`` are the tokens of every request besides its items, of which the blocks
+    together have at most all.
     """
     share = min(tokens / (tokens_beside(system, tools) or 1), 1.0)
     return tuple(
@@ -64,7 +65,7 @@ def recorded_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem
 
 
 def unseen_blocks(system: str, tools: str, tokens: float) -> tuple[RequestItem, ...]:
-    """Return the block for the rest of ``tokens`` that the recording does not show; none where it shows all."""
+    """Return the block for the remaining ``tokens``, which the recording does not show; none where it shows all."""
     remaining_tokens = tokens - tokens_beside(system, tools)
     if remaining_tokens <= 0:
         return ()
@@ -80,15 +81,15 @@ def sent_blocks(
 ) -> tuple[tuple[RequestItem, ...], tuple[RequestItem, ...]]:
     """Return a rebuilt request's blocks, tools first, and the blocks of counted items that were not sent."""
     shown_by_index = {shown_item.item.index: shown_item for shown_item in shown}
-    places = _places(timeline, shown)
+    index_by_id = _index_by_id(timeline, shown)
     blocks = list(_tools(shown, rebuilt))
     for message in rebuilt.neutral:
         for block, kind, text in _contents(message):
-            index = _index(places, timeline, message, block)
+            index = _index(index_by_id, timeline, message, block)
             if index is None:
                 blocks.append(_block(message.role, kind, text))
                 continue
-            # Pinned items are quoted after a summary that replaced them; the replay counts them with it.
+            # Pinned items are quoted after the summary that replaced them; the replay counts them with the summary.
             unshown = ShownItem(timeline.items[index], timeline.at(index, request), 0)
             blocks.append(_of_item(shown_by_index.get(index, unshown), text, message.role))
     sent = {sent_block.item for sent_block in blocks}
@@ -118,8 +119,8 @@ def _stored_texts(message: Mapping[str, Any], role: str) -> Iterator[tuple[str, 
             yield "call", f"{function.get('name', '')}{function.get('arguments', '')}"
 
 
-def _block(role: str, kind: str, text: str, tokens: float = 0, **more: Any) -> RequestItem:
-    return RequestItem(role=role, kind=kind, text=text, chars=len(text), tokens=tokens, **more)
+def _block(role: str, kind: str, text: str, tokens: float = 0, **fields: Any) -> RequestItem:
+    return RequestItem(role=role, kind=kind, text=text, chars=len(text), tokens=tokens, **fields)
 
 
 def _of_item(shown: ShownItem, text: str, role: str = "") -> RequestItem:
@@ -145,32 +146,32 @@ def _tools(shown: Sequence[ShownItem], rebuilt: Rebuilt) -> Iterator[RequestItem
             yield _of_item(shown_item, json.dumps(specs, ensure_ascii=False))
 
 
-def _places(timeline: Timeline, shown: Sequence[ShownItem]) -> dict[str, int]:
-    """Return the index of each part, each result and each summary's message, by their ids."""
-    places: dict[str, int] = {}
+def _index_by_id(timeline: Timeline, shown: Sequence[ShownItem]) -> dict[str, int]:
+    """Return the item index of each part, each result and each summary's message, by their ids."""
+    index_by_id: dict[str, int] = {}
     for item in timeline.items:
-        places[item.id.removeprefix(f"{item.message}/")] = item.index
+        index_by_id[item.id.removeprefix(f"{item.message}/")] = item.index
         if item.kind == "summary":
-            places[item.message] = item.index
+            index_by_id[item.message] = item.index
     system = next((entry.item.index for entry in shown if entry.item.kind == "system"), None)
-    return places if system is None else {**places, "system": system}
+    return index_by_id if system is None else {**index_by_id, "system": system}
 
 
 def _index(
-    places: Mapping[str, int], timeline: Timeline, message: NeutralMessage, block: Block
+    index_by_id: Mapping[str, int], timeline: Timeline, message: NeutralMessage, block: Block
 ) -> int | None:
     if message.role == "system":
-        return places.get("system")
-    if (summary := places.get(message.message_id or "")) is not None:
+        return index_by_id.get("system")
+    if (summary := index_by_id.get(message.message_id or "")) is not None:
         return summary
     part = block.part_id or ""
     if isinstance(block, ResultBlock):
-        return places.get(part + RESULT)
-    place = places.get(part)
-    is_quoted = place is not None and timeline.items[place].kind == "call"
+        return index_by_id.get(part + RESULT)
+    index = index_by_id.get(part)
+    is_quoted = index is not None and timeline.items[index].kind == "call"
     if is_quoted and not isinstance(block, CallBlock):
-        return places.get(part + RESULT)  # a pinned result that is quoted after a summary
-    return place if place is not None else places.get(part + RESULT)
+        return index_by_id.get(part + RESULT)  # a pinned result that is quoted after a summary
+    return index if index is not None else index_by_id.get(part + RESULT)
 
 
 def _contents(message: NeutralMessage) -> Iterator[tuple[Block, str, str]]:

@@ -1,4 +1,4 @@
-"""The difference of two requests: items that came, went and were rewritten, the shared beginning, and its cost."""
+"""The difference of two requests: added, removed and rewritten items, the shared beginning, and the cost."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class ReportedLoss:
     cost: float
     """Cost of these tokens beyond reading them from the cache."""
     cause: str
-    """In words."""
+    """The cause of the break, as a phrase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class RequestDifference(ShownAsTable):
     second: int
     policy: str
     changes: tuple[ItemChange, ...] = field(repr=False)
-    """In the order of the second request, with the items that went at the end."""
+    """The changes in the order of the second request, followed by the removed items."""
     prefix_items: int
     """Number of items that both requests begin with, cut to whole messages of the provider."""
     prefix_tokens: float
@@ -59,11 +59,11 @@ class RequestDifference(ShownAsTable):
     first_differing: int | None
     """The first item that differs; None where the second request only adds to the first, or equals it."""
     rewritten_tokens: float
-    """Estimated tokens that both requests contain after that item, which the cache does not have."""
+    """Estimated tokens that both requests contain after the first differing item, so that the cache does not have them."""
     rewritten_cost: float
-    """Estimated cost of reading these anew beyond the cache, in the profile's money."""
+    """Estimated cost of ``rewritten_tokens`` beyond reading them from the cache, in the profile's unit."""
     tokens: tuple[float, float]
-    """The sizes of both; an estimate."""
+    """Estimated tokens of both requests."""
     price: PriceProfile
     follows: bool
     """Whether the second is the recorded request right after the first, so that its reported usage applies."""
@@ -182,19 +182,19 @@ def request_difference(
     price: PriceProfile,
     loss: ReportedLoss | None = None,
 ) -> RequestDifference:
-    """Return the difference of two requests of a replay, from 0; raises UserError where there is none.
+    """Return the difference of two requests of a replay, from 0; raises UserError for an unknown request.
 
     ``loss`` is the reported break between them, where the second follows the first as recorded.
     """
     before, after = shown_items(simulation, first), shown_items(simulation, second)
     shared, differing = _prefix(simulation, before, after)
     sizes = simulation.sizes[first].total, simulation.sizes[second].total
-    # A request that only grew begins with the whole of the other one.
-    rest = sum(shown_item.tokens for shown_item in after[shared:])
-    prefix = sizes[0] if differing is None else sizes[1] - rest
+    # A request that only grew begins with the whole other request.
+    differing_tokens = sum(shown_item.tokens for shown_item in after[shared:])
+    prefix = sizes[0] if differing is None else sizes[1] - differing_tokens
     rewritten = max(min(sizes) - prefix, 0.0) if differing is not None else 0.0
     until = simulation.facts_until
-    prices_at = price.at(simulation.timeline.requests[second].terms, sizes[1])
+    prices = price.at(simulation.timeline.requests[second].terms, sizes[1])
     return RequestDifference(
         timeline=simulation.timeline,
         first=first,
@@ -205,7 +205,7 @@ def request_difference(
         prefix_tokens=prefix,
         first_differing=differing,
         rewritten_tokens=rewritten,
-        rewritten_cost=rewritten * (prices_at.write - prices_at.read) / 1_000_000,
+        rewritten_cost=rewritten * (prices.write - prices.read) / 1_000_000,
         tokens=sizes,
         price=price,
         follows=second == first + 1 and (until is None or second < until),

@@ -1,6 +1,6 @@
 """The stored data of requests beside their items: their exact form, system prompt and tools.
 
-A request of a session of ours is rebuilt to the byte, and its hash is compared with the recorded one; a recording of
+A request of a Palimpsest session is rebuilt to the byte, and its hash is compared with the recorded one; a recording of
 another agent has at most the system prompt and the tools.
 """
 
@@ -26,7 +26,7 @@ _SESSION = frozenset({"session.created", "session.updated"})
 
 
 class SentRequests:
-    """Reads the requests of one session from its log, each when it is asked for."""
+    """Reads the requests of one session from its log, each when it is needed."""
 
     def __init__(self, store: Store, session_id: str) -> None:
         self._store = store
@@ -37,7 +37,7 @@ class SentRequests:
         return self if session_id == self._session_id else SentRequests(self._store, session_id)
 
     def rebuilt(self, message_id: str) -> Rebuilt | None:
-        """Return an answer's request; None where it or its content is gone. Raises UserError for a newer version's."""
+        """Return an answer's rebuilt request; None where its content is gone. Raises UserError for a newer version's."""
         request = self._newest_requests.get(message_id)
         try:
             return None if request is None else rebuild(self._store, self._session_id, request.id)
@@ -46,7 +46,7 @@ class SentRequests:
 
     @cached_property
     def policies(self) -> Mapping[str, Policy]:
-        """The context policy of each answer's request, by the answer's message; without those that cannot be read."""
+        """The context policy of each answer's request, by the answer's message; unreadable policies are left out."""
         blobs, policies_by_answer = RecordedBlobs(self._store), {}
         for answer, request in self._newest_requests.items():
             if request.policy is not None or request.policy_blob is not None:
@@ -56,7 +56,7 @@ class SentRequests:
 
     @cached_property
     def _newest_requests(self) -> Mapping[str, StepRequest]:
-        """The newest request of each answer: a retried answer has several."""
+        """The newest request of each answer; a retried answer has several requests."""
         return {
             record.event.request.message_id: record.event.request
             for record in self._store.read(self._session_id, only=_SENT)
@@ -67,12 +67,12 @@ class SentRequests:
 
     @cached_property
     def system(self) -> str:
-        """The system prompt that came with a recording; empty where there is none."""
+        """A recording's separate system prompt; empty where there is none."""
         return self._text("system")
 
     @cached_property
     def tools(self) -> tuple[Mapping[str, Any], ...]:
-        """The tools that came with a recording."""
+        """A recording's separate tools."""
         try:
             specs = json_value(self.tools_text or "[]")
         except ValueError:

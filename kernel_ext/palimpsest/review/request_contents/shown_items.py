@@ -25,9 +25,9 @@ class ShownItem:
 
     item: TimelineItem
     transition: Transition | None
-    """The transition that applies to it at the request; None while it is whole."""
+    """The transition in effect for the item at the request; None while the item is whole."""
     tokens: float
-    """Tokens of what is shown, scaled by the ruler."""
+    """Tokens of the item as it is shown, scaled by the ruler."""
 
     @property
     def state(self) -> ItemState:
@@ -36,7 +36,7 @@ class ShownItem:
 
     @property
     def key(self) -> tuple[int, str, str | int]:
-        """A value that is equal where two requests show the item alike; an unknown text differs by transition."""
+        """A value that is equal where two requests show the item in the same way; an unknown text differs by transition."""
         transition = self.transition
         if transition is None:
             return self.item.index, "whole", ""
@@ -48,7 +48,7 @@ class ShownItem:
 
 
 def checked_request(timeline: Timeline, request: int) -> int:
-    """Return the number of a request, from 0; raises UserError where the session has none of that number."""
+    """Return the number of a request, from 0; raises UserError where the session has no such request."""
     if not 0 <= request < len(timeline.requests):
         raise UserError(
             f"The session has no request {request + 1}; its requests are numbered from 1 to {len(timeline.requests)}."
@@ -59,12 +59,12 @@ def checked_request(timeline: Timeline, request: int) -> int:
 
 
 def shown_items(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
-    """Return the items of a request, from 0, in their order, without those that take no tokens."""
+    """Return the items of a request, from 0, in their order, without removed items of no tokens."""
     return items_at(simulation, checked_request(simulation.timeline, request))
 
 
 def items_at(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
-    """Return the items of a request in their order; also of the request that would come after the last one."""
+    """Return the items of a request in their order; it may also be the request that would follow the last one."""
     timeline, requests = simulation.timeline, simulation.timeline.requests
     count = requests[request].items if request < len(requests) else len(timeline.items)
     ordered = sorted(range(count), key=timeline.ranks.__getitem__)
@@ -86,7 +86,7 @@ def items_at(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
 def items_with_tokens(
     simulation: Simulation, items: Iterable[int], request: int
 ) -> Iterator[tuple[TimelineItem, Transition | None, int]]:
-    """Yield items with the transition that applies at a request, and the estimated tokens that are shown."""
+    """Yield items with the transition in effect at a request, and their estimated shown tokens."""
     timeline = simulation.timeline
     weights = timeline.weights(simulation.ruler.estimator)
     for index in items:
@@ -101,7 +101,7 @@ def items_with_tokens(
 def shown_text(timeline: Timeline, shown: ShownItem, *, recorded: bool) -> str:
     """Return the text that a request shows for an item; a description in brackets where the text is not known.
 
-    ``recorded`` means that the recording, not a policy, decided what is shown.
+    ``recorded`` is set where the recording, not a policy, determined the shown text.
     """
     transition, item = shown.transition, shown.item
     if transition is None:
@@ -120,7 +120,7 @@ def shown_text(timeline: Timeline, shown: ShownItem, *, recorded: bool) -> str:
 
 
 def _system_text(text: str) -> str:
-    """Return a system prompt as text: our own is kept as a JSON list of its parts."""
+    """Return a system prompt as text; that of a Palimpsest session is stored as a JSON list of its parts."""
     try:
         parts = json_value(text)
     except ValueError:
@@ -130,7 +130,7 @@ def _system_text(text: str) -> str:
 
 
 def shows_name(timeline: Timeline, item: int, request: int, name: str) -> bool:
-    """Return whether a request showed a name in an item: in its whole text, or in what replaced it."""
+    """Return whether a request showed a name in an item: in its whole text, or in the text that replaced it."""
     transition = timeline.at(item, request)
     if transition is None:
         return True

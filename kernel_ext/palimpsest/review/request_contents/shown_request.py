@@ -1,6 +1,6 @@
 """One request with its contents: as sent, as rebuilt from the log, or as under another policy.
 
-Only this one request is made, when it is asked for; the texts stay in the log.
+Only the requested one is built, on demand; the texts stay in the log.
 """
 
 import re
@@ -56,19 +56,19 @@ class ShownRequest(ShownAsTable):
 
     timeline: Timeline = field(repr=False)
     request: int
-    """Its index, from 0."""
+    """Index of the request, from 0."""
     policy: str
     basis: Exactness
     blocks: tuple[RequestItem, ...] = field(repr=False)
-    """Its contents, in order."""
+    """The request's contents, in order."""
     beside: tuple[RequestItem, ...] = field(repr=False)
     """Counted tokens that are in no block: parts that the recording does not show, and items that were not sent."""
     tokens: float
-    """Its size, as the replay counts it: the tokens of ``blocks`` and ``beside``."""
+    """The request's size by the replay's count: the tokens of ``blocks`` and ``beside``."""
     system: str = field(repr=False)
     """The system prompt; empty where it is not known."""
     tools: tuple[Mapping[str, Any], ...] = field(repr=False)
-    """The tools that were offered; none where they are not known."""
+    """The offered tools; none where they are not known."""
     messages: NeutralMessages = field(repr=False)
     """The contents as provider-neutral messages; none for a request that a hook wrote, which is in ``body``."""
     sha256: str | None = None
@@ -77,7 +77,7 @@ class ShownRequest(ShownAsTable):
 
     @cached_property
     def body(self) -> dict[str, Any]:
-        """The request that the provider was sent, or would be, in OpenAI's form; as plain values."""
+        """The body that the provider was or would be sent, in OpenAI's form, as plain values."""
         return self.make_body()
 
     @property
@@ -169,10 +169,10 @@ class ShownRequest(ShownAsTable):
 def request_at(
     simulation: Simulation, request: int, sent: SentRequests | None = None
 ) -> ShownRequest:
-    """Return a request of a replay, from 0, with its contents; raises UserError where there is none.
+    """Return a request of a replay, from 0, with its contents; raises UserError for an unknown request.
 
-    ``sent`` reads the stored requests: with it a request that was recorded here, and that the policy does not change,
-    is exactly as sent.
+    ``sent`` reads the stored requests: with it, a request of a Palimpsest session that the policy does not change is
+    returned exactly as sent.
     """
     timeline = simulation.timeline
     shown = shown_items(simulation, request)
@@ -227,7 +227,7 @@ def request_at(
 
 
 def _item_number(block: RequestItem) -> int | None:
-    """Return the number of a block's item, from 1; None where it belongs to no item."""
+    """Return the number of a block's item, from 1; None for a block without an item."""
     return None if block.item is None else block.item + 1
 
 

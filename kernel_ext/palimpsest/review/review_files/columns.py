@@ -1,7 +1,7 @@
-"""Convert rows to columns of JSON, and back, for files from any source.
+"""Convert rows to columns of JSON and back, for files that may come from any source.
 
-A value has exactly the fields that were written, each of its Python type, texts of bounded length, numbers of bounded
-size and few levels. A file with anything else is rejected as a whole.
+A value has exactly the expected fields, each of its Python type, with texts of bounded length, numbers of bounded size
+and few levels. A file with any other value is rejected as a whole.
 """
 
 from itertools import starmap
@@ -40,23 +40,23 @@ class AsColumns:
     def __get_pydantic_core_schema__(
         self, _source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Return how the rows are read and written."""
+        """Return the schema by which the rows are read and written."""
         fields: dict[str, Any] = {
             name: (list[hint], ...)  # type: ignore[valid-type]  # known at run time
             for name, hint in get_type_hints(self._row).items()
         }
         columns = create_model(self._row.__name__, __base__=KeptValue, **fields)
 
-        def rows(value: BaseModel) -> tuple[object, ...]:
+        def rows_of(value: BaseModel) -> tuple[object, ...]:
             return tuple(starmap(self._row, zip(*vars(value).values(), strict=True)))
 
-        def written(rows: tuple[object, ...]) -> dict[str, list[Any]]:
+        def columns_of(rows: tuple[object, ...]) -> dict[str, list[Any]]:
             return {name: [getattr(row, name) for row in rows] for name in fields}
 
         return core_schema.no_info_after_validator_function(
-            rows,
+            rows_of,
             handler.generate_schema(columns),
-            serialization=core_schema.plain_serializer_function_ser_schema(written),
+            serialization=core_schema.plain_serializer_function_ser_schema(columns_of),
         )
 
 

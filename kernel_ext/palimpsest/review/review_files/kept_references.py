@@ -1,6 +1,6 @@
 """The names in a session and their uses, in the form of a file.
 
-A name is written once, with the items that hold it; the sources of a use are the holders that existed at its request.
+A name is written once, with the items that contain it; the sources of a use are those of its items that existed then.
 """
 
 from bisect import bisect_left
@@ -16,10 +16,10 @@ class KeptReferences(KeptValue):
 
     names: tuple[str, ...]
     holders: tuple[tuple[int, ...], ...]
-    """The items that hold each name, ascending."""
+    """The items that contain each name, ascending."""
     requests: tuple[int, ...]
     uses: tuple[int, ...]
-    """The name that each of these requests uses."""
+    """The index of the name that each of these requests uses."""
 
     @classmethod
     def of(cls, references: References) -> "KeptReferences":
@@ -28,38 +28,37 @@ class KeptReferences(KeptValue):
         for use in references.uses:
             if len(use.sources) > len(holders.get(use.name, ())):
                 holders[use.name] = use.sources
-        places = {name: place for place, name in enumerate(holders)}
+        index_by_name = {name: index for index, name in enumerate(holders)}
         return cls.model_construct(
             names=(*holders,),
-            holders=tuple(tuple(sorted(places_of_name)) for places_of_name in holders.values()),
+            holders=tuple(tuple(sorted(items_of_name)) for items_of_name in holders.values()),
             requests=tuple(use.request for use in references.uses),
-            uses=tuple(places[use.name] for use in references.uses),
+            uses=tuple(index_by_name[use.name] for use in references.uses),
         )
 
     def references(self, timeline: Timeline) -> References:
         """Return the references; raises ValueError where they do not fit the timeline."""
-        for places_of_name in self.holders:
-            check_places(places_of_name, len(timeline.items))
+        for items_of_name in self.holders:
+            check_places(items_of_name, len(timeline.items))
         check_places(self.requests, len(timeline.requests))
         check_places(self.uses, len(self.names))
         if (
             len(self.holders) != len(self.names)
             or any(
-                list(places_of_name) != sorted(set(places_of_name))
-                for places_of_name in self.holders
+                list(items_of_name) != sorted(set(items_of_name)) for items_of_name in self.holders
             )
             or list(self.requests) != sorted(self.requests)
         ):
             raise ValueError("Holders or uses are not in order.")
-        sets: dict[tuple[int, int], frozenset[int]] = {}
+        known_sources: dict[tuple[int, int], frozenset[int]] = {}
         uses = []
         for request, use in zip(self.requests, self.uses, strict=True):
             holders = self.holders[use]
             count = bisect_left(holders, timeline.requests[request].items)
             if not count:
                 raise ValueError("A name is used before any item holds it.")
-            sources = sets.get((use, count))
+            sources = known_sources.get((use, count))
             if sources is None:
-                sources = sets[use, count] = frozenset(holders[:count])
+                sources = known_sources[use, count] = frozenset(holders[:count])
             uses.append(NameUse(request, self.names[use], sources, holders[count - 1]))
         return References(tuple(uses))

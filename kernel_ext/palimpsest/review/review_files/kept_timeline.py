@@ -42,7 +42,7 @@ class KeptTimeline(KeptValue):
 
     @classmethod
     def of(cls, timeline: Timeline) -> "KeptTimeline":
-        """Return a timeline in the form of a file; it is checked when it is read."""
+        """Return a timeline in the form of a file, which is checked when it is read."""
         return cls.model_construct(**{name: getattr(timeline, name) for name in cls.model_fields})
 
     @property
@@ -69,7 +69,7 @@ class KeptTimeline(KeptValue):
         check_places([event.request for event in self.events], requests + 1)
         check_places([item.entered for item in self.items], requests + 1)
         check_places([item.before for item in self.items if item.before is not None], items)
-        check_places([place for item in self.items for place in item.covers], items)
+        check_places([covered for item in self.items for covered in item.covers], items)
         check_places([item.chars for item in self.items], LARGEST)
         for request in self.requests:
             first, end = request.answer
@@ -80,9 +80,9 @@ class KeptTimeline(KeptValue):
         return self
 
 
-def check_places(places: Iterable[int], below: int) -> None:
-    """Raise ValueError for numbers that are not from 0 to below a bound."""
-    if not all(0 <= place < below for place in places):
+def check_places(indexes: Iterable[int], below: int) -> None:
+    """Raise ValueError if a number is below 0 or not below a bound."""
+    if not all(0 <= index < below for index in indexes):
         raise ValueError("A number is out of its range.")
 
 

@@ -1,7 +1,7 @@
 """The file of one session's review in the project's folder: named by the content of its log, and extended over time.
 
 ``.palimpsest/review/<session>/<hash of the log>.<version>`` is derived and may be deleted. A file that is broken, of
-another version or of another log is ignored and replaced. It holds no texts of items; those stay in the log.
+another version or of another log is ignored and replaced. It contains no texts of items; those stay in the log.
 """
 
 import hashlib
@@ -33,7 +33,7 @@ from palimpsest.transcript.values import Price
 FILE_VERSION = 2
 """Version of the file's form."""
 LEAST_LOG_BYTES = 200_000
-"""Size of a log below which no file is written, since its timeline is made faster than a file."""
+"""Size of a log below which no file is written, since building its timeline is faster."""
 MOST_FILE_BYTES = 64_000_000
 LARGEST_WEIGHT = 1 << 40
 
@@ -46,7 +46,7 @@ class _Content(KeptValue):
     prices: dict[str, Price | None]
     """The prices of the session's models; the file is valid only with the same prices."""
     blobs: dict[str, Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]]
-    """Blobs of items that are not parts, by the items' ids."""
+    """Blob names of items that are not parts, by the items' ids."""
     weights: dict[str, tuple[Annotated[int, Field(ge=0, lt=LARGEST_WEIGHT)], ...]]
     """Tokens of each item, by estimator."""
     references: KeptReferences | None
@@ -61,7 +61,7 @@ class StoredReview:
 
 
 class ReviewFile:
-    """Reads and writes the file of a session's review for the current log, and keeps its folder small."""
+    """Reads and writes the file of a session's review for the current log, and limits the size of the folder."""
 
     def __init__(self, store: JsonlStore, session_id: str, price: PriceOfModel) -> None:
         self._store = store
@@ -70,15 +70,15 @@ class ReviewFile:
         self._folder = store.layout.review(session_id)
         self._digest = self._log_digest()
         self._written: frozenset[str] = frozenset()
-        """Names of the values that the file already has: estimators, and ``references``."""
+        """Names of the values that the file already contains: estimators, and ``references``."""
 
     @property
     def path(self) -> Path:
-        """The path of the file, whether it exists or not."""
+        """The path of the file, which may not exist."""
         return self._folder / f"{self._digest}.{FILE_VERSION}"
 
     def load(self, count: CounterOf | None) -> StoredReview | None:
-        """Return the file's content; None where there is none, or none for this log."""
+        """Return the file's content; None where there is no valid file for this log."""
         if not self._digest or not is_folder(self._folder):
             return None
         try:
@@ -107,7 +107,7 @@ class ReviewFile:
         )
 
     def keep(self, timeline: Timeline, references: References | None) -> None:
-        """Write the known values of the session, if the file lacks some of them; a disk error is ignored."""
+        """Write the known values of the session if some are not in the file; a disk error is ignored."""
         known_values = _known_values(timeline, references)
         if (
             not self._digest
@@ -115,7 +115,7 @@ class ReviewFile:
             or not isinstance(timeline.read, ItemTexts)
         ):
             return
-        # One attempt only, whether or not it succeeds.
+        # A failed attempt is not repeated.
         self._written |= known_values
         contents = _Content.model_construct(
             made_by=__version__,
@@ -142,7 +142,7 @@ class ReviewFile:
         return {model: self._price(model) for model in models}
 
     def _log_digest(self) -> str:
-        """Return the digest of the records that a timeline is made of; empty for a small or unreadable log."""
+        """Return the digest of the records from which a timeline is built; empty for a small or unreadable log."""
         digest = hashlib.blake2b(self._session_id.encode(), digest_size=20)
         total = 0
         try:
@@ -157,13 +157,17 @@ class ReviewFile:
 
 
 def review_file(store: Store, session_id: str, price: PriceOfModel) -> ReviewFile | None:
-    """Return the file of a session's review; None where the session is not in a folder of ours."""
+    """Return the file of a session's review; None where the store is no folder."""
     return ReviewFile(store, session_id, price) if isinstance(store, JsonlStore) else None
 
 
 def _exact_weights(timeline: Timeline) -> dict[str, tuple[int, ...]]:
-    """Return the weights that apply wherever the file is read: without those of estimators that count roughly here."""
-    return {one: known for one, known in timeline.counted.items() if not rough_words([one])}
+    """Return the weights without those of estimators that count only roughly on this computer."""
+    return {
+        estimator: weights
+        for estimator, weights in timeline.counted.items()
+        if not rough_words([estimator])
+    }
 
 
 def _known_values(timeline: Timeline, references: References | None) -> frozenset[str]:

@@ -9,19 +9,19 @@ from pathlib import Path
 from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
 
 MOST_BYTES = 256_000_000
-"""Bytes of all files together; the oldest are removed for a new one."""
+"""Most bytes of all files together; the oldest files are removed for a new one."""
 
 
 def is_folder(path: Path) -> bool:
     """Return whether a session's folder and its parent are folders, not links."""
     try:
-        return all(stat.S_ISDIR(place.lstat().st_mode) for place in (path.parent, path))
+        return all(stat.S_ISDIR(folder.lstat().st_mode) for folder in (path.parent, path))
     except OSError:
         return False
 
 
 def make_room(layout: Layout, folder: Path, new: Path, size: int) -> None:
-    """Make a session's folder for a new file, remove the file that it replaces and the oldest; raises OSError."""
+    """Create a session's folder for a new file, and remove the replaced file and the oldest files; raises OSError."""
     if not folder.parent.is_symlink():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not is_folder(folder):
@@ -35,12 +35,12 @@ def make_room(layout: Layout, folder: Path, new: Path, size: int) -> None:
             shutil.rmtree(other, ignore_errors=True)
         elif other != folder:
             files += _files(other)
-    total = size + sum(bytes_ for _, bytes_, _ in files)
-    for _, bytes_, path in sorted(files):
+    total = size + sum(file_bytes for _, file_bytes, _ in files)
+    for _, file_bytes, path in sorted(files):
         if total <= MOST_BYTES:
             break
         path.unlink(missing_ok=True)
-        total -= bytes_
+        total -= file_bytes
 
 
 def _folders(root: Path) -> Iterator[Path]:

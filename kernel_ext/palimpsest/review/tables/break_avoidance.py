@@ -9,7 +9,7 @@ from palimpsest.review.tables.cache_breaks import CacheBreak
 from palimpsest.transcript.timeline import Timeline
 
 MOST_WARMINGS = 12
-"""Five-minute caches are refreshed for at most an hour; a longer wait is not suggested."""
+"""Most requests to keep a cache warm that are suggested: an hour of a cache of five minutes."""
 _REMEDIES = {
     "model": "the same model until the turn's end",
     "tools": "the same tools for the whole session",
@@ -25,19 +25,19 @@ _REMEDIES = {
 }
 
 
-def avoided_by(timeline: Timeline, broken: CacheBreak, price: PriceProfile) -> str:
+def avoided_by(timeline: Timeline, cache_break: CacheBreak, price: PriceProfile) -> str:
     """Return how a break could have been avoided; empty where no way is known, or where it would cost more."""
-    if broken.cause != "idle":
-        return _REMEDIES.get(broken.cause, "")
-    before, request = timeline.requests[broken.before], timeline.requests[broken.request]
+    if cache_break.cause != "idle":
+        return _REMEDIES.get(cache_break.cause, "")
+    before, request = timeline.requests[cache_break.before], timeline.requests[cache_break.request]
     started, ended = request.started, before.ended or before.started
     if started is None or ended is None or before.index in behind_the_clock(timeline):
         return ""
     # A request just before the lifetime ends reads the prefix once and keeps it as long again.
     lifetime = cache_lifetime(timeline).seconds
     request_count = math.ceil((started - ended) / 1000 / lifetime) - 1
-    cost = request_count * price.cost(0, broken.expected, 0, 0, terms=request.terms)
-    if not 0 < request_count <= MOST_WARMINGS or cost >= broken.cost:
+    cost = request_count * price.cost(0, cache_break.expected, 0, 0, terms=request.terms)
+    if not 0 < request_count <= MOST_WARMINGS or cost >= cache_break.cost:
         return ""
     requests = "a request" if request_count == 1 else f"{request_count} requests"
     amount = money_words(cost, price.unit, "estimate")

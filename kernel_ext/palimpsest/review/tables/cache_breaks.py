@@ -33,19 +33,19 @@ class CacheBreak:
 
     request: int
     before: int
-    """The request it is compared with: the newest earlier request with reported usage."""
+    """The request with which it is compared: the newest earlier request with reported usage."""
     turn: int
     causes: tuple[FoundCause, ...]
     """All causes with evidence in the recording, differences between the requests first."""
     expected: int
-    """Tokens that it should have read."""
+    """Tokens that the request should have read from the cache."""
     read: int
     loss: int
-    """Tokens that were written, or paid in full, again."""
+    """Tokens that were written again or paid in full again."""
     cost: float
-    """Cost of the loss beyond reading it, in the profile's money."""
+    """Cost of the lost tokens beyond reading them from the cache, in the profile's unit."""
     first_of_turn: bool
-    """Whether it comes right after a prompt: a correlation, not a cause."""
+    """Whether the request comes right after a prompt: a correlation, not a cause."""
     written: bool
     """Whether the provider reported cache writes; else the lost tokens were paid in full."""
     beginning_only: bool
@@ -53,12 +53,12 @@ class CacheBreak:
 
     @property
     def cause(self) -> BreakCause:
-        """The first of its causes."""
+        """The first of the break's causes."""
         return self.causes[0].cause
 
     @property
     def words(self) -> str:
-        """Its causes in words, with their numbers."""
+        """The causes in words, with their numbers."""
         return "; and ".join(cause.words for cause in self.causes)
 
 
@@ -70,7 +70,7 @@ class CacheBreaks(ShownAsTable):
     price: PriceProfile
     breaks: tuple[CacheBreak, ...]
     followers: int
-    """Requests that could have read from the cache: those after a request with reported usage."""
+    """Number of requests that could have read from the cache: those after a request with reported usage."""
     turn_starts: int
     """Number of ``followers`` that come right after a prompt."""
     turn_starts_kept: int
@@ -87,12 +87,12 @@ class CacheBreaks(ShownAsTable):
 
     @property
     def cost(self) -> float:
-        """Cost of all losses beyond reading them."""
+        """Cost of all lost tokens beyond reading them from the cache."""
         return sum(cache_break.cost for cache_break in self.breaks)
 
     @property
     def causes(self) -> dict[str, int]:
-        """How many breaks each cause has."""
+        """Number of breaks of each cause."""
         return dict(Counter(cache_break.cause for cache_break in self.breaks).most_common())
 
     @property
@@ -113,7 +113,9 @@ class CacheBreaks(ShownAsTable):
     @cached_property
     def correlations(self) -> tuple[str, ...]:
         """Sentences on other properties of the unexplained breaks; these are correlations, not causes."""
-        unexplained = [lost for lost in self.breaks if lost.cause == "unexplained"]
+        unexplained = [
+            cache_break for cache_break in self.breaks if cache_break.cause == "unexplained"
+        ]
         after_prompt_count = sum(cache_break.first_of_turn for cache_break in unexplained)
         sentences = []
         if after_prompt_count:
@@ -131,7 +133,7 @@ class CacheBreaks(ShownAsTable):
 
     @cached_property
     def table(self) -> ReportTable:
-        """The breaks as a table for any renderer."""
+        """The breaks as a table."""
         unit = "USD" if self.price.unit == "USD" else "units"
         # The loss is a fact; its cost is a fact only at recorded prices.
         basis = self.price.basis
@@ -144,7 +146,10 @@ class CacheBreaks(ShownAsTable):
         return table_of(
             title,
             (
-                (TableColumn("request", "request", "count"), lambda broken: broken.request + 1),
+                (
+                    TableColumn("request", "request", "count"),
+                    lambda cache_break: cache_break.request + 1,
+                ),
                 TableColumn("turn", "turn", "count"),
                 TableColumn("cause", "cause"),
                 TableColumn("expected", "expected", "count", "fact"),
@@ -172,41 +177,41 @@ def cache_breaks(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
         losses,
         about=price,
     )
-    caches = any(
+    uses_cache = any(
         request.usage is not None and (request.usage.cache_read or request.usage.cache_write)
         for request in reporting
     )
-    followers = rows[1:] if caches else ()
+    followers = rows[1:] if uses_cache else ()
     starts = [follower for follower in followers if follower.first_of_turn]
     return CacheBreaks(
         timeline,
         price,
-        tuple(follower.broken for follower in followers if follower.broken is not None),
+        tuple(follower.cache_break for follower in followers if follower.cache_break is not None),
         max(len(reporting) - 1, 0),
         len(starts),
-        sum(start.broken is None for start in starts),
+        sum(start.cache_break is None for start in starts),
     )
 
 
 class _FollowingRequest(NamedTuple):
-    """A request with reported usage that follows another one."""
+    """A request with reported usage that follows another such request."""
 
     first_of_turn: bool
-    broken: CacheBreak | None
+    cache_break: CacheBreak | None
 
 
 def _follower(
     timeline: Timeline, request: TimelineRequest, lost: CacheLoss | None, price: PriceProfile
 ) -> _FollowingRequest:
-    """Return a request with its cache loss and the cost of that, if it lost any."""
-    after_prompt_count = _follows_prompt(timeline, request)
+    """Return a following request, with the break and its cost if it lost the cache."""
+    follows_prompt = _follows_prompt(timeline, request)
     if lost is None:
-        return _FollowingRequest(after_prompt_count, None)
+        return _FollowingRequest(follows_prompt, None)
     usage = request.usage
-    prices_at = price.at(request.terms, request.reported or 0)
-    write = prices_at.write if usage is not None and usage.cache_write else prices_at.input
+    prices = price.at(request.terms, request.reported or 0)
+    write = prices.write if usage is not None and usage.cache_write else prices.input
     loss = lost.expected - lost.read
-    broken = CacheBreak(
+    cache_break = CacheBreak(
         request=request.index,
         before=lost.before,
         turn=request.turn,
@@ -214,16 +219,16 @@ def _follower(
         expected=lost.expected,
         read=lost.read,
         loss=loss,
-        cost=loss * (write - prices_at.read) / 1_000_000,
-        first_of_turn=after_prompt_count,
+        cost=loss * (write - prices.read) / 1_000_000,
+        first_of_turn=follows_prompt,
         written=usage is not None and usage.cache_write > 0,
         beginning_only=reads_beginning_only(timeline, request),
     )
-    return _FollowingRequest(after_prompt_count, broken)
+    return _FollowingRequest(follows_prompt, cache_break)
 
 
 def _follows_prompt(timeline: Timeline, request: TimelineRequest) -> bool:
-    """Return whether a prompt is the last item that a request shows; messages written by the program do not count."""
+    """Return whether the last item of a request is a prompt, not counting messages written by the program."""
     turn = timeline.requests[request.index - 1].turn if request.index else 0
     last = timeline.items[request.items - 1] if request.items else None
     return last is not None and last.kind == "user" and request.turn > turn

@@ -33,7 +33,7 @@ BY_HAND: Mapping[str, str] = {
     "undo": "by a revert",
     "compact": "by a compaction",
 }
-"""Phrases for rules whose names would mean nothing to a user."""
+"""Phrases for rules whose names a user does not know."""
 NAMELESS = "a tool without a name"
 MOST_NUMBERS = 4
 
@@ -48,8 +48,8 @@ def why(
 ) -> str:
     """Return a sentence or two on how a request showed an item and why; raises IndexError for unknown numbers.
 
-    Both count from 0. ``factor`` scales the estimator's tokens; ``uses`` are the requests whose answers used a
-    name that the item holds, ascending.
+    Both numbers count from 0. ``factor`` scales the estimator's tokens; ``uses`` are the requests whose answers used a
+    name in the item, ascending.
     """
     if not 0 <= request < len(timeline.requests) or not 0 <= item < len(timeline.items):
         raise IndexError(
@@ -83,13 +83,15 @@ def why(
 
 
 def _since_text(timeline: Timeline, item: int, request: int, factor: float) -> str:
-    """Return since when a request shows an item whole: since it entered, or since it was shown whole again."""
-    moves = [move for move in timeline.by_item.get(item, ()) if move.request <= request]
-    hidden = [place for place, transition in enumerate(moves) if transition.state != "whole"]
+    """Return a phrase on since when an item is shown whole: since it entered, or since it was restored."""
+    transitions = [
+        transition for transition in timeline.by_item.get(item, ()) if transition.request <= request
+    ]
+    hidden = [index for index, transition in enumerate(transitions) if transition.state != "whole"]
     if not hidden:
         entered = timeline.items[item].entered
         return f"since request {entered + 1}{_time_text(timeline, entered)}"
-    before, restoring = moves[hidden[-1]], moves[hidden[-1] + 1]
+    before, restoring = transitions[hidden[-1]], transitions[hidden[-1] + 1]
     change_words = transition_words(restoring, timeline.weights()[item], restoring.tokens, factor)
     return (
         f"again since request {restoring.request + 1}{_time_text(timeline, restoring.request)}, {change_words}; "
@@ -109,7 +111,7 @@ def _first_use_text(request: int, uses: Sequence[int]) -> str:
 def transition_words(
     transition: Transition, weight: int, tokens: int | None, factor: float = 1.0
 ) -> str:
-    """Return the rule and its numbers by which an item was reduced or restored: the end of a sentence.
+    """Return the end of a sentence with the rule that reduced or restored an item, and its numbers.
 
     ``weight`` and ``tokens`` are the item's tokens before and since, which ``factor`` scales.
     """

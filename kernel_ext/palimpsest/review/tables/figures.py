@@ -1,4 +1,4 @@
-"""Values for the figures of a policy and the wastes of a session, for a table, a program and a page."""
+"""Values for the figures of a policy and the wastes of a session, for a table, JSON and a page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,20 +11,20 @@ class PolicyFigures:
     name: str
     requests: int
     input: float
-    """Sum of all requests' tokens."""
+    """Tokens of all requests together."""
     peak: float
     over: int | None = None
-    """Requests that would not fit the window: as reported where they are the recorded ones, else by the ruler."""
+    """Number of requests that would not fit the window, by reported tokens where unchanged, else by the ruler."""
     cached: float
     """Share of the input that was read from the cache."""
     breaks: int
-    """Requests whose beginning changed while the cache was warm."""
+    """Number of requests whose beginning changed while the cache was warm."""
     break_tokens: float
-    """Tokens that these breaks wrote again, beyond the new ones."""
+    """Tokens that the breaks wrote again, without new tokens."""
     rewrite: float
     """Tokens written to the cache as a multiple of the peak: 1 where nothing is written twice."""
     cost: float
-    """With the cache, without the calls for summaries."""
+    """Cost with the cache, without the calls for summaries."""
     summaries: float | None = None
     """Cost of the calls for summaries."""
     repair: float | None = None
@@ -35,16 +35,16 @@ class PolicyFigures:
     retention: float | None = None
     fired: int | None = None
     first_fired: int | None = None
-    """The first request at which it acted."""
+    """The first request at which the rule acted."""
     distance: float | None = None
-    """The highest value of its signal as a share of the threshold; None where it has none."""
+    """The highest value of the rule's signal as a share of its threshold; None without a threshold."""
     verdict: str
     """How often the rule acted, or why it never did, with numbers."""
     facts_until: int | None = None
     cost_is_fact: bool = False
-    """Whether the cost was recorded; else it is an estimate, also where the tokens were reported."""
+    """Whether the cost was recorded; else it is an estimate, even where the tokens were reported."""
     retention_by_kind: Mapping[str, float] = field(default_factory=dict)
-    """Retention of each kind of names, as far as some were used."""
+    """Retention of each kind of used names."""
 
     @property
     def fits(self) -> bool:
@@ -59,27 +59,27 @@ class PolicyFigures:
 
 @dataclass(frozen=True, slots=True)
 class Waste:
-    """Something that was paid for without use."""
+    """Tokens that were paid for without use."""
 
     cost: float
-    """In the profile's money."""
+    """Cost in the profile's unit."""
     sentence: str
     link: str
     request: int
     is_fact: bool
-    """Whether it is from reported usage; else it is an estimate."""
+    """Whether the waste is known from reported usage; else it is an estimate."""
     cost_is_fact: bool
-    """Whether its cost was recorded, or is at recorded prices; else it is an estimate, also for reported tokens."""
+    """Whether its cost was recorded, or follows recorded prices; else it is an estimate, even for reported tokens."""
     item: int | None = None
     """The wasted item, from 0; None for a whole request."""
 
 
 @dataclass(frozen=True, slots=True)
 class WasteKind:
-    """All wastes of one kind together, also those that are not among the largest."""
+    """All wastes of one kind together, including those that are not among the largest."""
 
     words: str
-    """Their number and kind."""
+    """Number and kind of the wastes."""
     cost: float
     cost_is_fact: bool
-    """Whether the cost of all of them was recorded, or is at recorded prices."""
+    """Whether all costs were recorded, or follow recorded prices."""

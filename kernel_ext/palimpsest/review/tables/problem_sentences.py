@@ -1,6 +1,6 @@
 """Turn the places of a recording or log that could not be read into sentences.
 
-Border: pure. The command line names every place; a view names the first few and counts the others.
+Border: pure. The command line lists every place; a view lists the first few and counts the others.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from palimpsest.render.content.phrases import some
 from palimpsest.store.interface import Problem
 
 MOST_NAMED = 10
-"""Most unreadable places that a view names."""
+"""Most unreadable places that a view lists."""
 
 
 def problem_sentences(problems: Sequence[Problem]) -> tuple[str, ...]:

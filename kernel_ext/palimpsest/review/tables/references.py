@@ -1,4 +1,4 @@
-"""Find the names in a session, the items that hold each name, and the answers that use it.
+"""Find the names in a session, the items that contain each name, and the answers that use it.
 
 Words are compared, not meanings: a name counts as used where an answer writes it, in its text or in the input of a
 call.
@@ -22,14 +22,14 @@ UsedItems = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True, slots=True)
 class NameUse:
-    """A use of a name by an answer, where an earlier item holds the name."""
+    """A use of a name by an answer, where an earlier item contains the name."""
 
     request: int
     name: str
     sources: frozenset[int]
-    """The items that hold the name and existed when the request was sent."""
+    """The items that contain the name and existed when the request was sent."""
     newest: int
-    """The newest of them."""
+    """The newest of the sources."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class References:
 
     uses: tuple[NameUse, ...]
     items_with_names: frozenset[int] | None = field(default=None, compare=False, repr=False)
-    """The items that hold a name; None where they were not stored."""
+    """The items that contain any name; None where they were not stored."""
     counted: UsedItems | None = field(default=None, compare=False, repr=False)
-    """The result of ``used_by``, where it is known already."""
+    """The result of ``used_by``, where it was computed before."""
 
     def used_by(self, requests: int) -> UsedItems:
-        """Return, for each request, the items that hold a name used by its answer, ascending."""
+        """Return, for each request, the items that contain a name used by its answer, ascending."""
         if self.counted is not None:
             return self.counted
         items_by_request: list[tuple[int, ...]] = [()] * requests
@@ -58,17 +58,17 @@ class References:
 
     @cached_property
     def used(self) -> Mapping[int, int]:
-        """The items that hold a name which a later answer used, each with the last request whose answer did."""
+        """The items that contain a name used by a later answer, each with the last request whose answer used one."""
         return {item: use.request for use in self.uses for item in use.sources}
 
     @cached_property
     def needed(self) -> Mapping[str, int]:
-        """How many uses there are of names of each kind."""
+        """Number of uses of names of each kind."""
         return Counter(kind_of_name(use.name) for use in self.uses)
 
     @cached_property
     def by_name(self) -> Mapping[str, tuple[tuple[int, frozenset[int]], ...]]:
-        """By name: the requests whose answers use it, ascending, and the items that held it before."""
+        """For each name: the requests whose answers use it, ascending, and the earlier items that contain it."""
         uses_by_name: dict[str, list[tuple[int, frozenset[int]]]] = {}
         for use in self.uses:
             uses_by_name.setdefault(use.name, []).append((use.request, use.sources))
@@ -86,7 +86,7 @@ def names_in(text: str) -> Iterator[str]:
 
 
 class GrowingReferences:
-    """Finds the uses of names in a growing session, reading each text that cannot change any more once."""
+    """Finds the uses of names in a growing session; each text that can no longer change is read once."""
 
     def __init__(self) -> None:
         self._names: list[tuple[str, ...]] = []
@@ -97,10 +97,10 @@ class GrowingReferences:
         """Number of requests whose answers are complete, so that their uses are known."""
         self._items_with_names: set[int] = set()
         self._used_items: list[tuple[int, ...]] = []
-        """The items that each of those requests uses."""
+        """The items that each of these requests' answers uses."""
 
     def at(self, timeline: Timeline, settled: int) -> References:
-        """Return the names of a timeline whose first ``settled`` items will not change any more."""
+        """Return the references of a timeline, whose first ``settled`` items can no longer change."""
         for index in range(len(self._names), settled):
             names = _names(timeline, index)
             self._names.append(names)

@@ -1,4 +1,4 @@
-"""The tokens and the cost of a session's requests: as reported where there is usage, else estimated by the ruler.
+"""The tokens and the cost of a session's requests: as reported where usage is recorded, else by the ruler.
 
 Tables, JSON, report, inspector and corpus all take a request's or a session's cost from here.
 """
@@ -26,7 +26,7 @@ class RequestTotals:
     is_fact: bool
     """Whether the totals are from reported usage; else they are estimates."""
     cost_is_fact: bool = False
-    """Whether the whole cost was recorded; else it is an estimate, also where the usage was reported."""
+    """Whether the whole cost was recorded; else it is an estimate, even where the usage was reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +72,9 @@ def request_sizes(timeline: Timeline, ruler: Ruler) -> Sequence[float]:
 def session_costs(
     timeline: Timeline, ruler: Ruler, profile: PriceProfile
 ) -> Sequence[RequestCost | None]:
-    """Return the cost of each request; for a session without any reported usage, as estimated by the ruler.
+    """Return the cost of each request; for a session without reported usage, as estimated by the ruler.
 
-    None is a request without usage in a session that reported the usage of others.
+    The cost is None for a request without usage in a session that reported the usage of others.
     """
     is_known = any(reported is not None for reported in timeline.reported)
     sizes = () if is_known else recorded_simulation(timeline, ruler).sizes

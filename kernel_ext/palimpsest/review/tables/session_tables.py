@@ -38,7 +38,7 @@ def usage_cell(name: str) -> Callable[[Any], Cell]:
 
 
 def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> ReportTable:
-    """Return one row a request, with the reported tokens beside the ruler's estimate."""
+    """Return a table with a row for each request: the reported tokens beside the ruler's estimate."""
     sizes = recorded_simulation(timeline, ruler).sizes
     costs = session_costs(timeline, ruler, profile)
 
@@ -84,7 +84,7 @@ def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> R
 
 
 def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
-    """Return one row a request with reported usage: the three parts that add up to its tokens exactly."""
+    """Return a table with a row for each request with reported usage: the three parts of its tokens."""
     columns: tuple[Told, ...] = (
         (TableColumn("request", "request", "count"), lambda row: row.request + 1),
         TableColumn("reported", "reported", "count", "fact"),
@@ -99,7 +99,7 @@ def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
 
 
 def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
-    """Return one row an item: its kind, its size, the request at which it appeared, and its last state."""
+    """Return a table with a row for each item: kind, size, first request, and last state."""
     weights, last = timeline.weights(ruler.estimator), len(timeline.requests)
     final_transitions = {item.index: timeline.at(item.index, last) for item in timeline.items}
 
@@ -136,7 +136,7 @@ def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
 
 
 def decisions_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
-    """Return one row for each change of an item's state."""
+    """Return a table with a row for each change of an item's state."""
     items, weights = timeline.items, timeline.weights(ruler.estimator)
     columns: tuple[Told, ...] = (
         (TableColumn("request", "from request", "count"), lambda change: change.request + 1),

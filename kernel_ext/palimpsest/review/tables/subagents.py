@@ -1,6 +1,6 @@
 """The subagents of a session on its time axis: their starts, usage and results.
 
-A subagent is a session of its own, with its own window and cache; its parent sees the call and the result.
+A subagent is a separate session with its own window and cache; its parent contains the call and the result.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -39,10 +39,10 @@ ChildrenOf = Callable[[str], Sequence[Timeline]]
 MeasuresOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
 """Returns the ruler of a subagent's session, and its prices in the money of the parent session."""
 DEEPEST = 8
-"""Levels of subagents that are followed."""
+"""Most levels of subagents that are followed."""
 RETURNED_CHARS = 80
 FRAMES = (("<result>", "</result>"), ("<task_result>", "</task_result>"), ('"completed":"', '"}'))
-"""Text around a subagent's result: in our own results, in OpenCode's, and in a status message."""
+"""Text around a subagent's result: in Palimpsest's results, in OpenCode's, and in a status message."""
 
 
 def no_children(session_id: str) -> Sequence[Timeline]:  # noqa: ARG001  the signature of ChildrenOf
@@ -52,30 +52,30 @@ def no_children(session_id: str) -> Sequence[Timeline]:  # noqa: ARG001  the sig
 
 @dataclass(frozen=True)
 class SubagentRun:
-    """One subagent, seen from the session that started it."""
+    """One subagent, with its call and result in the session that started it."""
 
     timeline: Timeline
     depth: int
-    """1 for subagents that the session itself started."""
+    """Level of the subagent; 1 where the session itself started it."""
     call: TimelineItem | None
-    """The call that started it; None where the recording does not state which."""
+    """The call that started the subagent; None where the recording does not state it."""
     calls: int
-    """Number of calls that gave it work: more than one where it was resumed."""
+    """Number of calls that gave it work; more than 1 where it was resumed."""
     request: int
-    """The request of the reviewed session whose answer started it, or started the subagent that did."""
+    """The request of the reviewed session whose answer started it, directly or through other subagents."""
     totals: RequestTotals
     costs: Sequence[RequestCost | None]
     """The cost of each of its requests."""
     result: TimelineItem | None
     """The newest message with its result, else the result of its newest call; None where it returned nothing."""
     returned: int
-    """Tokens of that result, by the parent's ruler."""
+    """Tokens of the result, by the parent's ruler."""
     words: str
     """The beginning of the result's text."""
 
     @property
     def name(self) -> str:
-        """Its title, or its id."""
+        """The subagent's title, or its id."""
         return self.timeline.title or self.timeline.session
 
 
@@ -114,7 +114,7 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
 
     @cached_property
     def table(self) -> ReportTable:
-        """One row a subagent, and the totals without and with them."""
+        """The table with a row for each subagent, and the totals without and with them."""
         money: Form = "usd" if self.unit == "USD" else "count"
         request = TableColumn("request", "at request", "count", "", "Of the session, from 1.")
         peak = TableColumn("peak", "peak", "count", "", "Tokens of its largest request.")
@@ -190,7 +190,7 @@ def _totals(
 def subagent_runs(
     timeline: Timeline, children_of: ChildrenOf, ruler: Ruler, measures_of: MeasuresOf
 ) -> tuple[SubagentRun, ...]:
-    """Return the subagents of a session; those started by a subagent come right after it."""
+    """Return the subagents of a session; subagents of a subagent come right after it."""
     return tuple(_runs(timeline, children_of, ruler, measures_of, (timeline.session,), None))
 
 
@@ -232,7 +232,7 @@ def _runs(
             returned=0
             if result is None
             else round(parent.weights(ruler.estimator)[result.index] * ruler.factor),
-            words="" if result is None else _prompt_beginning(parent.read(result.index)),
+            words="" if result is None else _result_beginning(parent.read(result.index)),
         )
         yield from _runs(
             child, children_of, child_ruler, measures_of, (*ancestors, child.session), started_at
@@ -263,17 +263,23 @@ def _by_group(timeline: Timeline) -> dict[str, list[TimelineItem]]:
 
 
 def _request_of(parent: Timeline, child: Timeline, call: TimelineItem | None) -> int:
-    """Return the parent's request whose answer started a subagent, or the last one that was sent before it."""
+    """Return the parent's request whose answer started a subagent, or the last request that was sent before."""
     if call is not None:
         return max(call.entered - 1, 0)
     started = _first_sent(child)
-    before = [sent.index for sent in parent.requests if sent.started and sent.started <= started]
+    before = [
+        request.index
+        for request in parent.requests
+        if request.started and request.started <= started
+    ]
     return before[-1] if before else 0
 
 
 def _first_sent(timeline: Timeline) -> int:
     """Return the time of the first request; 0 where it is not known."""
-    return next((sent.started for sent in timeline.requests if sent.started is not None), 0)
+    return next(
+        (request.started for request in timeline.requests if request.started is not None), 0
+    )
 
 
 def _result_item(
@@ -297,14 +303,14 @@ def _result_item(
     return results[-1] if results else None
 
 
-def _prompt_beginning(text: str) -> str:
+def _result_beginning(text: str) -> str:
     unframed = (text.partition(before)[2].rpartition(after)[0] for before, after in FRAMES)
     line = " ".join((next(filter(None, unframed), "") or text).split())
     return line if len(line) <= RETURNED_CHARS else f"{line[: RETURNED_CHARS - 1]}…"
 
 
 def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportTable:
-    """Return one row a request of the session and of its subagents, in the order in which they were sent."""
+    """Return a table of the requests of the session and of its subagents, in the order in which they were sent."""
     column_note = "Of the session; a subagent's stand behind."
     started = TableColumn("started", "started", "text", "fact", "Milliseconds since 1970.")
     columns: tuple[Told, ...] = (
@@ -350,7 +356,7 @@ class _SentRequest(NamedTuple):
     """A request of the session or of a subagent, with its position on the common time axis."""
 
     after: int
-    """The parent's request after which it was sent, or its own number; -1 before the first."""
+    """For a subagent's request the parent's request before it, -1 for none; for the parent's, its own index."""
     sent: int
     """Time of sending in milliseconds; 0 for the parent's own requests, and where it is not known."""
     run: int
@@ -368,7 +374,7 @@ class _SentRequest(NamedTuple):
 
 
 def _sent_after(timeline: Timeline, run: SubagentRun, request_of_subagent: int) -> int:
-    """Return the newest request of the parent that was sent before one of a subagent; -1 where none was."""
+    """Return the parent's newest request that was sent before a request of a subagent; -1 where none was."""
     started = run.timeline.requests[request_of_subagent].started
     if started is None:
         return run.request

@@ -23,9 +23,9 @@ from palimpsest.transcript.timeline import Timeline, TimelineItem
 
 MOST = 10
 LARGE_TOKENS = 8_000
-"""A result over so many tokens is called large, as in context-lens."""
+"""Tokens above which a result is called large, as in context-lens."""
 LEAST_TOKENS = 500
-"""Smaller results are not reported as waste."""
+"""Fewest tokens of a result that is reported as waste."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Wastes(ShownAsTable):
 
     @cached_property
     def table(self) -> ReportTable:
-        """The wastes as a table for any renderer."""
+        """The wastes as a table."""
         about = "What the sentence says; a cost with ~ is an estimate."
         basis = TableColumn("basis", "known as", about=about)
         return table_of(
@@ -189,14 +189,14 @@ def _unused_subagents(
     used = references.used
     for run in runs:
         result, totals = run.result, run.totals
-        # Where the recording does not state which call started it, its result is not known.
+        # Where the recording does not state the call that started a subagent, the result is not known.
         if run.depth > 1 or not totals.requests or (run.call is None and result is None):
             continue
         if result is None:
             outcome = "nothing came back"
         elif result.is_error:
             outcome = "its call ended in an error"
-        elif result.index not in used and _holds_names(timeline, references, result.index):
+        elif result.index not in used and _contains_names(timeline, references, result.index):
             outcome = f"no later answer used a name in the {run.returned:,} tokens that came back"
         else:
             continue
@@ -236,9 +236,9 @@ def _needless_results(
             words = partial(large, item, tokens, ending)
         else:
             continue
-        # Many requests contain it; all are priced at the terms of the request at which it entered.
-        most_costly_by_kind = timeline.requests[item.entered]
-        terms, prompt = most_costly_by_kind.terms, most_costly_by_kind.reported or 0
+        # Many requests contain the item; all are priced at the terms of the request at which it entered.
+        first_request = timeline.requests[item.entered]
+        terms, prompt = first_request.terms, first_request.reported or 0
         cost = price.cost(0, tokens * read, tokens * written, 0, terms=terms, prompt=prompt)
         yield _WasteCandidate(
             kind,
@@ -254,10 +254,10 @@ def _needless_results(
 def _not_needed(
     timeline: Timeline, references: References, item: TimelineItem, *, is_large: bool
 ) -> tuple[str, int, int, str] | None:
-    """Return kind of waste, needless writes, needless reads, and the sentence's end; None for no waste."""
+    """Return the kind of waste, needless writes, needless reads, and the sentence's end; None for no waste."""
     last = references.used.get(item.index)
     if last is None:
-        is_named = _holds_names(timeline, references, item.index)
+        is_named = _contains_names(timeline, references, item.index)
         if not is_named and not is_large:
             return None
         ending = ", and no later answer used a name in it" if is_named else ""
@@ -267,7 +267,7 @@ def _not_needed(
             max(_times_shown(timeline, item) - 1, 0),
             ending,
         )
-    # Requests up to its last use are not counted as waste.
+    # Requests up to the item's last use are not counted as waste.
     idle = item.entered + _times_shown(timeline, item) - 1 - last if is_large else 0
     ending = f", {idle:,} of them after the last answer that used a name in it"
     return ("idle", 0, idle, ending) if idle > 0 else None
@@ -286,8 +286,8 @@ def _large_results(timeline: Timeline, ruler: Ruler) -> Iterator[TimelineItem]:
     yield from compress(items, large)
 
 
-def _holds_names(timeline: Timeline, references: References, item: int) -> bool:
-    """Return whether an item's text holds any name."""
+def _contains_names(timeline: Timeline, references: References, item: int) -> bool:
+    """Return whether an item's text contains any name."""
     if references.items_with_names is not None:
         return item in references.items_with_names
     return any(True for _ in names_in(timeline.read(item)))

@@ -29,7 +29,7 @@ DEFAULT_POLICIES = ("opencode.prune", "anthropic.clear_tool_uses", "claude_code.
 """Policies of a report: one that clears by size, one that clears by number, one that summarises."""
 MOST_POLICIES = 12
 SHARED_LENGTH = 8
-"""Shorter lists are written in place."""
+"""Length below which a list is written in place."""
 
 
 def report_data(
@@ -40,7 +40,7 @@ def report_data(
     clean: Callable[[Any], Any],
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> tuple[TimelineView, str]:
-    """Return the view that the report shows, and the data as JSON, both after ``clean``.
+    """Return the report's view, and its data as JSON, both processed by ``clean``.
 
     ``progress`` is called with the number of computed tracks. Raises UserError for an unknown policy, price or choice
     of texts.
@@ -83,7 +83,7 @@ def _check_arguments(policies: Sequence[str], texts: str) -> None:
 def _with_texts_removed(
     view: TimelineView, texts: ReportTexts, review: SessionReview
 ) -> TimelineView:
-    """Return the view without texts of the session, nor sentences that quote files, if these are left out."""
+    """Return the view; if texts are left out, without the session's texts and sentences that quote files."""
     if texts != "none":
         return view
     labels = ("",) * len(view.items.id)
@@ -178,10 +178,10 @@ class _Columns:
     def __init__(self) -> None:
         self.written: list[str] = []
         """The columns as JSON."""
-        self._known: dict[bytes, int] = {}
+        self._index_by_digest: dict[bytes, int] = {}
 
     def shared(self, value: Any) -> Any:
-        """Return a value in which each long list is replaced by its number among the columns; equal ones share it."""
+        """Return a value in which each long list is replaced by its column's number; equal lists have one column."""
         if isinstance(value, dict):
             return {name: self.shared(inner) for name, inner in value.items()}
         if not isinstance(value, list):
@@ -192,7 +192,7 @@ class _Columns:
             return value
         written = _json(value)
         digest = sha256(written.encode("utf-8", "surrogatepass")).digest()
-        if digest not in self._known:
-            self._known[digest] = len(self.written)
+        if digest not in self._index_by_digest:
+            self._index_by_digest[digest] = len(self.written)
             self.written.append(written)
-        return {"column": self._known[digest]}
+        return {"column": self._index_by_digest[digest]}

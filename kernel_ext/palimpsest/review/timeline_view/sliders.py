@@ -32,7 +32,7 @@ FIRST = (
     "window",
     "summary",
 )
-"""Names of numbers, the most important first; the others follow in the order of the preset."""
+"""Names of numbers, the most important first; other numbers follow in the order of the preset."""
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 0.9, 1.0)
 COUNTS = (1, 2, 3, 5, 8, 10, 15, 20, 30)
 """Stops for numbers of results, messages and turns whose default is at most ``MOST_COUNT``."""
@@ -105,9 +105,9 @@ def _at_most_nine(stops: list[float], default: float) -> list[float]:
     """Remove the stop nearest to its neighbour until nine are left; the default stays."""
     while len(stops) > STOPS:
         gaps = [
-            (after - before, place)
-            for place, (before, after) in enumerate(zip(stops, stops[2:], strict=False), start=1)
-            if stops[place] != default
+            (after - before, index)
+            for index, (before, after) in enumerate(zip(stops, stops[2:], strict=False), start=1)
+            if stops[index] != default
         ]
-        stops = [stop for place, stop in enumerate(stops) if place != min(gaps)[1]]
+        stops = [stop for index, stop in enumerate(stops) if index != min(gaps)[1]]
     return stops

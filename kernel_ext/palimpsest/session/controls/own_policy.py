@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.context.policy_overrides import policy_numbers
 from palimpsest.context.presets import PRESETS
-from palimpsest.loop.model_requests.own_policy import lifted_decisions
+from palimpsest.loop.model_requests.own_policy import restoring_decisions
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage, PolicyStageFactory
 from palimpsest.session.config.context_policy import DEFAULT
 from palimpsest.transcript.context_values.decisions import Decision
@@ -69,7 +69,7 @@ def own_policy_events(
 ) -> tuple[SessionUpdated | DecisionMade, ...]:
     """Return the events to journal when a session begins or ends a policy of the user's own."""
     record = stage.record if stage is not None else None
-    lifted = lifted_decisions(decisions, new_id) if stage is None else ()
+    lifted = restoring_decisions(decisions, new_id) if stage is None else ()
     updated = session.model_copy(update={"own_policy": record})
     return (
         *((SessionUpdated(session=updated),) if record != session.own_policy else ()),

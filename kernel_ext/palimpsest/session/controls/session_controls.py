@@ -19,9 +19,9 @@ from palimpsest.session.permissions.withheld_claims import (
     grant_claims,
     is_named_whole,
 )
-from palimpsest.tools.permission_rules.modes import ANSWERS, Mode, mode_of
+from palimpsest.tools.permission_rules.modes import MODE_APPROVALS, Mode, mode_of
 from palimpsest.tools.permission_rules.permissions import Rules
-from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, MODE_DENIES
+from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES, DENY_RULES_BY_MODE
 from palimpsest.transcript.errors import ConfigError, NotFound, UnknownError
 from palimpsest.transcript.session_record.events import SessionError, SessionUpdated
 from palimpsest.transcript.session_record.sessions import Budget, Spent
@@ -139,8 +139,8 @@ class SessionControls:
         return (
             *((rule, "built in" if at < built_in else "settings") for at, rule in enumerate(base)),
             *((rule, "fixed") for rule in effective.fixed),
-            *((rule, f"mode {self.mode}") for rule in MODE_DENIES[self.mode]),
-            *((rule, f"mode {self.mode}, for questions") for rule in ANSWERS[self.mode]),
+            *((rule, f"mode {self.mode}") for rule in DENY_RULES_BY_MODE[self.mode]),
+            *((rule, f"mode {self.mode}, for questions") for rule in MODE_APPROVALS[self.mode]),
         )
 
     def revoke(self, *numbers: int) -> tuple[Allowance, ...]:

@@ -13,8 +13,8 @@ from palimpsest.tools.permission_rules.permissions import PARENT_PERMISSION, Rul
 from palimpsest.tools.permission_rules.wildcard import matches
 from palimpsest.tools.registration.builtin_tools import (
     DEFAULT_RULES,
-    EXPLORE_PERMISSIONS,
-    PLAN_DENIES,
+    EXPLORE_AGENT_PERMISSIONS,
+    PLAN_MODE_RULES,
 )
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule, Value
@@ -141,7 +141,7 @@ BUILT_IN: dict[str, Agent] = {
             name="plan",
             description="Looks and proposes; cannot run code, write or edit.",
             note=PLAN_NOTE,
-            rules=(*PLAN_DENIES, *_deny("cells")),
+            rules=(*PLAN_MODE_RULES, *_deny("cells")),
         ),
         Agent(
             name="general",
@@ -160,7 +160,7 @@ BUILT_IN: dict[str, Agent] = {
             ),
             mode="subagent",
             prompt=EXPLORE_PROMPT,
-            rules=only_permissions(EXPLORE_PERMISSIONS, DEFAULT_RULES),
+            rules=only_permissions(EXPLORE_AGENT_PERMISSIONS, DEFAULT_RULES),
         ),
         Agent(
             name="compaction",
@@ -181,7 +181,7 @@ BUILT_IN: dict[str, Agent] = {
 def built_in(base: Rules) -> dict[str, Agent]:
     """Return the built-in agents, given the rules for all agents."""
     explore = BUILT_IN["explore"].model_copy(
-        update={"rules": only_permissions(EXPLORE_PERMISSIONS, base)}
+        update={"rules": only_permissions(EXPLORE_AGENT_PERMISSIONS, base)}
     )
     return {**BUILT_IN, "explore": explore}
 

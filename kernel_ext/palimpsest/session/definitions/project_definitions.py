@@ -31,11 +31,15 @@ from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.definitions.definition_files import FAMILIES, DefinitionFile, Folder
 from palimpsest.session.definitions.definition_trust import DefinitionTrust
 from palimpsest.session.trust.trust_store import definition_digest
-from palimpsest.tools.file_access.file_contents import OUTSIDE, UnreadableForPrompt, read_for_prompt
+from palimpsest.tools.file_access.file_contents import (
+    OUTSIDE_PROJECT,
+    UnreadableForPrompt,
+    read_for_prompt,
+)
 from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.tools.registration.registry import Registry
-from palimpsest.tools.workflow.skill import SKILL, Skill, SkillTool
-from palimpsest.tools.workflow.task import TASK, TaskTool
+from palimpsest.tools.workflow.skill import SKILL_NAME, Skill, SkillTool
+from palimpsest.tools.workflow.task import TASK_NAME, TaskTool
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule
 
@@ -190,11 +194,11 @@ def register_definitions(registry: Registry, definitions: ProjectDefinitions) ->
             # A new tool each time, since it lists the agents when it is created.
             registry.register(TaskTool(lambda: _subagent_descriptions(definitions)))
         else:
-            registry.remove(TASK)
+            registry.remove(TASK_NAME)
         if definitions.skills:
             registry.register(SkillTool(lambda: definitions.skills))
         else:
-            registry.remove(SKILL)
+            registry.remove(SKILL_NAME)
 
     definitions.on_change(callback)
 
@@ -256,7 +260,7 @@ def read_definitions(
             outside: list[Path] = []
             files = _files(folder, base, outside)
             left_out += [
-                f"{short_path(outside_file, home)} is left out: {OUTSIDE}."
+                f"{short_path(outside_file, home)} is left out: {OUTSIDE_PROJECT}."
                 for outside_file in outside
             ]
             for path in files:

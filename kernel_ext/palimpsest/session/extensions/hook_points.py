@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from palimpsest.context.engine_text.system_prompt import (
     as_header_and_rest,
     joined_sections,
-    with_added,
+    with_further_instructions,
 )
 from palimpsest.processor.tool_call_runner import ToolLookup
 from palimpsest.session.extensions import hook_answers
@@ -57,7 +57,9 @@ class HookPoints(SessionHooks):
         """
         texts, added = event.texts, list[str]()
         for hook in self.book.hooks_of("system"):
-            current = replace(event, texts=with_added(texts, joined_sections(added), ""))
+            current = replace(
+                event, texts=with_further_instructions(texts, joined_sections(added), "")
+            )
             validate = functools.partial(hook_answers.validate_system, given=current.texts)
             answer = await self.ask(hook, current, validate)
             if not isinstance(answer, SystemPrompt):
@@ -66,7 +68,7 @@ class HookPoints(SessionHooks):
                 self.note_skipped(hook.rule, SYSTEM_PROMPT_FIXED)
             else:
                 texts, added = as_header_and_rest(tuple(answer.texts), event.texts[0]), []
-        return with_added(texts, joined_sections(added), "")
+        return with_further_instructions(texts, joined_sections(added), "")
 
     async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
         """Return the context decisions that hooks ask for: what to leave out of the context or keep in it."""

@@ -7,7 +7,7 @@ session read the journal and call neither hooks nor servers.
 
 from typing import Any
 
-from palimpsest.context.engine_text.system_prompt import joined_sections, with_added
+from palimpsest.context.engine_text.system_prompt import joined_sections, with_further_instructions
 from palimpsest.context.visible_messages import View
 from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.processor.tool_call_runner import ToolLookup
@@ -81,7 +81,9 @@ class TurnExtensions:
             event = SystemEvent(self._session_id(), agent, model, texts)
             texts = await self.hooks.system(event, fixed=fixed)
         servers = self._servers.connected() if self._servers is not None else ()
-        return with_added(texts, "", instructions_text(servers)) if servers else texts
+        return (
+            with_further_instructions(texts, "", instructions_text(servers)) if servers else texts
+        )
 
     def offer(self, offer: ToolLookup) -> ToolLookup:
         """Return the tools of a step, wrapped with tool hooks where there are any."""

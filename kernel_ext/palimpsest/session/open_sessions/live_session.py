@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from palimpsest.context.policy_overrides import policy_choice
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
-from palimpsest.loop.context_management.compaction import WantedSummary
+from palimpsest.loop.context_management.compaction import SummaryOptions
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.request_hold import PostponedPruning
@@ -323,7 +323,7 @@ class LiveSession:
         self._refuse_without_log()
         named = self._prompt_resolver.accept_summariser(model) if model is not None else None
         await self.settle_reverts()
-        wanted = WantedSummary(focus, named, goes_on=auto)
+        wanted = SummaryOptions(focus, named, goes_on=auto)
         return await self.runner.compact(wanted, origin or Origin())
 
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:

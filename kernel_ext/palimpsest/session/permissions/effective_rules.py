@@ -31,9 +31,9 @@ from palimpsest.session.permissions.recorded_claims import (
 )
 from palimpsest.store.disk import open_regular
 from palimpsest.tools.permission_rules.bound_approvals import description_change, stored_description
-from palimpsest.tools.permission_rules.modes import ANSWERS, Mode
+from palimpsest.tools.permission_rules.modes import MODE_APPROVALS, Mode
 from palimpsest.tools.permission_rules.permissions import Rules
-from palimpsest.tools.registration.builtin_tools import MODE_DENIES
+from palimpsest.tools.registration.builtin_tools import DENY_RULES_BY_MODE
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.session_record.sessions import Budget, SessionInfo
 from palimpsest.transcript.values import ModelRef, Rule
@@ -282,13 +282,13 @@ class EffectiveRules:
         """Return all rules that apply to the tool calls of an agent."""
         base = self.rules if self.rules is not None else rules
         own = asking_rules_of(session) if session is not None and session.metadata else ()
-        return (*base, *agent, *own, *self.fixed, *MODE_DENIES[self.mode_of(session)])
+        return (*base, *agent, *own, *self.fixed, *DENY_RULES_BY_MODE[self.mode_of(session)])
 
     def answers_of(self, session: SessionInfo | None) -> Rules:
         """Return the approvals that answer questions beforehand: the mode's, the project's, the parents'."""
         parents = list(self.line(session))[1:]
         of_parents = [rule for parent in parents for rule in self.held_rules(parent)]
-        mode = ANSWERS[self.mode_of(session)]
+        mode = MODE_APPROVALS[self.mode_of(session)]
         return (*mode, *self.granted(), *self.approvals.rules(), *of_parents)
 
     def line(self, session: SessionInfo | None) -> Iterator[SessionInfo]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
-from palimpsest.tools.tool import TYPES, Namespace, ShownVariables, VariableInfo
+from palimpsest.tools.tool import NAMES_AND_TYPES, Namespace, ShownVariables, VariableInfo
 from palimpsest.transcript.errors import UserError
 
 HIDDEN = (
@@ -55,7 +55,7 @@ class HidingNamespace:
         self._inner = inner
         self._hidden = hidden
 
-    async def list(self, shown: ShownVariables = TYPES) -> Sequence[VariableInfo]:
+    async def list(self, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return the descriptions of all variables that are not hidden."""
         visible = frozenset(name for name in shown.named if name not in self._hidden)
         return self._hidden.visible(await self._inner.list(replace(shown, named=visible)))

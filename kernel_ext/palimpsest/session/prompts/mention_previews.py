@@ -27,7 +27,7 @@ from palimpsest.session.prompts.prompt_syntax import (
     files_in,
     notebook_mentions,
 )
-from palimpsest.tools.file_access.gitignore import GitignoreRules, scan
+from palimpsest.tools.file_access.gitignore import GitignoreRules, folder_entries
 from palimpsest.tools.file_access.paths import resolve_path
 from palimpsest.tools.permission_rules.permissions import Allowed, Denied, Verdict
 from palimpsest.tools.tool import Abort, ToolContext
@@ -312,7 +312,7 @@ def _project_files(root: Path) -> tuple[list[str], bool]:
     paths: list[str] = []
     while waiting and len(paths) < FILES_READ and time.monotonic() < end:
         folder, ignore = waiting.popleft()
-        for entry in scan(folder, ignore):
+        for entry in folder_entries(folder, ignore):
             if entry.is_dir:
                 waiting.append((entry.path, ignore.below(entry.path)))
             else:

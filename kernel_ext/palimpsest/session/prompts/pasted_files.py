@@ -11,7 +11,7 @@ from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.prompt_files import decoded_data_url
 from palimpsest.store.blobs.blob_storage import keep_attachment
 from palimpsest.store.interface import Store
-from palimpsest.tools.calls.images import FittedImage, fit_image, kind_of
+from palimpsest.tools.calls.images import FittedImage, fit_image, image_type
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.parts import Attachment, FilePart
 from palimpsest.transcript.values import Value
@@ -54,7 +54,7 @@ def pasted_file(services: Services, given: Attachment, model: str | None) -> Pas
     data = _content(store, given, name)
     if len(data) > MAX_BYTES:
         raise UserError(TOO_LARGE.format(name=name, bytes=len(data), most=MAX_BYTES))
-    kind = kind_of(data)
+    kind = image_type(data)
     if kind is None:
         text = services.secrets.clean(_text(data, name))
         fitted = FittedImage(TEXT, text.encode())

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.home_paths import home_path
-from palimpsest.tools.calls.images import FittedImage, fit_image, kind_of
+from palimpsest.tools.calls.images import FittedImage, fit_image, image_type
 from palimpsest.tools.files.read_tool import MAX_DOCUMENT_BYTES
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import KERNEL, Attachment, FileSource, ResourceSource
@@ -46,7 +46,7 @@ def prompt_files(given: Any) -> tuple[Attachment, ...]:
 
 def _attachment(given: Any, number: int) -> Attachment:
     name, data = _name_and_bytes(given, f"file-{number}")
-    mime = kind_of(data)
+    mime = image_type(data)
     if mime is None:
         raise UserError(f"{name} is no {KINDS}. Name a text in the prompt as @path.")
     fitted = FittedImage(mime, data)

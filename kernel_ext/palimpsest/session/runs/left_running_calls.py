@@ -38,7 +38,7 @@ class LeftRunningCalls:
 
         def ended(_code: str, call_id: str, outcome: PythonOutcome) -> None:
             if outcome.left_running is not None:
-                outcome.left_running.over.add_done_callback(
+                outcome.left_running.all_ended.add_done_callback(
                     lambda _ended_calls: self._remove_mark(call_id)
                 )
 

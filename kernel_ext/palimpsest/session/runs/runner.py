@@ -15,17 +15,17 @@ from typing import Any
 
 from palimpsest.context.request_assembly.fit import has_history_to_summarise
 from palimpsest.context.visible_messages import marker
-from palimpsest.loop.context_management.compaction import WantedSummary, write_marker
+from palimpsest.loop.context_management.compaction import SummaryOptions, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.run_context import RunContext
 from palimpsest.loop.turn import (
-    journal_end,
+    journal_stop_reason,
     newest_user,
     run_turn,
     run_turn_time_limit,
-    say_stopped,
     turn_error,
+    write_stop_error,
 )
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.engine import Run
@@ -282,7 +282,7 @@ class Runner:
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    async def compact(self, wanted: WantedSummary, origin: Origin) -> Answer:
+    async def compact(self, wanted: SummaryOptions, origin: Origin) -> Answer:
         """Compact the session now, and await the summary; joins a compaction that runs or was just requested.
 
         Raises SessionBusy while a turn runs, and UserError when there is nothing to summarise.
@@ -300,7 +300,9 @@ class Runner:
         self._create_future(key)
 
         def start(run: Run) -> None:
-            marker_message = write_marker(self._log, user, auto=False, wanted=wanted, origin=origin)
+            marker_message = write_marker(
+                self._log, user, auto=False, options=wanted, origin=origin
+            )
             run.delivered[key] = marker_message.id
 
         self._start_task(self._run_prompts(start))
@@ -438,10 +440,10 @@ class Runner:
             reason = stop_reason_of(info) if isinstance(info, AssistantMessage) else None
             by = run.abort.by if reason in (None, "cancelled") else reason
         if run.abort.is_set() and by == run.abort.by:
-            say_stopped(self._log, self._log.state.messages(), run.abort.reason)
+            write_stop_error(self._log, self._log.state.messages(), run.abort.reason)
             answers = self._answers(run)
         if answers:
-            journal_end(self._log, by, answers, withdrawn=run.withdrawn)
+            journal_stop_reason(self._log, by, answers, withdrawn=run.withdrawn)
 
     def _answers(self, run: Run) -> Messages:
         """Return the answers of the turn so far."""

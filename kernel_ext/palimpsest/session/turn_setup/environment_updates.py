@@ -27,7 +27,7 @@ from palimpsest.context.engine_text.environment_changes import (
     mentioned_words,
 )
 from palimpsest.context.engine_text.mutated_names import mutated_names
-from palimpsest.context.engine_text.reminders import beside_newest, metadata_beside_newest
+from palimpsest.context.engine_text.reminders import metadata_beside_newest, note_beside_newest
 from palimpsest.context.engine_text.system_prompt import EnvironmentDetails
 from palimpsest.context.visible_messages import View
 from palimpsest.processor.session_log import SessionLog
@@ -210,15 +210,15 @@ class EnvironmentUpdates:
         session = state.session
         now = self._services.clock()
         environment = EnvironmentState(
-            began=day_of(session.time.created if session else now),
+            first_date=day_of(session.time.created if session else now),
             date=day_of(now),
             agent=user.agent,
             plan=self._services.rules.effective.mode_of(session) == "plan",
             variables=variables,
-            named=kernel_state.named if kernel_state is not None else {},
+            mentioned=kernel_state.named if kernel_state is not None else {},
             known=self._known,
-            known_named=self._known_named,
-            met=self._has_joined(session),
+            known_mentioned=self._known_named,
+            worked_before=self._has_joined(session),
             changed=_changed_variables(self._known_fingerprints, kernel_state, sources),
         )
         seen = View(state.messages(), state.decisions).folded_messages(policy.compact)
@@ -245,9 +245,9 @@ class EnvironmentUpdates:
     def _journal_mode(self, policy: Policy) -> None:
         """Write the mode beside the newest user message, where no visible message states it yet."""
         state = self._log.state
-        if beside_newest(state.messages()) is None:
+        if note_beside_newest(state.messages()) is None:
             return  # no note is due for all messages, so none for the visible ones
-        changes = beside_newest(
+        changes = note_beside_newest(
             View(state.messages(), state.decisions).folded_messages(policy.compact)
         )
         if changes is not None:

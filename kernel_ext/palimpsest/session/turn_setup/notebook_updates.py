@@ -8,7 +8,7 @@ own messages, so a session that is opened again does not note them twice.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palimpsest.context.engine_text.notebook_edits import CellEdit, cell_edits, marks_of
+from palimpsest.context.engine_text.notebook_edits import CellEdit, cell_edits, source_hashes
 from palimpsest.context.engine_text.notebook_note import (
     MOST_IMAGES,
     WINDOW_SHARE,
@@ -136,7 +136,7 @@ class NotebookUpdates:
         if pages is None:
             return ()
         found = cell_edits(pages, recorded, noted.edits, self._source_hashes)
-        self._source_hashes = marks_of(pages)
+        self._source_hashes = source_hashes(pages)
         return found
 
     def _limits(self, info: ModelInfo) -> NoteLimits:

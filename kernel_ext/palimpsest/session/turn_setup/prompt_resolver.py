@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import reserved_tokens
-from palimpsest.context.budget.window_guard import most_tools
+from palimpsest.context.budget.window_guard import tool_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages import View, marker_of, policy_after_undo
 from palimpsest.loop.context_management.summary_writer import AGENT
-from palimpsest.loop.model_requests.refused_tools import accepted_tools, refused_words
+from palimpsest.loop.model_requests.refused_tools import accepted_tools, refused_tools_sentence
 from palimpsest.loop.model_requests.request_builder import calibration_ratio
 from palimpsest.loop.run_inputs.run_context import StepSetup, SummaryModel
 from palimpsest.model.catalog.model_check import check_effort, known_effort
@@ -37,9 +37,9 @@ from palimpsest.store.log.journal import Journal
 from palimpsest.tools.registration.registry import ALL_OTHERS, Registry
 from palimpsest.tools.registration.tool_limits import ToolLimits, tools_within
 from palimpsest.tools.tool import Namespace, Tool
-from palimpsest.tools.workflow.recall import RECALL
+from palimpsest.tools.workflow.recall import RECALL_NAME
 from palimpsest.tools.workflow.structured_output import StructuredOutputTool
-from palimpsest.tools.workflow.task import TASK
+from palimpsest.tools.workflow.task import TASK_NAME
 from palimpsest.transcript.context_values.decisions import TOOLS_RULE, Facts
 from palimpsest.transcript.context_values.policies import Policy, RecoveryPolicy
 from palimpsest.transcript.errors import ConfigError, UserError
@@ -248,9 +248,9 @@ class PromptResolver:
         self._report_left_out_files()
         await self.extensions.journal_additions(policy, system)
         specs = self._specs(offered, info)
-        if not any(spec.name == RECALL for spec in specs):
+        if not any(spec.name == RECALL_NAME for spec in specs):
             policy = without_recall(policy)
-        if not any(spec.name == TASK for spec in specs):
+        if not any(spec.name == TASK_NAME for spec in specs):
             policy = without_task(policy)
         compaction_agent = services.agents.known.get(AGENT)
         return StepSetup(
@@ -300,7 +300,9 @@ class PromptResolver:
             view=View.of(messages, decisions, services.store.get_blob),
             system=self._systems.prompt_now(agent, info, user),
             tools=self._specs(offered, info),
-            tools_left_out=tuple(filter(None, (left_out, refused_words(info, self.refused_tools)))),
+            tools_left_out=tuple(
+                filter(None, (left_out, refused_tools_sentence(info, self.refused_tools)))
+            ),
             model=info,
             policy=policy,
             facts=Facts(
@@ -324,7 +326,7 @@ class PromptResolver:
             for decision in self._log.state.decisions
             if decision.rule == TOOLS_RULE and decision.numbers.get("model") == info.ref.id
         ]
-        counts = (most_tools(info), *refused_counts)
+        counts = (tool_limit(info), *refused_counts)
         known = [number for number in counts if isinstance(number, int)]
         chars = limits_of(info).schema_chars
         if not known and chars is None:

@@ -16,7 +16,7 @@ from palimpsest.session.engine import off_loop
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.turn_setup.environment_updates import from_start, read_surroundings
 from palimpsest.tools.permission_rules.permissions import hidden_tools
-from palimpsest.tools.workflow.skill import SKILL, skill_list
+from palimpsest.tools.workflow.skill import SKILL_NAME, skill_list
 from palimpsest.tools.workflow.structured_output import ANSWER_BY_TOOL
 from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.policies import Policy
@@ -149,7 +149,7 @@ class SystemPrompts:
             agent_prompt=agent.prompt,
             extra=extra,
             skills=self._skills(agent),
-            words=self._policy().environment,
+            environment_name=self._policy().environment,
         )
 
     def _skills(self, agent: Agent) -> str:
@@ -160,7 +160,7 @@ class SystemPrompts:
         rules = services.rules.effective.rules_of(session, services.rules.base, agent.rules)
         return (
             ""
-            if hidden_tools({SKILL: SKILL}, rules)
+            if hidden_tools({SKILL_NAME: SKILL_NAME}, rules)
             else skill_list(services.agents.definitions.skills)
         )
 

@@ -1,4 +1,4 @@
-"""Call user code, directly or in a thread, so that its errors are always ordinary exceptions.
+"""Call user code, directly or in a thread, so that it only ever raises subclasses of ``Exception``.
 
 On an asyncio loop ``sys.exit()`` and a keyboard interrupt end the loop itself, and with it every
 session; StopIteration cannot pass through a future; a cancellation from within the code looks like
@@ -79,7 +79,7 @@ async def run_in_thread(abort: Abort, work: Callable[[], Result]) -> Result:
         raise Aborted(abort.reason)
     working = asyncio.ensure_future(asyncio.to_thread(call_contained, work))
     try:
-        return await _before_abort(abort, working)
+        return await _result_before_abort(abort, working)
     finally:
         if not working.done():
             # The work is abandoned, so ignore its result or exception.
@@ -93,7 +93,7 @@ async def run_until_abort(abort: Abort, work: Coroutine[Any, Any, Result]) -> Re
         raise Aborted(abort.reason)
     working = asyncio.ensure_future(work)
     try:
-        return await _before_abort(abort, working)
+        return await _result_before_abort(abort, working)
     except Aborted:
         working.cancel()
         await asyncio.wait((working,), timeout=CANCEL_SECONDS)
@@ -102,7 +102,7 @@ async def run_until_abort(abort: Abort, work: Coroutine[Any, Any, Result]) -> Re
         working.cancel()
 
 
-async def _before_abort(abort: Abort, working: "asyncio.Future[Result]") -> Result:
+async def _result_before_abort(abort: Abort, working: "asyncio.Future[Result]") -> Result:
     stopping = asyncio.ensure_future(wait_for_abort(abort))
     try:
         await asyncio.wait((working, stopping), return_when=asyncio.FIRST_COMPLETED)

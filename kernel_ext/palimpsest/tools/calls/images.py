@@ -13,15 +13,15 @@ from typing import Any
 
 from palimpsest.transcript.errors import UserError
 
-MAX_BYTES = 3_750_000
+MAX_IMAGE_BYTES = 3_750_000
 """Most bytes of an image; providers reject more than 5 MB of Base64, which is a third longer."""
-MAX_SIDE = 8_000
+MAX_SIDE_PIXELS = 8_000
 """Maximum pixels of a side; Anthropic rejects longer ones."""
-SMALLER_SIDE = 2_000
+SHRUNK_SIDE_PIXELS = 2_000
 """Longest side of a shrunk image in pixels; providers scale larger images down themselves."""
 JPEG_QUALITY = 85
 PREVIEW_BYTES = 300_000
-PREVIEW_SIDE = 1_000
+PREVIEW_SIDE_PIXELS = 1_000
 """Longest side in pixels; the panel is narrower, and a server drops output above 1 MB a second."""
 
 
@@ -38,7 +38,7 @@ SIGNATURES: dict[str, Callable[[bytes], bool]] = {
 """The file types that are attached, with a check of their first bytes."""
 
 
-def kind_of(data: bytes) -> str | None:
+def image_type(data: bytes) -> str | None:
     """Return the MIME type by the first bytes; None for a type that is not attached."""
     return next((mime for mime, has_signature in SIGNATURES.items() if has_signature(data)), None)
 
@@ -60,18 +60,18 @@ class FittedImage:
 
 def fit_image(data: bytes, name: str) -> FittedImage:
     """Return an image unchanged or shrunk; raises UserError if it cannot be sent."""
-    mime = kind_of(data)
+    mime = image_type(data)
     if mime is None or not mime.startswith("image/"):
         raise UserError(
             f"{name} is no picture, whatever its name says. Look at it with the python tool."
         )
     try:
-        too_long = max(_size(data)) > MAX_SIDE
-        if len(data) <= MAX_BYTES and not too_long:
+        too_long = max(_image_size(data)) > MAX_SIDE_PIXELS
+        if len(data) <= MAX_IMAGE_BYTES and not too_long:
             return FittedImage(mime, data)
         shrunk = _shrink_image(data)
     except ImportError:
-        if len(data) <= MAX_BYTES:
+        if len(data) <= MAX_IMAGE_BYTES:
             return FittedImage(mime, data)
         shrunk = None
     except Exception as error:
@@ -80,9 +80,9 @@ def fit_image(data: bytes, name: str) -> FittedImage:
         raise UserError(
             f"{name} cannot be opened as a picture: it is damaged, or only a part of one."
         ) from error
-    if shrunk is None or len(shrunk[1]) > MAX_BYTES:
+    if shrunk is None or len(shrunk[1]) > MAX_IMAGE_BYTES:
         raise UserError(
-            f"{name} has {len(data):,} bytes; at most {MAX_BYTES:,} can be attached. "
+            f"{name} has {len(data):,} bytes; at most {MAX_IMAGE_BYTES:,} can be attached. "
             "Make a smaller copy with the python tool."
         )
     kind, small, before, after = shrunk
@@ -94,10 +94,10 @@ def fit_image(data: bytes, name: str) -> FittedImage:
 
 
 def fit_attachment(data: bytes, mime: str, name: str, claim: str) -> FittedImage:
-    """Return an image as ``fit_image`` does, or a PDF; raises UserError for other content. ``claim`` ends the error message."""
+    """Return an image as ``fit_image`` does, or a PDF; raises UserError, whose message ends with ``claim``, for others."""
     if mime.startswith("image/"):
         return fit_image(data, name)
-    if kind_of(data) != mime:
+    if image_type(data) != mime:
         raise UserError(f"{name} is no PDF, whatever {claim}")
     return FittedImage(mime, data)
 
@@ -112,7 +112,7 @@ def smaller_image(
         side: The most pixels of its longer side.
         max_bytes: The most bytes; None for no limit.
     """
-    if kind_of(data) == "image/jpeg":
+    if image_type(data) == "image/jpeg":
         # A photo as PNG would be larger than before.
         max_bytes = len(data) if max_bytes is None else min(max_bytes, len(data))
     try:
@@ -125,7 +125,7 @@ def smaller_image(
     return None
 
 
-def _size(data: bytes) -> tuple[int, int]:
+def _image_size(data: bytes) -> tuple[int, int]:
     """Return width and height in pixels; a damaged image makes Pillow raise any exception."""
     from PIL import Image  # noqa: PLC0415 - its home; not every kernel has it
 
@@ -137,7 +137,7 @@ def _size(data: bytes) -> tuple[int, int]:
 
 
 def _shrink_image(
-    data: bytes, side: int = SMALLER_SIDE, max_bytes: int | None = MAX_BYTES
+    data: bytes, side: int = SHRUNK_SIDE_PIXELS, max_bytes: int | None = MAX_IMAGE_BYTES
 ) -> tuple[str, bytes, tuple[int, int], tuple[int, int]]:
     from PIL import Image  # noqa: PLC0415 - its home; not every kernel has it
 
@@ -169,12 +169,12 @@ def preview_image(mime: str, data: bytes) -> tuple[str, bytes] | None:
         from PIL import Image  # noqa: PLC0415 - its home; not every kernel has it
 
         with Image.open(io.BytesIO(data)) as picture:
-            picture.draft("RGB", (PREVIEW_SIDE, PREVIEW_SIDE))
+            picture.draft("RGB", (PREVIEW_SIDE_PIXELS, PREVIEW_SIDE_PIXELS))
             image = Image.new("RGB", picture.size, "white")
             image.paste(picture, mask=picture.convert("RGBA") if _has_alpha(picture) else None)
     except Exception:  # noqa: BLE001 - without Pillow, or damaged: then its name is shown
         return None
-    image.thumbnail((PREVIEW_SIDE, PREVIEW_SIDE))
+    image.thumbnail((PREVIEW_SIDE_PIXELS, PREVIEW_SIDE_PIXELS))
     out = io.BytesIO()
     image.save(out, "JPEG", quality=JPEG_QUALITY)
     return "image/jpeg", out.getvalue()

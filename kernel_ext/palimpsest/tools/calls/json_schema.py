@@ -2,8 +2,8 @@
 
 Border: references in a schema are never fetched. The schema sent to the model is as short as possible:
 pydantic's schemas have titles, references and null unions that cost tokens in every request and that
-some providers reject. References are replaced by their targets, so that a schema of 2 kB can expand to gigabytes: the
-built values are counted. Validation is in ``tools/calls/schema_validation.py``.
+some providers reject. References are replaced by their targets, by which a schema of 2 kB could grow to gigabytes, so
+the values that are built are counted. Validation is in ``tools/calls/schema_validation.py``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from pydantic import BaseModel
 
 DROPPED_KEYS = frozenset({"title", "$defs", "definitions"})
-RECURSION_SCHEMA = {"type": "object"}
+RECURSIVE_TYPE_SCHEMA = {"type": "object"}
 """Replaces a recursive type inside itself."""
 ROOT_REFERENCE = "#"
 """The reference to the complete schema, with which references to its parts begin."""
@@ -25,15 +25,15 @@ MAX_VALUES = 20_000
 MAX_SCHEMA_CHARS = 200_000
 """Most characters of a schema; the largest of public servers have about a quarter."""
 
-_SCHEMAS: WeakKeyDictionary[type[BaseModel], dict[str, Any]] = WeakKeyDictionary()
+_SCHEMA_CACHE: WeakKeyDictionary[type[BaseModel], dict[str, Any]] = WeakKeyDictionary()
 """Cache of schemas by model, since building one takes milliseconds."""
 
 
 def clean_schema(model: type[BaseModel]) -> dict[str, Any]:
     """Return a pydantic model's schema without titles, references and unions with null."""
-    schema = _SCHEMAS.get(model)
+    schema = _SCHEMA_CACHE.get(model)
     if schema is None:
-        schema = _SCHEMAS[model] = cleaned_schema(model.model_json_schema())
+        schema = _SCHEMA_CACHE[model] = cleaned_schema(model.model_json_schema())
     return deepcopy(schema)
 
 
@@ -110,7 +110,7 @@ class _SchemaCleaner:
     def _ends_recursion(self, choices: list[Any]) -> bool:
         """Return whether null ends a recursive type here, so that the union with null must stay."""
         return any(
-            choice == RECURSION_SCHEMA
+            choice == RECURSIVE_TYPE_SCHEMA
             or (isinstance(choice, dict) and "$ref" in choice and self._keeps_references)
             or (isinstance(choice, dict) and choice.get("$ref") in self._open_references)
             for choice in choices
@@ -124,9 +124,9 @@ class _SchemaCleaner:
         if reference in self._open_references:
             # A recursive type cannot be inlined; the description has to explain its content.
             self.is_recursive = True
-            return dict(RECURSION_SCHEMA)
+            return dict(RECURSIVE_TYPE_SCHEMA)
         try:
-            definition = _target(self._root, reference)
+            definition = _reference_target(self._root, reference)
         except KeyError:
             if not self._is_lenient:
                 raise
@@ -187,7 +187,9 @@ class RecursiveSchema:
     def _clean_reference(self, reference: str) -> Any:
         try:
             definition = (
-                self._root if reference == ROOT_REFERENCE else _target(self._root, reference)
+                self._root
+                if reference == ROOT_REFERENCE
+                else _reference_target(self._root, reference)
             )
         except KeyError:
             return {}
@@ -206,7 +208,7 @@ def recursive_schema(schema: object) -> RecursiveSchema | None:
     return RecursiveSchema(root) if cleaner.is_recursive else None
 
 
-def _target(root: Mapping[str, Any], reference: str) -> Any:
+def _reference_target(root: Mapping[str, Any], reference: str) -> Any:
     """Return the target of a reference: a place in the same schema, or a definition by its name; raises KeyError."""
     target: Any = root
     try:

@@ -19,12 +19,12 @@ MAX_WORK = 20_000_000
 CLASS_WEIGHT = 4
 """Weight of an atom that matches many characters; a letter has 1."""
 
-_REPEATED = re.compile(r"\{\s*(\d{0,9})\s*(?:(,)\s*(\d{0,9})\s*)?\}")
+_REPETITION = re.compile(r"\{\s*(\d{0,9})\s*(?:(,)\s*(\d{0,9})\s*)?\}")
 
 
 def is_matched(pattern: str, text: str) -> bool | None:
     """Return whether a pattern matches anywhere in a text; None where that cannot be decided in bounded time."""
-    engine = _engine(pattern)
+    engine = _compiled_pattern(pattern)
     if engine is None:
         return None
     matcher, weight = engine
@@ -37,13 +37,13 @@ def pattern_problem(pattern: str) -> str:
     """Return why a pattern cannot be matched here, as the end of a sentence; empty where it can."""
     if len(pattern) > MAX_PATTERN_CHARS:
         return f"it is longer than {MAX_PATTERN_CHARS:,} characters"
-    if _engine(pattern) is None:
+    if _compiled_pattern(pattern) is None:
         return "it has look-around, back-references or too many repetitions, or is no regular expression"
     return ""
 
 
 @lru_cache(maxsize=256)
-def _engine(pattern: str) -> tuple[SchemaValidator, int] | None:
+def _compiled_pattern(pattern: str) -> tuple[SchemaValidator, int] | None:
     if len(pattern) > MAX_PATTERN_CHARS:
         return None
     try:
@@ -56,11 +56,13 @@ def _engine(pattern: str) -> tuple[SchemaValidator, int] | None:
 def pattern_weight(pattern: str) -> int:
     """Return an upper estimate of a pattern's letters with its repetitions written out."""
     if "(?" in pattern and re.search(r"\(\?[a-zA-Z-]*x", pattern):
-        return _heaviest(pattern)  # in verbose patterns, blanks and comments do not count
+        return _verbose_pattern_weight(
+            pattern
+        )  # in verbose patterns, blanks and comments do not count
     sums, last_weight, position = [0], 0, 0
     while position < len(pattern):
         character = pattern[position]
-        repetition = _REPEATED.match(pattern, position) if character == "{" else None
+        repetition = _REPETITION.match(pattern, position) if character == "{" else None
         if repetition is not None:
             sums[-1] += last_weight * (_repeat_limit(repetition) - 1)
             last_weight *= _repeat_limit(repetition)
@@ -99,7 +101,7 @@ def _repeat_limit(repetition: re.Match[str]) -> int:
     return max(1, *(int(number) for number in (repetition[1], repetition[3]) if number))
 
 
-def _heaviest(pattern: str) -> int:
+def _verbose_pattern_weight(pattern: str) -> int:
     weight = len(pattern) * CLASS_WEIGHT
     for number in re.findall(r"\d+", pattern):
         weight = min(weight * max(int(number[:9]), 1), MAX_WORK + 1)

@@ -24,7 +24,7 @@ class Progress:
         self._is_planned = False
         self._is_closed = False
 
-    def touch(self) -> None:
+    def schedule_update(self) -> None:
         """Schedule an update, since there is more output."""
         if not self._is_planned and not self._is_closed:
             self._is_planned = True

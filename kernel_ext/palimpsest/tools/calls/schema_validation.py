@@ -29,8 +29,9 @@ UNCHECKED_BESIDE = {
     "unevaluatedProperties": frozenset({"patternProperties", "$dynamicRef"}),
     "unevaluatedItems": frozenset({"$dynamicRef"}),
 }
-"""Keywords that are not checked if a schema also has one of the others, which would need Python's engine or dynamic references."""
-TOO_MUCH = "it is too large to be checked against its schema; make it smaller"
+"""Keywords that are not checked in a schema that also has one of the keywords listed for them: that would need
+Python's regular expressions or dynamic references."""
+TOO_LARGE_INPUT = "it is too large to be checked against its schema; make it smaller"
 MAX_PROBLEM_CHARS = 500
 
 Keyword = Callable[[Any, Any, Any, Any], Iterator[Any] | None]
@@ -40,7 +41,7 @@ class _TooMuchWork(Exception):
     """A validation has reached its bound."""
 
 
-class _Work(threading.local):
+class _ValidationState(threading.local):
     """The state of one validation in its thread: remaining work, and open references."""
 
     remaining = 0
@@ -66,7 +67,7 @@ class _Work(threading.local):
         return result
 
 
-_WORK = _Work()
+_STATE = _ValidationState()
 
 
 def schema_arguments(
@@ -117,13 +118,13 @@ def validator(
     checker = _checked_keywords(_unchecked_keywords(keys))(root_schema)
 
     def problem(arguments: Any) -> str:
-        _WORK.remaining, _WORK.is_strict = MAX_STEPS, is_strict
-        _WORK.recursive, _WORK.following = recursive, set()
+        _STATE.remaining, _STATE.is_strict = MAX_STEPS, is_strict
+        _STATE.recursive, _STATE.following = recursive, set()
         try:
             first = next(iter(checker.iter_errors(arguments)), None)
             return _error_text(first) if first is not None else ""
         except (_TooMuchWork, RecursionError, SchemaTooLargeError):
-            return TOO_MUCH if is_strict else ""
+            return TOO_LARGE_INPUT if is_strict else ""
         except Exception:  # noqa: BLE001  an unusable schema raises anything; its server checks the input itself
             return ""
 
@@ -199,11 +200,11 @@ def _checked_keywords(unchecked: frozenset[str]) -> Any:
     from jsonschema import Draft202012Validator, validators
 
     bounded: dict[str, Keyword] = {
-        "pattern": _pattern,
-        "patternProperties": _pattern_properties,
-        "additionalProperties": _additional_properties,
-        "uniqueItems": _unique_items,
-        "$ref": _reference,
+        "pattern": _check_pattern,
+        "patternProperties": _check_pattern_properties,
+        "additionalProperties": _check_additional_properties,
+        "uniqueItems": _check_unique_items,
+        "$ref": _check_reference,
         "$dynamicRef": _no_errors,
     }
     bounded |= dict.fromkeys(unchecked, _no_errors)
@@ -214,7 +215,7 @@ def _checked_keywords(unchecked: frozenset[str]) -> Any:
 
 def _counting_keyword(keyword: Keyword) -> Keyword:
     def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        _WORK.spend(1 + (len(value) if isinstance(value, list | dict) else 0))
+        _STATE.spend(1 + (len(value) if isinstance(value, list | dict) else 0))
         yield from keyword(validator, value, instance, schema) or ()
 
     return check
@@ -224,41 +225,45 @@ def _no_errors(*_: Any) -> Iterator[Any]:
     return iter(())
 
 
-def _reference(validator: Any, reference: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    """Check a value against the target of a reference; a reference that only leads back to itself allows any value."""
+def _check_reference(validator: Any, reference: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    """Check a value against the target of a reference; a reference that leads back to itself allows any value."""
     step = (str(reference), id(instance))
-    if _WORK.recursive is None or step in _WORK.following:
+    if _STATE.recursive is None or step in _STATE.following:
         return
-    _WORK.following.add(step)
+    _STATE.following.add(step)
     try:
-        yield from validator.descend(instance, _WORK.recursive.part(str(reference)))
+        yield from validator.descend(instance, _STATE.recursive.part(str(reference)))
     finally:
-        _WORK.following.discard(step)
+        _STATE.following.discard(step)
 
 
-def _error(message: str) -> Any:
+def _validation_error(message: str) -> Any:
     from jsonschema import ValidationError
 
     return ValidationError(message)
 
 
-def _pattern(_validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    if isinstance(instance, str) and _WORK.is_match(pattern, instance) is False:
-        yield _error(f"{instance[:200]!r} does not match {pattern!r}")
+def _check_pattern(_validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+    if isinstance(instance, str) and _STATE.is_match(pattern, instance) is False:
+        yield _validation_error(f"{instance[:200]!r} does not match {pattern!r}")
 
 
-def _pattern_properties(validator: Any, value: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+def _check_pattern_properties(
+    validator: Any, value: Any, instance: Any, _schema: Any
+) -> Iterator[Any]:
     if not isinstance(instance, dict):
         return
     for pattern, child_schema in value.items():
         for name, child_value in instance.items():
-            if _WORK.is_match(pattern, name):
+            if _STATE.is_match(pattern, name):
                 yield from validator.descend(
                     child_value, child_schema, path=name, schema_path=pattern
                 )
 
 
-def _additional_properties(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
+def _check_additional_properties(
+    validator: Any, value: Any, instance: Any, schema: Any
+) -> Iterator[Any]:
     if not isinstance(instance, dict):
         return
     known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
@@ -266,25 +271,26 @@ def _additional_properties(validator: Any, value: Any, instance: Any, schema: An
         name
         for name in instance
         # A name counts as known where a pattern cannot be matched.
-        if name not in known and all(_WORK.is_match(pattern, name) is False for pattern in patterns)
+        if name not in known
+        and all(_STATE.is_match(pattern, name) is False for pattern in patterns)
     ]
     if isinstance(value, dict):
         for name in additional:
             yield from validator.descend(instance[name], value, path=name)
     elif value is False and additional:
         names = ", ".join(repr(name)[:100] for name in additional[:5])
-        yield _error(f"Additional properties are not allowed ({names} unexpected)")
+        yield _validation_error(f"Additional properties are not allowed ({names} unexpected)")
 
 
-def _unique_items(_validator: Any, value: Any, instance: Any, _schema: Any) -> Iterator[Any]:
+def _check_unique_items(_validator: Any, value: Any, instance: Any, _schema: Any) -> Iterator[Any]:
     if not value or not isinstance(instance, list):
         return
     seen: set[str] = set()
     for item in instance:
         text = json.dumps(_with_plain_numbers(item), sort_keys=True)
-        _WORK.spend(1 + len(text) // 100)
+        _STATE.spend(1 + len(text) // 100)
         if text in seen:
-            yield _error(f"{repr(instance)[:200]} has non-unique elements")
+            yield _validation_error(f"{repr(instance)[:200]} has non-unique elements")
             return
         seen.add(text)
 

@@ -17,7 +17,7 @@ from palimpsest.tools.calls.progress import PREVIEW_CHARS, Progress
 from palimpsest.tools.execution.child_environment import child_environment
 from palimpsest.tools.execution.process import CommandResult, HeadAndTail, ShellCommand
 from palimpsest.tools.execution.python import first_line
-from palimpsest.tools.file_access.paths import reach, reach_folder
+from palimpsest.tools.file_access.paths import resolve_permitted, resolve_permitted_folder
 from palimpsest.tools.permission_rules.shell_commands import paths_touched
 from palimpsest.tools.permission_rules.shell_files import (
     outside_files,
@@ -36,7 +36,7 @@ MAX_COMMAND_BYTES = 100_000
 MAX_STOPPED_OUTPUT_CHARS = 30_000
 
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 class BashArguments(BaseModel):
@@ -80,7 +80,7 @@ class BashTool:
         shell = shutil.which("bash") or shutil.which("sh")
         if shell is None or os.name != "posix":
             raise UserError("There is no Unix shell on this machine. Use the python tool.")
-        folder = await reach_folder(context, arguments.workdir or ".")
+        folder = await resolve_permitted_folder(context, arguments.workdir or ".")
         title = first_line(command)
         await _ask_for_files(context, command, folder.path, title)
         await context.ask(self.permission, [command], title=title, always=always_patterns(command))
@@ -89,11 +89,11 @@ class BashTool:
         self._background = [process for process in self._background if not process.close_if_ended()]
         scrub = context.scrubber()
         output = HeadAndTail()
-        progress = Progress(context, lambda: scrub(output.last(PREVIEW_CHARS)))
+        progress = Progress(context, lambda: scrub(output.newest_text(PREVIEW_CHARS)))
 
         def on_output(data: bytes) -> None:
             output.add(data)
-            progress.touch()
+            progress.schedule_update()
 
         environment = child_environment(context.environment)
         try:
@@ -113,10 +113,10 @@ class BashTool:
             if not running.close_if_ended():
                 self._background.append(running)
         text = await asyncio.to_thread(lambda: scrub(without_control_characters(output.text())))
-        if result.how == "stopped":
+        if result.ended_by == "stopped":
             context.metadata(title, {"output": _head_and_tail(text), "interrupted": True})
             raise Aborted(context.abort.reason)
-        coloured_end = scrub(output.last(PREVIEW_CHARS))
+        coloured_end = scrub(output.newest_text(PREVIEW_CHARS))
         metadata = _metadata(result, output, coloured_end)
         return ToolOutcome(title, command_text(text, result, arguments.timeout_seconds), metadata)
 
@@ -130,12 +130,12 @@ class BashTool:
 async def _ask_for_files(context: ToolContext, command: str, folder: Path, title: str) -> None:
     """Ask for the paths outside the project and the protected files that a command visibly uses."""
     for path in paths_touched(command):
-        await reach(context, str(folder / path) if not path.startswith("~") else path)
+        await resolve_permitted(context, str(folder / path) if not path.startswith("~") else path)
     for path in await asyncio.to_thread(process_dependent_paths, command, folder):
         title_of = f"A place of the running system: {path}"
         await context.ask("external_directory", [path], title=title_of, always=[])
     for path in await asyncio.to_thread(outside_files, command, folder, context.root):
-        await reach(context, path)
+        await resolve_permitted(context, path)
     for permission, path in await asyncio.to_thread(protected_files, command, folder, context.root):
         verb = "Read" if permission == "read" else "Write"
         await context.ask(permission, [path], title=f"{verb} {path} by a command: {title}")
@@ -143,14 +143,14 @@ async def _ask_for_files(context: ToolContext, command: str, folder: Path, title
 
 def _metadata(result: CommandResult, output: HeadAndTail, coloured: str) -> dict[str, Any]:
     metadata: dict[str, Any] = {"output": coloured, "exit_code": result.exit_code}
-    if result.how == "timeout":
+    if result.ended_by == "timeout":
         metadata["timed_out"] = True
     if result.exit_code != 0:
         metadata["failed"] = True
     if result.background:
         metadata["background"] = list(result.background)
-    if output.left_out:
-        metadata["left_out_bytes"] = output.left_out
+    if output.dropped_bytes:
+        metadata["left_out_bytes"] = output.dropped_bytes
     return metadata
 
 
@@ -166,20 +166,20 @@ def without_control_characters(text: str) -> str:
     text = ANSI.sub("", text).replace("\r\n", "\n")
     if "\r" in text:
         text = "\n".join(line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
-    return CONTROL.sub("", text)
+    return CONTROL_CHARACTERS.sub("", text)
 
 
 def command_text(text: str, result: CommandResult, timeout_seconds: float) -> str:
     """Return the output and, in brackets, how the command ended."""
     lines = [text.rstrip("\n") if text.strip() else "(no output)"]
-    if result.how == "timeout":
+    if result.ended_by == "timeout":
         lines.append(
             f"[stopped after {timeout_seconds:g} s, with everything it had started; give timeout_seconds if it needs longer]"
         )
     elif result.exit_code is None:
         lines.append("[ended in an unknown way: its runner was killed]")
     elif result.exit_code < 0:
-        lines.append(f"[ended by signal {_signal(-result.exit_code)}]")
+        lines.append(f"[ended by signal {_signal_name(-result.exit_code)}]")
     else:
         lines.append(f"[exit code {result.exit_code}]")
     if result.background:
@@ -188,7 +188,7 @@ def command_text(text: str, result: CommandResult, timeout_seconds: float) -> st
     return "\n".join(lines)
 
 
-def _signal(number: int) -> str:
+def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:

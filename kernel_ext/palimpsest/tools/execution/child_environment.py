@@ -6,9 +6,9 @@ Border: handles environments only; the patterns and names of secrets are in ``tr
 from collections.abc import Mapping
 
 from palimpsest.transcript.redaction.secret_names import is_secret_name
-from palimpsest.transcript.redaction.secret_removal import holds_secret, secret_values
+from palimpsest.transcript.redaction.secret_removal import contains_secret, secret_values
 
-NON_INTERACTIVE = {
+NON_INTERACTIVE_VARIABLES = {
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
@@ -20,7 +20,7 @@ NON_INTERACTIVE = {
 }
 """Variables that prevent programs from opening a pager or editor or asking for a password."""
 
-NEVER_PASSED = frozenset(
+UNSAFE_VARIABLES = frozenset(
     {"BASH_ENV", "ENV", "PROMPT_COMMAND", "PYTHONSTARTUP", "SHELLOPTS", "BASHOPTS", "PS4"}
 )
 """Variables that would run code before the approved command, or change its meaning."""
@@ -32,9 +32,9 @@ def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
     safe = {
         name: value
         for name, value in environment.items()
-        if name not in NEVER_PASSED
+        if name not in UNSAFE_VARIABLES
         and not is_secret_name(name)
-        and not holds_secret(value)
+        and not contains_secret(value)
         and not any(secret in value for secret in values)
     }
-    return safe | NON_INTERACTIVE
+    return safe | NON_INTERACTIVE_VARIABLES

@@ -30,9 +30,9 @@ from palimpsest.transcript.parts import Attachment
 PAGE_SECONDS = 2.0
 """Longest wait for a page; a hidden or dead tab must not delay the turn."""
 OUTLINE_CHARS = 400
-"""Characters of an output that the page sends for an outline, which only names outputs."""
+"""Characters that the page sends of each output for an outline, which shows only kinds and sizes of outputs."""
 OUTPUT_CHARS = 48_000
-"""Characters of an output that the page sends for one cell."""
+"""Characters that the page sends of each output of a single requested cell."""
 MAX_CELLS = 300
 """Most cells of an outline."""
 MAX_IMAGES = 4
@@ -74,16 +74,16 @@ class NotebookTool:
         scrub = context.scrubber()
         cell_name = (arguments.cell or "").strip()
         if not cell_name:
-            title = _count(len(known.cells), "cell")
+            title = _count_text(len(known.cells), "cell")
             return ToolOutcome(title, scrub(_outline(known, reader.runs())))
-        cell = _find(known, cell_name)
+        cell = _find_cell(known, cell_name)
         if arguments.outputs and cell.live and not cell.recorded:
             cell = await _with_outputs(cell, reader)
         return ToolOutcome(
             _cell_title(cell),
             scrub(_cell_text(cell, known.saved_at, outputs=arguments.outputs)),
             {"cell_id": cell.run.cell_id},
-            _pictures(cell) if arguments.outputs else (),
+            _output_images(cell) if arguments.outputs else (),
         )
 
 
@@ -124,7 +124,7 @@ def _outline(known: KnownCells, recorded: NotebookRuns) -> str:
         if heading != last_heading:
             lines.append(heading)
             last_heading = heading
-        lines.append(_line(cell))
+        lines.append(_cell_line(cell))
     if len(known.cells) > MAX_CELLS:
         lines.append(f"({len(known.cells) - MAX_CELLS} more cells are not listed.)")
     if known.deleted:
@@ -133,11 +133,11 @@ def _outline(known: KnownCells, recorded: NotebookRuns) -> str:
         )
         lines.append(f"Deleted from the notebook since they ran: {deleted}")
     if known.hidden:
-        lines.append(f"({_count(known.hidden, 'cell')} kept from you by the user.)")
+        lines.append(f"({_count_text(known.hidden, 'cell')} kept from you by the user.)")
     if recorded.earlier and known.origin == "record":
         lines += _earlier_cells(recorded.earlier)
     if recorded.forgotten:
-        lines.append(f"({_count(recorded.forgotten, 'older run')} not kept.)")
+        lines.append(f"({_count_text(recorded.forgotten, 'older run')} not kept.)")
     return "\n".join(lines)
 
 
@@ -148,7 +148,7 @@ def _earlier_cells(cells: Sequence[tuple[int, str]]) -> list[str]:
     lines = [f"Before the agent was loaded, outputs unknown: {cell_list}"] if cell_list else []
     if without_source:
         lines.append(
-            f"({_count(without_source, 'cell')} ran before the agent was loaded. Whether the user keeps any of them from you is "
+            f"({_count_text(without_source, 'cell')} ran before the agent was loaded. Whether the user keeps any of them from you is "
             "not known, so they are not told.)"
         )
     return lines
@@ -175,21 +175,23 @@ def _introduction(known: KnownCells) -> str:
         return "As this kernel recorded them; no page answers, and the notebook is not saved where it can be read:"
     run_here = sum(entry.recorded for entry in cells)
     return (
-        f"No page answers; in the order of the file saved at {_moment(known.saved_at)}. Cells marked * are as "
+        f"No page answers; in the order of the file saved at {_time_text(known.saved_at)}. Cells marked * are as "
         f"they ran in this kernel ({run_here} of {len(cells)}), the others as saved:"
     )
 
 
-def _moment(timestamp: float | None) -> str:
+def _time_text(timestamp: float | None) -> str:
     return time.strftime("%H:%M:%S", time.localtime(timestamp))
 
 
-def _line(cell: KnownCell) -> str:
+def _cell_line(cell: KnownCell) -> str:
     run = cell.run
     number = f"[{run.number if run.number is not None else ' '}]" if cell.kind == "code" else "[md]"
-    summaries = [_summary(output) for output in run.outputs][:6]
+    summaries = [_output_summary(output) for output in run.outputs][:6]
     summaries += [f"{len(run.outputs) - 6} more outputs"] if len(run.outputs) > 6 else []
-    states = [word for word in (run.status if run.status != "ok" else "", _state(cell)) if word]
+    states = [
+        word for word in (run.status if run.status != "ok" else "", _state_text(cell)) if word
+    ]
     state = f" {', '.join(states)}" if states else ""
     identifier = f" id={run.cell_id}" if run.cell_id else ""
     outputs_text = f"  -> {'; '.join(summaries)}" if summaries else ""
@@ -197,7 +199,7 @@ def _line(cell: KnownCell) -> str:
     return f"{marker}{number}{identifier}{state}: {_first_line(cell.source)}{outputs_text}"
 
 
-def _state(cell: KnownCell) -> str:
+def _state_text(cell: KnownCell) -> str:
     """Return how the page's cell differs from the recorded run; empty where it does not."""
     if cell.now is not None:
         return "edited since it ran"
@@ -206,7 +208,7 @@ def _state(cell: KnownCell) -> str:
     return "not run" if cell.run.number is None else "not run since the agent was loaded"
 
 
-def _summary(output: RecordedOutput) -> str:
+def _output_summary(output: RecordedOutput) -> str:
     if output.error is not None:
         return _first_line(f"{output.error[0]}: {output.error[1]}")
     kinds = ", ".join(output.mimes)
@@ -223,7 +225,7 @@ def _first_line(text: str) -> str:
     return line if len(line) <= MAX_LINE_CHARS else line[: MAX_LINE_CHARS - 3] + "..."
 
 
-def _find(known: KnownCells, cell_name: str) -> KnownCell:
+def _find_cell(known: KnownCells, cell_name: str) -> KnownCell:
     cells = known.cells
     number_or_id = cell_name.strip("[]# ").removeprefix("cell ").strip()
     if number_or_id.isdecimal():
@@ -253,7 +255,7 @@ def _cell_text(cell: KnownCell, saved_at: float | None, *, outputs: bool) -> str
         _cell_title(cell),
         f"id {run.cell_id}" if run.cell_id else "",
         run.status if run.status != "ok" else "",
-        _state(cell),
+        _state_text(cell),
         _sources_text(cell, saved_at),
     ]
     sections = [f"[{', '.join(fact for fact in facts if fact)}]"]
@@ -263,7 +265,7 @@ def _cell_text(cell: KnownCell, saved_at: float | None, *, outputs: bool) -> str
         sections.append(f"[source now, on the live page; it did not run]\n{cell.now}")
         sections.append(f"[source that ran, to which the outputs belong]\n{run.source}")
     if outputs:
-        sections += [_section(output) for output in run.outputs]
+        sections += [_output_section(output) for output in run.outputs]
         if run.dropped:
             sections.append(f"({run.dropped} more outputs were not kept.)")
         if not run.outputs:
@@ -277,16 +279,16 @@ def _sources_text(cell: KnownCell, saved_at: float | None) -> str:
         return "source from the live page, outputs as this kernel recorded them"
     if cell.live:
         return "source and outputs from the live page"
-    return "as it ran in this kernel" if cell.recorded else f"as saved at {_moment(saved_at)}"
+    return "as it ran in this kernel" if cell.recorded else f"as saved at {_time_text(saved_at)}"
 
 
-def _section(output: RecordedOutput) -> str:
+def _output_section(output: RecordedOutput) -> str:
     kinds = f" {', '.join(output.mimes)}" if output.mimes else ""
     body = output.text.rstrip() or output.markup.rstrip()
     return f"[{output.kind}{kinds}]\n{body}".rstrip()
 
 
-def _pictures(cell: KnownCell) -> tuple[Attachment, ...]:
+def _output_images(cell: KnownCell) -> tuple[Attachment, ...]:
     found: list[Attachment] = []
     for output in cell.run.outputs:
         if output.image is None or len(found) == MAX_IMAGES:
@@ -299,5 +301,5 @@ def _pictures(cell: KnownCell) -> tuple[Attachment, ...]:
     return tuple(found)
 
 
-def _count(number: int, thing: str) -> str:
+def _count_text(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"

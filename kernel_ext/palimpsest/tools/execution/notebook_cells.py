@@ -31,8 +31,8 @@ from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebo
 
 MAX_FILE_BYTES = 64_000_000
 """Largest notebook file that is read; of a larger one, only the recorded cells are known."""
-_KINDS: dict[str, OutputKind] = {"execute_result": "result", "display_data": "display"}
-_IMAGES = ("image/png", "image/jpeg")
+_OUTPUT_KINDS: dict[str, OutputKind] = {"execute_result": "result", "display_data": "display"}
+_IMAGE_TYPES = ("image/png", "image/jpeg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class KnownCell:
     kind: str
     """``code``, ``markdown`` or ``raw``."""
     run: CellRun
-    """Its source with the outputs of that source: of its recorded run, or from page or file."""
+    """A source of the cell with the outputs of that source: its recorded run, or as page or file have it."""
     recorded: bool
-    """Whether the kernel recorded its newest run."""
+    """Whether ``run`` is a run that this kernel recorded."""
     now: str | None = None
-    """The source in the live page's cell, where it differs from that of the run."""
+    """The source that the live page shows, where it differs from that of the run."""
     live: bool = False
-    """Whether it is in a notebook that a page shows."""
+    """Whether the cell is in a notebook that a page shows."""
     notebook: str = ""
     """The path of that notebook."""
 
@@ -199,7 +199,7 @@ def _saved_cell(cell: dict[str, Any], hidden: HiddenRuns) -> KnownCell:
     run = CellRun(
         serial=0,
         version=0,
-        source=_text(cell.get("source")),
+        source=_joined_text(cell.get("source")),
         cell_id=cell_id if isinstance(cell_id, str) else None,
         number=number if isinstance(number, int) else None,
         status="error" if any(output.kind == "error" for output in outputs) else "ok",
@@ -213,7 +213,7 @@ def _saved_output(output: dict[str, Any]) -> RecordedOutput:
     kind = output.get("output_type")
     if kind == "stream":
         is_stderr = output.get("name") == "stderr"
-        return RecordedOutput("stderr" if is_stderr else "stdout", _text(output.get("text")))
+        return RecordedOutput("stderr" if is_stderr else "stdout", _joined_text(output.get("text")))
     if kind == "error":
         lines = output.get("traceback")
         text = "\n".join(map(str, lines)) if isinstance(lines, list) else ""
@@ -222,26 +222,26 @@ def _saved_output(output: dict[str, Any]) -> RecordedOutput:
     data = output.get("data")
     bundle = data if isinstance(data, dict) else {}
     return RecordedOutput(
-        _KINDS.get(str(kind), "display"),
-        _text(bundle.get("text/plain")),
-        markup="" if bundle.get("text/plain") else _text(bundle.get("text/markdown")),
+        _OUTPUT_KINDS.get(str(kind), "display"),
+        _joined_text(bundle.get("text/plain")),
+        markup="" if bundle.get("text/plain") else _joined_text(bundle.get("text/markdown")),
         mimes=tuple(str(mime)[:100] for mime in bundle if mime != "text/plain"),
         image=_saved_image(bundle),
     )
 
 
 def _saved_image(bundle: dict[str, Any]) -> tuple[str, bytes] | None:
-    for mime in _IMAGES:
+    for mime in _IMAGE_TYPES:
         content = bundle.get(mime)
         if content:
             try:
-                return mime, base64.b64decode(_text(content))
+                return mime, base64.b64decode(_joined_text(content))
             except ValueError:
                 return None
     return None
 
 
-def _text(text: Any) -> str:
+def _joined_text(text: Any) -> str:
     if isinstance(text, list):
         return "".join(map(str, text))
     return text if isinstance(text, str) else ""

@@ -18,14 +18,14 @@ from typing import Literal
 from palimpsest.tools.calls.error_containment import wait_for_abort
 from palimpsest.tools.tool import Abort
 
-RUNNER = Path(__file__).with_name("shell_runner.py")
+RUNNER_FILE = Path(__file__).with_name("shell_runner.py")
 HEAD_BYTES = 5_000_000
 TAIL_BYTES = 5_000_000
 """Bytes of the beginning and end of an output that are kept; the middle of a longer one is dropped."""
 
 READ_BYTES = 262_144
 DRAIN_SECONDS = 0.1
-"""Time for which output is read after the command has ended; only background processes print later."""
+"""Time for which output is read after the command has ended; later output can only be that of background processes."""
 
 KILL_SECONDS = 2.0
 
@@ -37,11 +37,11 @@ class HeadAndTail:
         self._head = bytearray()
         self._tail: deque[bytes] = deque()
         self._tail_bytes = 0
-        self.total = 0
+        self.total_bytes = 0
 
     def add(self, data: bytes) -> None:
         """Add bytes, dropping the oldest of the tail above its limit."""
-        self.total += len(data)
+        self.total_bytes += len(data)
         room = HEAD_BYTES - len(self._head)
         if room > 0:
             self._head += data[:room]
@@ -53,19 +53,19 @@ class HeadAndTail:
             self._tail_bytes -= len(self._tail.popleft())
 
     @property
-    def left_out(self) -> int:
+    def dropped_bytes(self) -> int:
         """Number of dropped bytes in the middle."""
-        return self.total - len(self._head) - self._tail_bytes
+        return self.total_bytes - len(self._head) - self._tail_bytes
 
     def text(self) -> str:
         """Return the kept bytes as text, with a note about the dropped ones."""
         head = self._head.decode("utf-8", "replace")
         tail = b"".join(self._tail).decode("utf-8", "replace")
-        if not self.left_out:
+        if not self.dropped_bytes:
             return (self._head + b"".join(self._tail)).decode("utf-8", "replace")
-        return f"{head}\n[... {self.left_out:,} bytes in the middle were not kept ...]\n{tail}"
+        return f"{head}\n[... {self.dropped_bytes:,} bytes in the middle were not kept ...]\n{tail}"
 
-    def last(self, size: int) -> str:
+    def newest_text(self, size: int) -> str:
         """Return the newest ``size`` bytes as text."""
         data, missing = b"", size
         for chunk in reversed(self._tail):
@@ -79,11 +79,11 @@ class HeadAndTail:
 class CommandResult:
     """The outcome of a command."""
 
-    how: Literal["exited", "timeout", "stopped"]
+    ended_by: Literal["exited", "timeout", "stopped"]
     exit_code: int | None = None
     """Negative for a signal; None when the command was killed or its runner died."""
     background: tuple[int, ...] = ()
-    """Ids of the processes that it left running."""
+    """Ids of the processes that the command left running."""
 
 
 class ShellCommand:
@@ -109,7 +109,7 @@ class ShellCommand:
         self._reports, report = os.pipe()
         try:
             self.runner = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(RUNNER), str(report), str(self._output), shell, encoded],
+                [sys.executable, "-I", "-S", str(RUNNER_FILE), str(report), str(self._output), shell, encoded],
                 bufsize=0, stdin=subprocess.PIPE, stdout=outlet, stderr=outlet, cwd=cwd,
                 env=dict(environment), pass_fds=(report, self._output), start_new_session=True,
             )  # fmt: skip
@@ -165,7 +165,7 @@ class ShellCommand:
         self._close_stdin()
 
     def close_if_ended(self) -> bool:
-        """Close stdin if no process of the command runs any more; return whether none does."""
+        """Close stdin if all processes of the command have ended, and return whether they have."""
         if self.runner.poll() is None:
             return False
         self._close_stdin()
@@ -183,22 +183,22 @@ class ShellCommand:
         return CommandResult("exited", code, background)
 
     def _read_output(self) -> None:
-        data = self._read(self._output)
+        data = self._read_available(self._output)
         if data:
             self._on_output(data)
         elif data is not None:
             self._loop.remove_reader(self._output)
-            _resolve(self._closed)
+            _set_done(self._closed)
 
     def _read_report(self) -> None:
-        data = self._read(self._reports)
+        data = self._read_available(self._reports)
         self._report += data or b""
         if data == b"":
             self._loop.remove_reader(self._reports)
         if data == b"" or any(word in self._report for word in (b"left", b"killed")):
-            _resolve(self._done)
+            _set_done(self._done)
 
-    def _read(self, handle: int) -> bytes | None:
+    def _read_available(self, handle: int) -> bytes | None:
         """Return the available bytes; None when there are none, empty at the end of the stream."""
         try:
             return os.read(handle, READ_BYTES)
@@ -216,6 +216,6 @@ class ShellCommand:
             self.runner.stdin.close()
 
 
-def _resolve(future: "asyncio.Future[None]") -> None:
+def _set_done(future: "asyncio.Future[None]") -> None:
     if not future.done():
         future.set_result(None)

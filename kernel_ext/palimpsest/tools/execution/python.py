@@ -54,7 +54,7 @@ class PythonTool:
         def on_output(text: str) -> None:
             nonlocal printed_text
             printed_text = (printed_text + text)[-PREVIEW_CHARS:]
-            progress.touch()
+            progress.schedule_update()
 
         progress = Progress(context, lambda: scrub(printed_text))
         try:
@@ -65,7 +65,7 @@ class PythonTool:
             progress.close()
         output = scrub(outcome_text(outcome))
         if outcome.interrupted:
-            metadata = {**_left_running(outcome), "output": output, "interrupted": True}
+            metadata = {**_left_running_metadata(outcome), "output": output, "interrupted": True}
             context.metadata(title, metadata)
             raise Aborted(context.abort.reason or "The code was stopped before it finished.")
         return ToolOutcome(title, output, _metadata(outcome, scrub), outcome.images)
@@ -88,16 +88,16 @@ class ObservedRunner:
         return outcome
 
 
-SHOWN_KEY = "shown"
+SHOWN_RESULTS_KEY = "shown"
 """Key in a call's metadata: the rich results that the panel shows, each with its kind and text."""
 
 
 def _metadata(outcome: PythonOutcome, scrub: Callable[[str], str]) -> dict[str, Any]:
-    metadata = _left_running(outcome)
+    metadata = _left_running_metadata(outcome)
     if outcome.rich:
         metadata["rich"] = list(outcome.rich)
     if outcome.shown:
-        metadata[SHOWN_KEY] = [
+        metadata[SHOWN_RESULTS_KEY] = [
             {"kind": output.kind, "text": scrub(output.text)} for output in outcome.shown
         ]
     if outcome.error is not None:
@@ -107,11 +107,11 @@ def _metadata(outcome: PythonOutcome, scrub: Callable[[str], str]) -> dict[str, 
     return metadata
 
 
-def _left_running(outcome: PythonOutcome) -> dict[str, Any]:
+def _left_running_metadata(outcome: PythonOutcome) -> dict[str, Any]:
     running = outcome.left_running
     return (
         {"left_running": list(running.words)}
-        if running is not None and not running.over.done()
+        if running is not None and not running.all_ended.done()
         else {}
     )
 
@@ -130,7 +130,7 @@ def outcome_text(outcome: PythonOutcome) -> str:
         ("stdout", outcome.stdout),
         ("stderr", outcome.stderr),
         ("result", outcome.result or ""),
-        ("images", _count(len(outcome.images)) if outcome.images else ""),
+        ("images", _image_count_text(len(outcome.images)) if outcome.images else ""),
         ("shown to the user", ", ".join(shown)),
         ("error", outcome.error or ""),
         ("left behind", "\n".join(outcome.notes)),
@@ -140,5 +140,5 @@ def outcome_text(outcome: PythonOutcome) -> str:
     return text or "(no output)"
 
 
-def _count(images: int) -> str:
+def _image_count_text(images: int) -> str:
     return "1 image is attached." if images == 1 else f"{images} images are attached."

@@ -1,4 +1,4 @@
-"""Program that starts one command, reports its exit, and kills all processes that it started.
+"""A program that starts one command, reports its exit, and kills all processes that the command started.
 
 ``process.py`` runs it as ``python -I -S shell_runner.py REPORT OUTLET SHELL
 COMMAND``. It imports little, to start fast. As a subreaper, it inherits every process that the
@@ -38,7 +38,7 @@ def become_subreaper() -> None:
         return
 
 
-def start(shell: str, command: str, handles_to_close: tuple[int, ...]) -> int:
+def start_command(shell: str, command: str, handles_to_close: tuple[int, ...]) -> int:
     """Start the command in a process session of its own, with empty stdin; returns its process id."""
     pid = os.fork()
     if pid:
@@ -66,7 +66,7 @@ def children_of(pid: int) -> list[int]:
     return children
 
 
-def parents() -> dict[int, int]:
+def parent_by_pid() -> dict[int, int]:
     """Return the parent of every process by id, from /proc; empty if there is none."""
     table = {}
     try:
@@ -88,7 +88,7 @@ def descendants() -> list[int]:
     try:
         pids = children_of(os.getpid())
     except OSError:
-        table = parents()
+        table = parent_by_pid()
         children_by_pid = lambda pid: [child for child, parent in table.items() if parent == pid]  # noqa: E731
         pids = children_by_pid(os.getpid())
     # The list grows while it is iterated.
@@ -111,8 +111,8 @@ class Subreaper:
         self.draining = False
         self.parent = os.getppid()
 
-    def reap(self) -> bool:
-        """Reap processes that ended; returns whether any is left."""
+    def reap_ended(self) -> bool:
+        """Reap the processes that have ended, and return whether other processes still run."""
         while True:
             try:
                 pid, status = os.waitpid(-1, os.WNOHANG)
@@ -131,7 +131,7 @@ class Subreaper:
         except OSError:
             return
 
-    def send(self, number: int) -> None:
+    def send_signal(self, number: int) -> None:
         """Send a signal to every descendant, and to the command's group while the command runs."""
         pids = descendants()
         if not self.ended:
@@ -146,10 +146,10 @@ class Subreaper:
     def end_all(self) -> None:
         """Terminate every process, and kill those that do not end."""
         begun = time.monotonic()
-        self.send(signal.SIGTERM)
-        while self.reap() and time.monotonic() - begun < MAX_KILL_SECONDS:
+        self.send_signal(signal.SIGTERM)
+        while self.reap_ended() and time.monotonic() - begun < MAX_KILL_SECONDS:
             if time.monotonic() - begun > GRACE_SECONDS:
-                self.send(signal.SIGKILL)
+                self.send_signal(signal.SIGKILL)
             time.sleep(0.002)
         self.report_line("killed")
 
@@ -159,7 +159,7 @@ class Subreaper:
         os._exit(0)
 
     def run_command(self) -> bool:
-        """Execute one command from stdin; returns whether to continue."""
+        """Execute one command from stdin, and return whether to continue watching."""
         if os.read(0, 1) == b"d":
             self.draining = True
             return True
@@ -169,7 +169,7 @@ class Subreaper:
     def watch(self, woken: int) -> None:
         """Run until no process is left, or everything was killed."""
         is_reported = False
-        while self.reap():
+        while self.reap_ended():
             if self.ended and not is_reported:
                 is_reported = True
                 self.report_line("left " + " ".join(str(pid) for pid in descendants()))
@@ -180,9 +180,9 @@ class Subreaper:
             if os.getppid() != self.parent:
                 self.end_all()
                 return
-            self.discard(woken, ready)
+            self.discard_input(woken, ready)
 
-    def discard(self, woken: int, ready: list[int]) -> None:
+    def discard_input(self, woken: int, ready: list[int]) -> None:
         """Discard wake-up bytes and the output of background processes."""
         if woken in ready:
             os.read(woken, 512)
@@ -201,7 +201,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     become_subreaper()
-    runner = Subreaper(report, outlet, start(shell, command, (report, outlet, woken, wake)))
+    runner = Subreaper(report, outlet, start_command(shell, command, (report, outlet, woken, wake)))
     signal.signal(signal.SIGTERM, runner.on_terminate)
     # The pipe of the output must close when the command and its children are done.
     silent = os.open(os.devnull, os.O_WRONLY)

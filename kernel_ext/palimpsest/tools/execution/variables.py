@@ -1,13 +1,13 @@
 """The variables tool: list the user's variables, or describe one.
 
-Border: reads through ``Namespace``, which changes nothing, so no permission is asked. The list shows the
-details that the setting ``variables`` allows; only a named variable is described with its value.
+Border: reads through ``Namespace``, which changes nothing, so no permission is needed. The list shows the
+details that the setting ``variables`` allows; a single requested variable is described with its value.
 """
 
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.tool import (
-    TYPES,
+    NAMES_AND_TYPES,
     Detail,
     ShownVariables,
     ToolContext,
@@ -49,9 +49,9 @@ class VariablesTool:
         name = (arguments.name or "").strip()
         if name:
             return ToolOutcome(name, scrub(await context.namespace.describe(name)))
-        detail: Detail = context.extra.get("variables", TYPES.detail)
+        detail: Detail = context.extra.get("variables", NAMES_AND_TYPES.detail)
         variables = await context.namespace.list(ShownVariables(detail))
-        lines = [_line(variable) for variable in variables[:MAX_VARIABLES]]
+        lines = [_variable_line(variable) for variable in variables[:MAX_VARIABLES]]
         if len(variables) > MAX_VARIABLES:
             lines.append(f"({len(variables) - MAX_VARIABLES} more variables are not listed.)")
         title = "1 variable" if len(variables) == 1 else f"{len(variables)} variables"
@@ -59,7 +59,7 @@ class VariablesTool:
         return ToolOutcome(title, output, {"count": len(variables)})
 
 
-def _line(variable: VariableInfo) -> str:
+def _variable_line(variable: VariableInfo) -> str:
     description = variable.summary if variable.value is None else variable.value
     return " - ".join(
         word

@@ -1,9 +1,8 @@
 """Open, decode, encode and replace files by their resolved path, without following links or opening pipes or devices.
 
 Between a permission question and its answer, a file may be replaced by a link. So a resolved path is
-opened folder by folder, and a link in it is an error. Border: takes resolved paths and asks
-for no permission. Encoding, byte order mark and line endings of a text file are kept in an edit, which changes
-only the replaced text.
+opened folder by folder, and a link in it is an error. An edit of a text file keeps its encoding, byte order mark and
+line endings. Border: takes resolved paths and asks for no permission.
 """
 
 import codecs
@@ -23,12 +22,12 @@ INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")
 """Names of instruction files; in each folder only the first one that exists is used."""
 
 
-OUTSIDE = "it leads out of the project"
-SWAPPED = "something else stands in its place now"
-_FOLDER = (
+OUTSIDE_PROJECT = "it leads out of the project"
+PATH_WAS_REPLACED = "something else stands in its place now"
+_FOLDER_FLAGS = (
     os.O_DIRECTORY | os.O_NOFOLLOW | getattr(os, "O_PATH", os.O_RDONLY) if os.name == "posix" else 0
 )
-_FILE = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+_FILE_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 SNIFFED_BYTES = 8_192
 BOMS = (
@@ -36,8 +35,8 @@ BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-CONTROL_SHARE = 0.1
+CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+MAX_CONTROL_SHARE = 0.1
 """Largest share of control bytes in a text; logs may have a few."""
 
 
@@ -55,10 +54,10 @@ def folder_of(real: Path, *, make: bool = False) -> Iterator[int | None]:
         if make:
             real.parent.mkdir(parents=True, exist_ok=True)
         if real.parent.resolve() != real.parent:
-            raise OSError(errno.ELOOP, SWAPPED)
+            raise OSError(errno.ELOOP, PATH_WAS_REPLACED)
         yield None
         return
-    descriptor = os.open(real.anchor, _FOLDER)
+    descriptor = os.open(real.anchor, _FOLDER_FLAGS)
     try:
         for name in real.parent.parts[1:]:
             next_descriptor = _open_folder(name, descriptor, make=make)
@@ -71,16 +70,16 @@ def folder_of(real: Path, *, make: bool = False) -> Iterator[int | None]:
 
 def _open_folder(name: str, folder: int, *, make: bool) -> int:
     try:
-        return os.open(name, _FOLDER, dir_fd=folder)
+        return os.open(name, _FOLDER_FLAGS, dir_fd=folder)
     except FileNotFoundError:
         if not make:
             raise
         os.mkdir(name, dir_fd=folder)
-        return os.open(name, _FOLDER, dir_fd=folder)
+        return os.open(name, _FOLDER_FLAGS, dir_fd=folder)
     except NotADirectoryError as error:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if stat.S_ISLNK(status.st_mode):
-            raise OSError(errno.ELOOP, SWAPPED) from error
+            raise OSError(errno.ELOOP, PATH_WAS_REPLACED) from error
         raise
 
 
@@ -90,10 +89,10 @@ def read_real(real: Path, max_bytes: int | None = None) -> bytes:
         name = real.name if folder is not None else str(real)
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.ELOOP, SWAPPED)
-        with os.fdopen(os.open(name, _FILE, dir_fd=folder), "rb") as file:
+            raise OSError(errno.ELOOP, PATH_WAS_REPLACED)
+        with os.fdopen(os.open(name, _FILE_FLAGS, dir_fd=folder), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise OSError(errno.ELOOP, SWAPPED)
+                raise OSError(errno.ELOOP, PATH_WAS_REPLACED)
             return file.read() if max_bytes is None else file.read(max_bytes)
 
 
@@ -112,16 +111,16 @@ def replace_real(real: Path, data: bytes) -> None:
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
-                mode = _mode(name, folder)
+                mode = _file_mode(name, folder)
                 if mode is not None:
                     _set_mode(file.fileno(), temporary, mode)
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
-            _remove(temporary, folder)
+            _remove_file(temporary, folder)
             raise
 
 
-def _mode(name: str, folder: int | None) -> int | None:
+def _file_mode(name: str, folder: int | None) -> int | None:
     try:
         status = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
@@ -143,7 +142,7 @@ def _overwrite(name: str, data: bytes, folder: int | None) -> None:
         file.write(data)
 
 
-def _remove(name: str, folder: int | None) -> None:
+def _remove_file(name: str, folder: int | None) -> None:
     with suppress(OSError):
         os.unlink(name, dir_fd=folder)
 
@@ -157,7 +156,7 @@ def read_for_prompt(path: Path, within: Path | None, max_bytes: int) -> bytes:
     real = _resolved(path)
     is_inside = within is not None and real.is_relative_to(_resolved(within))
     if within is not None and not is_inside:
-        raise UnreadableForPrompt(OUTSIDE)
+        raise UnreadableForPrompt(OUTSIDE_PROJECT)
     relative = real.relative_to(_resolved(within)) if within is not None and is_inside else real
     if is_key_file(path.name) or is_key_file(str(relative)):
         raise UnreadableForPrompt("it usually holds keys")
@@ -178,7 +177,7 @@ def is_binary(data: bytes) -> bool:
     head = data[:SNIFFED_BYTES]
     if not head or any(head.startswith(bom) for bom, _ in BOMS):
         return False
-    return b"\0" in head or len(CONTROL.findall(head)) > CONTROL_SHARE * len(head)
+    return b"\0" in head or len(CONTROL_BYTES.findall(head)) > MAX_CONTROL_SHARE * len(head)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,11 +33,11 @@ ALWAYS_SKIPPED = frozenset(
     ]
 )
 
-MOST_BYTES = 1_000_000
-"""Most bytes of a ``.gitignore``. A file beyond a limit is not used at all: a part of it could ignore files that
-a later line includes again."""
-MOST_RULES = 5_000
-MOST_RULE_BYTES = 100_000
+MAX_FILE_BYTES = 1_000_000
+"""Most bytes of a ``.gitignore``. A file over a limit is not used at all, since a line that is not read may include
+files again that an earlier line ignores."""
+MAX_RULES = 5_000
+MAX_ALL_RULE_BYTES = 100_000
 """Most bytes of all different rules together; compiling them takes about a second."""
 MAX_RULE_BYTES = 4_096
 """Most bytes of a rule; longer ones are skipped, since no path on Linux is longer."""
@@ -51,7 +51,7 @@ class WalkEntry:
     is_dir: bool
     is_link: bool = False
     ignored: bool = False
-    """Ignored by a ``.gitignore``; only included on request."""
+    """Whether a ``.gitignore`` ignores the entry; ignored entries are only included on request."""
 
 
 class GitignoreRules:
@@ -60,7 +60,7 @@ class GitignoreRules:
     def __init__(
         self, folder: Path, parents: "tuple[tuple[Path, GitignorePatterns], ...]" = ()
     ) -> None:
-        own = _read(folder / ".gitignore")
+        own = _read_patterns(folder / ".gitignore")
         self._files = parents if own is None else (*parents, (folder, own))
 
     @classmethod
@@ -92,24 +92,26 @@ class GitignoreRules:
         return False
 
 
-def _read(path: Path) -> GitignorePatterns | None:
+def _read_patterns(path: Path) -> GitignorePatterns | None:
     """Return the rules of a file; None if it is missing, too large, or a link, which git ignores too."""
     try:
         if not stat.S_ISREG(path.lstat().st_mode):
             return None
         with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(MAX_FILE_BYTES + 1)
     except OSError:
         return None
-    if len(content) > MOST_BYTES:
+    if len(content) > MAX_FILE_BYTES:
         return None
     lines = [line for line in pattern_lines(content) if len(line) <= MAX_RULE_BYTES]
-    if len(lines) > MOST_RULES or sum(map(len, lines)) > MOST_RULE_BYTES:
+    if len(lines) > MAX_RULES or sum(map(len, lines)) > MAX_ALL_RULE_BYTES:
         return None
     return GitignorePatterns(lines)
 
 
-def scan(folder: Path, ignore: GitignoreRules, *, include_ignored: bool = False) -> list[WalkEntry]:
+def folder_entries(
+    folder: Path, ignore: GitignoreRules, *, include_ignored: bool = False
+) -> list[WalkEntry]:
     """Return the entries of one folder: folders first, then files, by name; empty if it is unreadable."""
     try:
         with os.scandir(folder) as entries:
@@ -128,12 +130,12 @@ def scan(folder: Path, ignore: GitignoreRules, *, include_ignored: bool = False)
     return sorted(scanned, key=lambda entry: (not entry.is_dir, entry.path.name))
 
 
-def walk(root: Path, folder: Path, *, include_ignored: bool = False) -> Iterator[WalkEntry]:
+def walk_files(root: Path, folder: Path, *, include_ignored: bool = False) -> Iterator[WalkEntry]:
     """Yield all files below a folder, in a stable order."""
     waiting = [(folder, GitignoreRules.at(root, folder))]
     while waiting:
         current, ignore = waiting.pop()
-        entries = scan(current, ignore, include_ignored=include_ignored)
+        entries = folder_entries(current, ignore, include_ignored=include_ignored)
         yield from (entry for entry in entries if not entry.is_dir)
         waiting += [
             (entry.path, ignore.below(entry.path)) for entry in reversed(entries) if entry.is_dir

@@ -1,8 +1,8 @@
-r"""The patterns of one ``.gitignore`` file, with git's meaning of each.
+r"""Decide by the patterns of one ``.gitignore`` file, as git does, whether a path is ignored.
 
-The last pattern that matches a path decides, and only the path itself is compared, not the paths
-below it: a walk does not enter an ignored folder, so its files are ignored with it. A library that
-compares complete paths would let ``*`` win over ``!*/`` and ignore every folder of a whitelist.
+The last pattern that matches a path decides. A pattern is compared with the path itself only: a walk does not enter an
+ignored folder, so the files in it are ignored, too. A library that also compares the folders above a path would
+let ``*`` win over ``!*/`` and ignore every folder of a whitelist.
 
 Border: pure. Patterns and paths are bytes, as they are for git. A pattern becomes a regular expression whose
 stars do not backtrack into each other, since a folder from anybody may hold any pattern.
@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Literal
 
 BOM = b"\xef\xbb\xbf"
-CLASSES = {
+NAMED_CLASSES = {
     b"alnum": b"0-9A-Za-z",
     b"alpha": b"A-Za-z",
     b"blank": rb"\t ",
@@ -29,12 +29,12 @@ CLASSES = {
     b"upper": b"A-Z",
     b"xdigit": b"0-9A-Fa-f",
 }
-SPECIAL = re.compile(rb"[*?\[\\]")
+SPECIAL_CHARACTER = re.compile(rb"[*?\[\\]")
 CLASS_MEMBER = re.compile(
     rb"\[:(?P<name>[^\]]*):\]|(?P<low>\\.|[^\\])(?:-(?P<high>\\.|[^\]\\]))?", re.DOTALL
 )
 """A named class, a range, or one byte; a byte after a backslash is literal."""
-FOLDER = b"\0"
+FOLDER_MARK = b"\0"
 """The byte that is appended to a folder's path for the comparison; no path and no pattern contains it."""
 ALL_BYTES = bytes(range(256))
 
@@ -64,7 +64,7 @@ class GitignorePatterns:
     """The compiled patterns of one file."""
 
     def __init__(self, lines: Iterable[bytes]) -> None:
-        rules = [rule for line in lines for rule in _rules(line)]
+        rules = [rule for line in lines for rule in _parsed_rules(line)]
         runs = [(key, list(run)) for key, run in groupby(rules, lambda rule: rule.ignores)]
         self._runs = tuple(
             _RuleRun(
@@ -78,7 +78,7 @@ class GitignorePatterns:
     def verdict(self, path: bytes, *, is_dir: bool) -> bool | None:
         """Return whether a path, relative to the file's folder, is ignored; None where no pattern matches it."""
         name = path.rpartition(b"/")[2]
-        end = FOLDER if is_dir else b""
+        end = FOLDER_MARK if is_dir else b""
         for run in self._runs:
             if run.names is not None and run.names.fullmatch(name + end):
                 return run.ignores
@@ -110,7 +110,7 @@ def _without_blanks(line: bytes) -> bytes:
     return line[: len(stripped) + 1] if backslashes % 2 else stripped
 
 
-def _rules(line: bytes) -> Iterator[_Rule]:
+def _parsed_rules(line: bytes) -> Iterator[_Rule]:
     """Yield the rule of a line; none for a pattern that can match nothing."""
     ignores = not line.startswith(b"!")
     pattern = line if ignores else line[1:]
@@ -122,11 +122,15 @@ def _rules(line: bytes) -> Iterator[_Rule]:
         return
     # As git does: the text before the first special character is compared separately, so that
     # ``**`` directly after it counts as the beginning of a pattern.
-    special = SPECIAL.search(pattern)
+    special = SPECIAL_CHARACTER.search(pattern)
     literal = pattern[: special.start()] if special else pattern
     tokens = _tokens(pattern[len(literal) :], by_name=by_name)
     if tokens is not None:
-        regex = re.escape(literal) + _regex(tokens) + (FOLDER if is_for_folders else FOLDER + b"?")
+        regex = (
+            re.escape(literal)
+            + _regex(tokens)
+            + (FOLDER_MARK if is_for_folders else FOLDER_MARK + b"?")
+        )
         yield _Rule(ignores, by_name, regex)
 
 
@@ -185,23 +189,23 @@ def _character_class(pattern: bytes, at: int) -> tuple[bytes, int] | None:
         if member is None:
             return None
         name, low, high = member.group("name", "low", "high")
-        if name is not None and name not in CLASSES:
+        if name is not None and name not in NAMED_CLASSES:
             return None
         if name is not None:
-            members.update(b"".join(re.findall(b"[" + CLASSES[name] + b"]", ALL_BYTES)))
+            members.update(b"".join(re.findall(b"[" + NAMED_CLASSES[name] + b"]", ALL_BYTES)))
         else:
             # A range that runs backwards has only its first byte.
             members.update([low[-1]], range(low[-1], (high or low)[-1] + 1))
         at = member.end()
     if is_negated:
         members = set(ALL_BYTES) - members
-    members -= {ord("/"), FOLDER[0]}
+    members -= {ord("/"), FOLDER_MARK[0]}
     if not members:
         return None
-    return b"[" + b"".join(_ranges(sorted(members))) + b"]", at + 1
+    return b"[" + b"".join(_byte_ranges(sorted(members))) + b"]", at + 1
 
 
-def _ranges(members: list[int]) -> Iterator[bytes]:
+def _byte_ranges(members: list[int]) -> Iterator[bytes]:
     """Yield sorted bytes as ranges, so that a regular expression is about as long as its pattern."""
     for _, run in groupby(enumerate(members), lambda pair: pair[1] - pair[0]):
         span = [member for _, member in run]
@@ -223,7 +227,7 @@ def _regex(tokens: list[Token]) -> bytes:
         else:
             parts[-1].append(token)
     pieces = [head + _between_folders(part) for head, part in zip(heads, parts, strict=True)]
-    return _atomic(pieces)
+    return _atomic_groups(pieces)
 
 
 def _between_folders(tokens: list[Token]) -> bytes:
@@ -233,10 +237,10 @@ def _between_folders(tokens: list[Token]) -> bytes:
             pieces[-1] += token
         else:
             pieces.append(rb"[^/\0]*?")
-    return _atomic(pieces)
+    return _atomic_groups(pieces)
 
 
-def _atomic(pieces: list[bytes]) -> bytes:
+def _atomic_groups(pieces: list[bytes]) -> bytes:
     first, *rest = pieces
     middle = b"".join(b"(?>" + group + b")" for group in rest[:-1])
     return first + middle + (rest[-1] if rest else b"")

@@ -8,14 +8,14 @@ from functools import lru_cache
 
 from palimpsest.transcript.errors import UserError
 
-MAGIC = re.compile(r"[*?\[{]")
+WILDCARD = re.compile(r"[*?\[{]")
 
 
 def split_base(pattern: str) -> tuple[str, str]:
     """Return the leading folders of a pattern without wildcards, where a walk can begin, and the rest."""
     parts = pattern.split("/")
     literal_count = 0
-    while literal_count < len(parts) - 1 and not MAGIC.search(parts[literal_count]):
+    while literal_count < len(parts) - 1 and not WILDCARD.search(parts[literal_count]):
         literal_count += 1
     base = "/".join(parts[:literal_count])
     if literal_count and not base:
@@ -35,17 +35,17 @@ def compile_glob(pattern: str) -> re.Pattern[str]:
         raise UserError(f"{pattern!r} is not a name pattern: {error}.") from error
 
 
-TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[[!^]?\]?[^\]/]*\]|\{[^{}/]*,[^{}]*\}|.", re.DOTALL)
-FIXED = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+PATTERN_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[[!^]?\]?[^\]/]*\]|\{[^{}/]*,[^{}]*\}|.", re.DOTALL)
+TOKEN_REGEXES = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 
 
 def _regex_of(pattern: str) -> str:
-    return "".join(_token(match[0]) for match in TOKEN.finditer(pattern))
+    return "".join(_token_regex(match[0]) for match in PATTERN_TOKEN.finditer(pattern))
 
 
-def _token(token: str) -> str:
-    if token in FIXED:
-        return FIXED[token]
+def _token_regex(token: str) -> str:
+    if token in TOKEN_REGEXES:
+        return TOKEN_REGEXES[token]
     if len(token) > 2 and token[0] == "[":
         members = token[1:-1].replace("\\", "\\\\").replace("[", "\\[")
         return f"[^{members[1:]}]" if members[0] in "!^" else f"[{members}]"

@@ -5,7 +5,7 @@ place outside it counts as outside.
 
 A table names the protected files, key files and control files, by their real path. Reading a *key file* asks, and
 searches skip it; writing one asks. Writing a *control file* asks, since it determines which code runs later: hooks,
-settings, agents, startup files. No "always", no mode but ``bypass`` and no rule for a folder covers either.
+settings, agents, startup files. Neither kind is allowed by an "always", by a rule for a folder, or by a mode other than ``bypass``.
 A hard link under another name is not recognised, since its original name cannot be found.
 """
 
@@ -78,7 +78,7 @@ KEY_PLACES = """
 """
 """Ends of paths of key files; a star at the end matches everything below the folder."""
 
-NO_KEY_NAMES = """
+HARMLESS_NAMES = """
     *.env.example *.env.sample *.env.template *.env.dist *.env.schema .env.d.ts *.pub known_hosts
     *.key.pub secrets.baseline .secrets.baseline
 """
@@ -230,7 +230,9 @@ def _short_path(path: str) -> str:
     return path if len(path) <= MAX_SHOWN_CHARS else f"{path[:MAX_SHOWN_CHARS]}..."
 
 
-async def reach(context: ToolContext, path: str, *, writing: bool = False) -> ResolvedPath:
+async def resolve_permitted(
+    context: ToolContext, path: str, *, writing: bool = False
+) -> ResolvedPath:
     """Resolve a path, and ask for ``external_directory`` if it is outside the project.
 
     Raises UserError, also for writing in ``.palimpsest``, and PermissionDenied.
@@ -252,8 +254,8 @@ async def reach(context: ToolContext, path: str, *, writing: bool = False) -> Re
     return place
 
 
-def missing_path(place: ResolvedPath) -> NotFound:
-    """Return the error for a path that does not exist, with the most similar names in its folder."""
+def missing_path_error(place: ResolvedPath) -> NotFound:
+    """Return the error for a path that does not exist; its message has the most similar names in the folder."""
     folder = place.path.parent
     try:
         names = sorted(entry.name for entry in folder.iterdir()) if folder.is_dir() else []
@@ -275,11 +277,11 @@ def missing_path(place: ResolvedPath) -> NotFound:
     return NotFound(f"There is no {place.shown}. Close names in that folder: {hints}.")
 
 
-async def reach_folder(context: ToolContext, path: str) -> ResolvedPath:
+async def resolve_permitted_folder(context: ToolContext, path: str) -> ResolvedPath:
     """Resolve the path of a folder as ``reach`` does; raises NotFound, or UserError for a file."""
-    place = await reach(context, path)
+    place = await resolve_permitted(context, path)
     if not place.path.exists():
-        raise missing_path(place)
+        raise missing_path_error(place)
     if not place.path.is_dir():
         raise UserError(f"{place.shown} is a file. Give a folder, or use read.")
     return place
@@ -287,7 +289,7 @@ async def reach_folder(context: ToolContext, path: str) -> ResolvedPath:
 
 @lru_cache(maxsize=4096)
 def protection_of(path: str) -> Protection | None:
-    """Return how a file is protected, or None; ``path`` is resolved, absolute or relative to the project."""
+    """Return whether a file is a key or a control file, None for others; ``path`` is resolved, absolute or relative."""
     return _protection("/".join(comparable_names(path)))
 
 
@@ -308,13 +310,13 @@ def is_protected(permission: str, path: str) -> bool:
 def _protection(path: str) -> Protection | None:
     name = path.rpartition("/")[2]
     forms = _without_backup(name)
-    if not any(_any_of(NO_KEY_NAMES).match(form) for form in forms) and (
-        any(_any_of(KEY_NAMES).match(form) for form in forms)
-        or _matches_place(path, forms, _any_place(KEY_PLACES))
+    if not any(_compiled_names(HARMLESS_NAMES).match(form) for form in forms) and (
+        any(_compiled_names(KEY_NAMES).match(form) for form in forms)
+        or _matches_place(path, forms, _compiled_places(KEY_PLACES))
     ):
         return "key"
-    if _any_of(CONTROL_NAMES).match(name) or _matches_place(
-        path, [name], _any_place(CONTROL_PLACES)
+    if _compiled_names(CONTROL_NAMES).match(name) or _matches_place(
+        path, [name], _compiled_places(CONTROL_PLACES)
     ):
         return "control"
     return None
@@ -326,7 +328,7 @@ def _matches_place(path: str, names: Iterable[str], places: "re.Pattern[str]") -
 
 
 def _without_backup(name: str) -> list[str]:
-    """Return a name and the names whose copy it may be: ``.env`` for ``.env~``, ``id_rsa`` for ``.id_rsa.swp``."""
+    """Return a name, and the names of which it may be a backup: ``.env`` for ``.env~``, ``id_rsa`` for ``.id_rsa.swp``."""
     forms = [name, *(name.removeprefix(start) for start in BACKUP_PREFIXES)]
     forms = [form for form in dict.fromkeys(forms) if form]
     for form in list(forms):
@@ -342,7 +344,7 @@ def _without_backup(name: str) -> list[str]:
 
 
 @cache
-def _any_of(patterns: str) -> "re.Pattern[str]":
+def _compiled_names(patterns: str) -> "re.Pattern[str]":
     ends = DATA_SUFFIXES.split()
     names = [
         pattern.replace(".@", f".{end}")
@@ -353,7 +355,7 @@ def _any_of(patterns: str) -> "re.Pattern[str]":
 
 
 @cache
-def _any_place(patterns: str) -> "re.Pattern[str]":
+def _compiled_places(patterns: str) -> "re.Pattern[str]":
     # A star within a path matches within one name; at its end it matches all files below the folder.
     regexes = []
     for pattern in patterns.split():

@@ -1,7 +1,7 @@
 """Find the places in a text where an edit's old text matches, exactly or approximately.
 
-Border: pure text. Models drop trailing spaces, shift indentation and escape too much; each
-tolerance is tried only after the stricter one found no match, and none chooses between two places.
+Border: pure text. Models drop trailing spaces, shift indentation and escape too much. A more tolerant comparison is
+tried only after the stricter ones found no match; where several places match, all are returned.
 """
 
 import difflib
@@ -86,7 +86,7 @@ def _match_exactly(text: str, old: str, new: str) -> Iterator[SpanEdit]:
         position = text.find(old, position + len(old))
 
 
-def _lines(text: str) -> list[_Line]:
+def _split_lines(text: str) -> list[_Line]:
     lines, start = [], 0
     for line in text.split("\n"):
         lines.append(_Line(start, start + len(line), line))
@@ -94,14 +94,14 @@ def _lines(text: str) -> list[_Line]:
     return lines
 
 
-def _windows(text: str, old: str) -> Iterator[tuple[list[_Line], list[str]]]:
+def _line_windows(text: str, old: str) -> Iterator[tuple[list[_Line], list[str]]]:
     old_lines = old.strip("\n").split("\n")
-    lines = _lines(text)
+    lines = _split_lines(text)
     for first in range(len(lines) - len(old_lines) + 1):
         yield lines[first : first + len(old_lines)], old_lines
 
 
-def _span(window: list[_Line], old: str, new: str) -> SpanEdit:
+def _window_edit(window: list[_Line], old: str, new: str) -> SpanEdit:
     """Return a span of whole lines; line breaks around ``old`` are also removed from ``new``."""
     if old.startswith("\n") and new.startswith("\n"):
         new = new[1:]
@@ -113,30 +113,32 @@ def _span(window: list[_Line], old: str, new: str) -> SpanEdit:
 def _match_without_trailing_space(text: str, old: str, new: str) -> Iterator[SpanEdit]:
     if not old.strip():
         return
-    for window, old_lines in _windows(text, old):
+    for window, old_lines in _line_windows(text, old):
         if all(
             line.text.rstrip() == old_line.rstrip()
             for line, old_line in zip(window, old_lines, strict=True)
         ):
-            yield _span(window, old, new)
+            yield _window_edit(window, old, new)
 
 
 def _match_other_indentation(text: str, old: str, new: str) -> Iterator[SpanEdit]:
     if not old.strip():
         return
     old_lines = [line.rstrip() for line in textwrap.dedent(old.strip("\n")).split("\n")]
-    for window, _ in _windows(text, old):
-        window_text = textwrap.dedent(_block(window))
+    for window, _ in _line_windows(text, old):
+        window_text = textwrap.dedent(_window_text(window))
         if [line.rstrip() for line in window_text.split("\n")] == old_lines:
-            shifted = _reindent(new, _indent(old.strip("\n")), _indent(_block(window)))
-            yield _span(window, old, shifted)
+            shifted = _reindent(
+                new, _least_indent(old.strip("\n")), _least_indent(_window_text(window))
+            )
+            yield _window_edit(window, old, shifted)
 
 
-def _block(window: list[_Line]) -> str:
+def _window_text(window: list[_Line]) -> str:
     return "\n".join(line.text for line in window)
 
 
-def _indent(block: str) -> str:
+def _least_indent(block: str) -> str:
     lines = [line for line in block.split("\n") if line.strip()]
     return min((line[: len(line) - len(line.lstrip())] for line in lines), key=len, default="")
 
@@ -149,11 +151,19 @@ def _reindent(new: str, old_indent: str, new_indent: str) -> str:
     )
 
 
-ESCAPES = {r"\n": "\n", r"\t": "\t", r"\r": "", r"\"": '"', r"\'": "'", r"\\": "\\", r"\`": "`"}
+ESCAPE_CHARACTERS = {
+    r"\n": "\n",
+    r"\t": "\t",
+    r"\r": "",
+    r"\"": '"',
+    r"\'": "'",
+    r"\\": "\\",
+    r"\`": "`",
+}
 
 
 def _unescaped(text: str) -> str:
-    return re.sub(r"\\[ntr\"'\\`]", lambda match: ESCAPES[match[0]], text)
+    return re.sub(r"\\[ntr\"'\\`]", lambda match: ESCAPE_CHARACTERS[match[0]], text)
 
 
 def _match_unescaped(text: str, old: str, new: str) -> Iterator[SpanEdit]:
@@ -167,7 +177,7 @@ def _match_first_and_last(text: str, old: str, new: str) -> Iterator[SpanEdit]:
     old_lines = [line.strip() for line in old.strip("\n").split("\n")]
     if not 3 <= len(old_lines) <= MAX_ANCHORED_LINES or not old_lines[0] or not old_lines[-1]:
         return
-    lines = _lines(text)
+    lines = _split_lines(text)
     size_difference = max(1, len(old_lines) // 5)
     for first, line in enumerate(lines):
         if line.text.strip() != old_lines[0]:
@@ -181,8 +191,10 @@ def _match_first_and_last(text: str, old: str, new: str) -> Iterator[SpanEdit]:
                 and window[-1].text.strip() == old_lines[-1]
                 and _is_similar(window, old_lines)
             ):
-                indent = _indent(_block(window))
-                yield _span(window, old, _reindent(new, _indent(old.strip("\n")), indent))
+                indent = _least_indent(_window_text(window))
+                yield _window_edit(
+                    window, old, _reindent(new, _least_indent(old.strip("\n")), indent)
+                )
                 break
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.error_containment import run_in_thread
-from palimpsest.tools.file_access.gitignore import GitignoreRules, WalkEntry, scan
-from palimpsest.tools.file_access.paths import reach_folder
+from palimpsest.tools.file_access.gitignore import GitignoreRules, WalkEntry, folder_entries
+from palimpsest.tools.file_access.paths import resolve_permitted_folder
 from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
-MOST_ENTRIES = 300
-MOST_PER_FOLDER = 60
-MOST_FOLDERS_READ = 2_000
+MAX_ENTRIES = 300
+MAX_ENTRIES_PER_FOLDER = 60
+MAX_FOLDERS_READ = 2_000
 
 
 class ListArguments(BaseModel):
@@ -39,29 +39,31 @@ class ListTool:
 
     async def run(self, arguments: ListArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission and return the tree."""
-        place = await reach_folder(context, arguments.path)
+        place = await resolve_permitted_folder(context, arguments.path)
         await context.ask(self.permission, [place.shown], title=f"List {place.shown}", always=["*"])
         root = context.root.resolve()
-        lines = await run_in_thread(context.abort, lambda: _tree(root, place.path, context.abort))
+        lines = await run_in_thread(
+            context.abort, lambda: _folder_tree(root, place.path, context.abort)
+        )
         output = "\n".join([place.shown.rstrip("/") + "/", *(lines or ["  (empty)"])])
         return ToolOutcome(place.shown, output, {"lines": len(lines)})
 
 
-def name_of(entry: WalkEntry) -> str:
+def entry_name(entry: WalkEntry) -> str:
     """Return the name, with a slash after folders and an at sign after links."""
     return recorded_name(entry.path.name) + ("/" if entry.is_dir else "@" if entry.is_link else "")
 
 
-def _tree(root: Path, folder: Path, abort: Abort) -> list[str]:
+def _folder_tree(root: Path, folder: Path, abort: Abort) -> list[str]:
     contents: dict[Path, tuple[list[WalkEntry], int]] = {}
     waiting = deque([(folder, GitignoreRules.at(root, folder))])
     entries = 0
-    while waiting and entries < MOST_ENTRIES and len(contents) < MOST_FOLDERS_READ:
+    while waiting and entries < MAX_ENTRIES and len(contents) < MAX_FOLDERS_READ:
         if abort.is_set():
             break
         current, ignore = waiting.popleft()
-        scanned = scan(current, ignore)
-        listed = scanned[: min(MOST_PER_FOLDER, MOST_ENTRIES - entries)]
+        scanned = folder_entries(current, ignore)
+        listed = scanned[: min(MAX_ENTRIES_PER_FOLDER, MAX_ENTRIES - entries)]
         contents[current] = (listed, len(scanned) - len(listed))
         entries += len(listed)
         waiting += [(entry.path, ignore.below(entry.path)) for entry in listed if entry.is_dir]
@@ -75,7 +77,7 @@ def _tree_lines(
     lines: list[str] = []
     for entry in entries:
         is_unread = entry.is_dir and entry.path not in contents
-        lines.append(f"{indent}{name_of(entry)}{' ...' if is_unread else ''}")
+        lines.append(f"{indent}{entry_name(entry)}{' ...' if is_unread else ''}")
         if entry.is_dir and not is_unread:
             lines += _tree_lines(entry.path, contents, indent + "  ")
     if unlisted:

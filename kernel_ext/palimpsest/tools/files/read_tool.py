@@ -1,8 +1,8 @@
 """The read tool: show a file or folder to the model as numbered lines, image, notebook cells or names.
 
-Border: reads only. A shortened output ends with the way to read the rest.
+Border: reads only. A shortened output ends with a hint on how to read the rest.
 
-The instruction files of a folder, such as AGENTS.md, come before the text of the first file that is read in it. Those
+When a file is read, the instruction files of its folders, such as AGENTS.md, come before its text, each once. Those
 from the project's folder down to the working folder are in the system prompt; a deeper folder may have its own.
 After a compaction they may be shown again.
 """
@@ -25,9 +25,9 @@ from palimpsest.tools.file_access.file_contents import (
     read_for_prompt,
     read_real,
 )
-from palimpsest.tools.file_access.gitignore import GitignoreRules, scan
-from palimpsest.tools.file_access.paths import ResolvedPath, missing_path, reach
-from palimpsest.tools.files.listing import name_of
+from palimpsest.tools.file_access.gitignore import GitignoreRules, folder_entries
+from palimpsest.tools.file_access.paths import ResolvedPath, missing_path_error, resolve_permitted
+from palimpsest.tools.files.listing import entry_name
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.context_values.hidden_cells import (
     NONE_HIDDEN,
@@ -40,9 +40,9 @@ from palimpsest.transcript.messages import AssistantMessage, Messages
 from palimpsest.transcript.parts import Attachment, ToolCompleted, ToolPart
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
-MOST_LINES = 2_000
-MOST_LINE_CHARS = 2_000
-MOST_BYTES = 50_000
+MAX_LINES = 2_000
+MAX_LINE_CHARS = 2_000
+MAX_OUTPUT_BYTES = 50_000
 """With these three limits an output stays below the truncation limit, so that its last line, on how to read
 on, is not cut."""
 
@@ -50,11 +50,11 @@ MAX_FILE_BYTES = 100_000_000
 MAX_DOCUMENT_BYTES = 10_000_000
 """Providers limit a request to 20 to 32 MB, and every later request of the session includes the document."""
 
-MOST_ENTRIES = 300
+MAX_FOLDER_ENTRIES = 300
 MAX_OUTPUT_CHARS = 500
 """Most characters shown of each output of a notebook's cell."""
 
-ATTACHED = {
+ATTACHED_TYPES = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
     ".jpeg": "image/jpeg",
@@ -63,10 +63,10 @@ ATTACHED = {
     ".pdf": "application/pdf",
 }
 
-INSTRUCTIONS = "instructions"
+INSTRUCTIONS_KEY = "instructions"
 """Key in a call's metadata with the paths of the instruction files shown in its output."""
 
-MOST_INSTRUCTION_BYTES = 8_000
+MAX_INSTRUCTION_BYTES = 8_000
 """Most bytes shown of an instruction file, to leave space for the requested file."""
 
 INSTRUCTIONS_SHOWN = "<note>\nInstructions from: {path} (for work in this folder)\n{text}\n</note>"
@@ -99,12 +99,12 @@ class ReadTool:
 
     async def run(self, arguments: ReadArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission and return the content, with instruction files of its folders before it."""
-        place = await reach(context, arguments.path)
+        place = await resolve_permitted(context, arguments.path)
         await context.ask(
             "read", [place.shown], title=f"Read {place.shown}", always=place.always("read")
         )
         if not place.path.exists():
-            raise missing_path(place)
+            raise missing_path_error(place)
         scrub = context.scrubber()
         try:
             root = context.root.resolve()
@@ -126,13 +126,13 @@ def _show_path(
 ) -> ToolOutcome:
     path = place.path
     if path.is_dir():
-        return _folder(place, root)
+        return _folder_listing(place, root)
     if not path.is_file():
         raise UserError(f"{place.shown} is neither a file nor a folder, so it cannot be read.")
     size = path.stat().st_size
-    mime = ATTACHED.get(path.suffix.lower())
+    mime = ATTACHED_TYPES.get(path.suffix.lower())
     if mime is not None:
-        return _attached(place, mime, size)
+        return _attached_file(place, mime, size)
     if size > MAX_FILE_BYTES:
         raise UserError(
             f"{place.shown} has {size:,} bytes, too many to read whole. Use grep, or open it with the python tool."
@@ -148,10 +148,10 @@ def _show_path(
         text = notebook_text(text, place.shown, hidden)
     else:
         text = without_hidden_cells(text, place.shown, hidden).text
-    return _numbered_lines(place, text, arguments.offset or 1, arguments.limit or MOST_LINES)
+    return _numbered_lines(place, text, arguments.offset or 1, arguments.limit or MAX_LINES)
 
 
-def _attached(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
+def _attached_file(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
     max_bytes = MAX_FILE_BYTES if mime.startswith("image/") else MAX_DOCUMENT_BYTES
     if size > max_bytes:
         raise UserError(
@@ -166,12 +166,12 @@ def _attached(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
     return ToolOutcome(place.shown, output.rstrip(), {"mime": fitted.mime}, (file,))
 
 
-def _folder(place: ResolvedPath, root: Path) -> ToolOutcome:
-    entries = scan(place.path, GitignoreRules.at(root, place.path))
-    lines = [name_of(file) for file in entries[:MOST_ENTRIES]]
-    if len(entries) > MOST_ENTRIES:
+def _folder_listing(place: ResolvedPath, root: Path) -> ToolOutcome:
+    entries = folder_entries(place.path, GitignoreRules.at(root, place.path))
+    lines = [entry_name(file) for file in entries[:MAX_FOLDER_ENTRIES]]
+    if len(entries) > MAX_FOLDER_ENTRIES:
         lines.append(
-            f"({len(entries) - MOST_ENTRIES} more are not shown; use glob with a pattern.)"
+            f"({len(entries) - MAX_FOLDER_ENTRIES} more are not shown; use glob with a pattern.)"
         )
     body = "\n".join(lines) or "(empty)"
     return ToolOutcome(place.shown, f"Folder {place.shown}:\n{body}", {"count": len(entries)})
@@ -191,7 +191,7 @@ def _numbered_lines(place: ResolvedPath, text: str, offset: int, limit: int) -> 
     for number, line in enumerate(lines[offset - 1 : offset - 1 + limit], offset):
         entry = f"{number}: {_cut_line(line)}"
         used_bytes += len(entry.encode()) + 1
-        if numbered and (used_bytes > MOST_BYTES or len(numbered) >= MOST_LINES):
+        if numbered and (used_bytes > MAX_OUTPUT_BYTES or len(numbered) >= MAX_LINES):
             break
         numbered.append(entry)
     last = offset + len(numbered) - 1
@@ -202,11 +202,9 @@ def _numbered_lines(place: ResolvedPath, text: str, offset: int, limit: int) -> 
 
 
 def _cut_line(line: str) -> str:
-    if len(line) <= MOST_LINE_CHARS:
+    if len(line) <= MAX_LINE_CHARS:
         return line
-    return (
-        f"{line[:MOST_LINE_CHARS]}... ({len(line) - MOST_LINE_CHARS} more characters in this line)"
-    )
+    return f"{line[:MAX_LINE_CHARS]}... ({len(line) - MAX_LINE_CHARS} more characters in this line)"
 
 
 def notebook_text(text: str, name: str = "n.ipynb", hidden: HiddenRuns = NONE_HIDDEN) -> str:
@@ -226,23 +224,27 @@ def notebook_text(text: str, name: str = "n.ipynb", hidden: HiddenRuns = NONE_HI
     return "\n".join(
         [
             *cell_texts,
-            *([f"({_cells(hidden_count)} kept from you by the user.)"] if hidden_count else []),
+            *(
+                [f"({_cell_count_text(hidden_count)} kept from you by the user.)"]
+                if hidden_count
+                else []
+            ),
         ]
     )
 
 
-def _cells(number: int) -> str:
+def _cell_count_text(number: int) -> str:
     return "1 cell is" if number == 1 else f"{number} cells are"
 
 
 def _cell_text(number: int, cell: dict[str, Any]) -> str:
     head = f"--- cell {number} ({cell['cell_type']}, id {cell.get('id', 'none')})"
-    outputs = [text for output in cell.get("outputs", []) if (text := _output(output))]
+    outputs = [text for output in cell.get("outputs", []) if (text := _output_text(output))]
     output_sections = [f"--- output\n{text}" for text in outputs]
     return "\n".join([head, _source_text(cell["source"]).rstrip("\n"), *output_sections])
 
 
-def _output(output: dict[str, Any]) -> str:
+def _output_text(output: dict[str, Any]) -> str:
     if output.get("output_type") == "error":
         return f"{output.get('ename')}: {output.get('evalue')}"
     data = output.get("data", {})
@@ -302,7 +304,7 @@ def _shown_instructions(messages: Messages) -> Iterator[str]:
             return
         for part in message.parts:
             if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
-                shown = part.state.metadata.get(INSTRUCTIONS)
+                shown = part.state.metadata.get(INSTRUCTIONS_KEY)
                 yield from (str(path) for path in shown) if isinstance(shown, list) else ()
 
 
@@ -314,19 +316,19 @@ def with_instructions(outcome: ToolOutcome, paths: Sequence[Path], root: Path) -
     if not instructions:
         return outcome
     output = "\n\n".join([*(text for _, text in instructions), outcome.output])
-    metadata = dict(outcome.metadata) | {INSTRUCTIONS: [str(path) for path, _ in instructions]}
+    metadata = dict(outcome.metadata) | {INSTRUCTIONS_KEY: [str(path) for path, _ in instructions]}
     return ToolOutcome(outcome.title, output, metadata, outcome.attachments)
 
 
 def _instructions_text(path: Path, root: Path) -> str:
     shown = recorded_name(path.relative_to(root).as_posix())
     try:
-        data = read_for_prompt(path, root, MOST_INSTRUCTION_BYTES + 1)
+        data = read_for_prompt(path, root, MAX_INSTRUCTION_BYTES + 1)
     except UnreadableForPrompt as reason:
         return INSTRUCTIONS_LEFT_OUT.format(path=shown, reason=reason)
     except OSError:
         return ""
-    text = data[:MOST_INSTRUCTION_BYTES].decode("utf-8", "replace").strip()
-    if len(data) > MOST_INSTRUCTION_BYTES:
+    text = data[:MAX_INSTRUCTION_BYTES].decode("utf-8", "replace").strip()
+    if len(data) > MAX_INSTRUCTION_BYTES:
         text = f"{text}\n{INSTRUCTIONS_CUT.format(path=shown)}"
     return INSTRUCTIONS_SHOWN.format(path=shown, text=text) if text else ""

@@ -16,14 +16,14 @@ from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.error_containment import run_in_thread
 from palimpsest.tools.file_access.file_contents import TextFile, is_binary, read_real
-from palimpsest.tools.file_access.gitignore import walk
+from palimpsest.tools.file_access.gitignore import walk_files
 from palimpsest.tools.file_access.globs import compile_glob, split_base
 from palimpsest.tools.file_access.paths import (
     ResolvedPath,
     is_key_file,
-    missing_path,
-    reach,
-    reach_folder,
+    missing_path_error,
+    resolve_permitted,
+    resolve_permitted_folder,
 )
 from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome
 from palimpsest.transcript.context_values.hidden_cells import (
@@ -35,10 +35,10 @@ from palimpsest.transcript.context_values.hidden_cells import (
 from palimpsest.transcript.errors import Aborted, UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
-MOST_PATHS = 100
-MOST_HITS = 200
-MOST_LINE_CHARS = 300
-LARGEST_FILE_BYTES = 20_000_000
+MAX_PATHS = 100
+MAX_HITS = 200
+MAX_LINE_CHARS = 300
+MAX_FILE_BYTES = 20_000_000
 MAX_SEARCH_SECONDS = 20.0
 MAX_MATCH_SECONDS = 2.0
 """Time limit for one line; a good pattern takes microseconds, and one that takes seconds may take years."""
@@ -69,18 +69,18 @@ class GlobTool:
         base, pattern = split_base(arguments.pattern)
         name_pattern = compile_glob(pattern)
         start = base if base.startswith(("/", "~")) else f"{arguments.path}/{base}"
-        place = await reach_folder(context, start)
+        place = await resolve_permitted_folder(context, start)
         await context.ask(
             self.permission, [arguments.pattern], title=f"Find {arguments.pattern}", always=["*"]
         )
         root = context.root.resolve()
         names = _NameSearch(root, place.path, name_pattern, context.abort)
         paths, ignored = await run_in_thread(context.abort, names.run)
-        shown = [_name(path, root) for path in paths[:MOST_PATHS]]
+        shown = [_shown_name(path, root) for path in paths[:MAX_PATHS]]
         lines = ["(Only ignored files match.)"] if ignored and paths else []
-        lines += shown or [f"No file matches {arguments.pattern} in {_where(place)}."]
-        if len(paths) > MOST_PATHS:
-            lines.append(f"({len(paths) - MOST_PATHS} more files match; narrow the pattern.)")
+        lines += shown or [f"No file matches {arguments.pattern} in {_place_text(place)}."]
+        if len(paths) > MAX_PATHS:
+            lines.append(f"({len(paths) - MAX_PATHS} more files match; narrow the pattern.)")
         if names.is_incomplete:
             lines.append(f"(Stopped after {MAX_SEARCH_SECONDS:.0f} s; give a deeper path.)")
         return ToolOutcome(arguments.pattern, "\n".join(lines), {"count": len(paths)})
@@ -97,14 +97,14 @@ class _NameSearch:
     is_incomplete: bool = False
 
     def run(self) -> tuple[list[Path], bool]:
-        """Return the matching files and whether they are ignored ones, which are only searched if needed."""
+        """Return the matching files, and whether they are ignored files, which are only searched if no other matches."""
         paths = self._matching_names(include_ignored=False)
         return (paths, False) if paths else (self._matching_names(include_ignored=True), True)
 
     def _matching_names(self, *, include_ignored: bool) -> list[Path]:
         deadline = time.monotonic() + MAX_SEARCH_SECONDS
         matches: list[tuple[float, str, Path]] = []
-        for entry in walk(self.root, self.folder, include_ignored=include_ignored):
+        for entry in walk_files(self.root, self.folder, include_ignored=include_ignored):
             if self.abort.is_set():
                 raise Aborted(self.abort.reason)
             if time.monotonic() > deadline:
@@ -152,19 +152,19 @@ class GrepTool:
         """Ask for permission and return the lines that match, by file."""
         pattern = compile_regex(arguments.pattern)
         include = compile_glob(arguments.include) if arguments.include else None
-        place = await reach(context, arguments.path)
+        place = await resolve_permitted(context, arguments.path)
         if not place.path.exists():
-            raise missing_path(place)
+            raise missing_path_error(place)
         title = f"Search {arguments.pattern}"
         await context.ask(self.permission, [arguments.pattern], title=title, always=["*"])
         if place.path.is_file():
             # Searching a named file reads it, so a key file asks as for the read tool.
             await context.ask("read", [place.shown], title=title, always=place.always("read"))
         root = context.root.resolve()
-        literal, hidden = prefilter(arguments.pattern), context.hidden_runs()
-        search = _Search(pattern, literal, context.abort, root, hidden)
+        literal, hidden = required_bytes(arguments.pattern), context.hidden_runs()
+        search = _LineSearch(pattern, literal, context.abort, root, hidden)
         await run_in_thread(context.abort, lambda: search.run(place.path, include))
-        output = context.scrubber()(search.as_text(arguments.pattern, _where(place)))
+        output = context.scrubber()(search.as_text(arguments.pattern, _place_text(place)))
         metadata = {"count": search.count, "files": len(search.hits)}
         return ToolOutcome(arguments.pattern, output, metadata)
 
@@ -184,7 +184,7 @@ def compile_regex(pattern: str) -> "regex.Pattern[str]":
         ) from error
 
 
-def match_in(pattern: "regex.Pattern[str]", line: str, where: str) -> "regex.Match[str] | None":
+def first_match(pattern: "regex.Pattern[str]", line: str, where: str) -> "regex.Match[str] | None":
     """Return the first match in a line; raises UserError where that takes too long."""
     try:
         return pattern.search(line, timeout=MAX_MATCH_SECONDS, concurrent=True)
@@ -197,11 +197,11 @@ def match_in(pattern: "regex.Pattern[str]", line: str, where: str) -> "regex.Mat
 
 MIN_PREFILTER_CHARS = 3
 GROUPING = re.compile(r"[()\[\]{}]")
-PLAIN_RUN = re.compile(r"\\[dDwWsSbB]|\\[^\w]|[\w@%&=<>~,;:'\"!/-]+|.", re.DOTALL)
+LITERAL_RUN = re.compile(r"\\[dDwWsSbB]|\\[^\w]|[\w@%&=<>~,;:'\"!/-]+|.", re.DOTALL)
 
 
-def prefilter(pattern: str) -> bytes | None:
-    """Return bytes that every matching line must contain, or None when they cannot be determined.
+def required_bytes(pattern: str) -> bytes | None:
+    """Return bytes that every line that matches a pattern must contain; None where they cannot be determined.
 
     Only the part before the first bracket is used, since what follows may be optional.
     """
@@ -210,7 +210,7 @@ def prefilter(pattern: str) -> bytes | None:
     bracket = GROUPING.search(pattern)
     head = pattern[: bracket.start()] if bracket else pattern
     longest = ""
-    for match in PLAIN_RUN.finditer(head):
+    for match in LITERAL_RUN.finditer(head):
         token = match[0]
         if token == "\\":
             # An escape with an argument, such as \\x41: the text after it is not literal.
@@ -224,7 +224,7 @@ def prefilter(pattern: str) -> bytes | None:
 
 
 @dataclass
-class _Search:
+class _LineSearch:
     """One search for lines: its pattern, limits and results."""
 
     pattern: "regex.Pattern[str]"
@@ -242,11 +242,11 @@ class _Search:
         for path in self._files(start, include):
             if self.abort.is_set():
                 raise Aborted(self.abort.reason)
-            if self.count >= MOST_HITS:
+            if self.count >= MAX_HITS:
                 self.notes.append(f"(Stopped after {self.count} lines; narrow the search.)")
                 return
             if time.monotonic() <= deadline:
-                self._search_file(path, _name(path, self.root), deadline)
+                self._search_file(path, _shown_name(path, self.root), deadline)
             if time.monotonic() > deadline:
                 self.notes.append(
                     f"(Stopped after {MAX_SEARCH_SECONDS:.0f} s; the rest was not searched. Narrow it with path or include.)"
@@ -257,12 +257,12 @@ class _Search:
         if start.is_file():
             yield start
             return
-        for entry in walk(self.root, start):
+        for entry in walk_files(self.root, start):
             if include and not include.match(
                 recorded_name(entry.path.relative_to(start).as_posix())
             ):
                 continue
-            if not entry.is_link and not is_key_file(_name(entry.path, self.root)):
+            if not entry.is_link and not is_key_file(_shown_name(entry.path, self.root)):
                 yield entry.path
 
     def _search_file(self, path: Path, shown: str, deadline: float) -> None:
@@ -284,11 +284,11 @@ class _Search:
         for number, line in enumerate(text.split("\n"), 1):
             if self.abort.is_set() or time.monotonic() > deadline:
                 break
-            match = match_in(self.pattern, line, f"line {number} of {shown}")
+            match = first_match(self.pattern, line, f"line {number} of {shown}")
             if match is not None:
                 lines.append(f"  {number}: {_cut_line(line, match.start())}")
                 self.count += 1
-                if self.count >= MOST_HITS:
+                if self.count >= MAX_HITS:
                     break
         if lines:
             self.hits[shown] = lines
@@ -296,7 +296,7 @@ class _Search:
     def _read_file(self, path: Path, shown: str) -> bytes:
         try:
             size = path.stat().st_size
-            if size <= LARGEST_FILE_BYTES:
+            if size <= MAX_FILE_BYTES:
                 return read_real(path) if path.is_file() else b""
         except OSError:
             return b""
@@ -309,18 +309,18 @@ class _Search:
         return "\n".join((lines or [f"No line matches {pattern!r} in {where}."]) + self.notes)
 
 
-def _name(path: Path, root: Path) -> str:
+def _shown_name(path: Path, root: Path) -> str:
     return recorded_name(path.relative_to(root).as_posix() if root in path.parents else str(path))
 
 
-def _where(place: ResolvedPath) -> str:
+def _place_text(place: ResolvedPath) -> str:
     return "the project" if place.shown == "." else place.shown
 
 
 def _cut_line(line: str, position: int) -> str:
     line = line.rstrip("\r")
-    if len(line) <= MOST_LINE_CHARS:
+    if len(line) <= MAX_LINE_CHARS:
         return line
-    start = max(0, min(position - MOST_LINE_CHARS // 4, len(line) - MOST_LINE_CHARS))
-    end = start + MOST_LINE_CHARS
+    start = max(0, min(position - MAX_LINE_CHARS // 4, len(line) - MAX_LINE_CHARS))
+    end = start + MAX_LINE_CHARS
     return f"{'...' if start else ''}{line[start:end]}{'...' if end < len(line) else ''}"

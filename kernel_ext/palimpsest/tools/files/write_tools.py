@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from palimpsest.tools.calls.limited_diff import limited_diff
 from palimpsest.tools.file_access.file_contents import TextFile, is_binary, read_real, replace_real
-from palimpsest.tools.file_access.paths import ResolvedPath, missing_path, reach
+from palimpsest.tools.file_access.paths import ResolvedPath, missing_path_error, resolve_permitted
 from palimpsest.tools.files.edit_matching import (
     EditMatch,
     SpanEdit,
@@ -28,13 +28,13 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
 from palimpsest.transcript.strings.disk_words import disk_reason
 
-MOST_DIFF_LINES = 20_000
-"""Most lines of both texts that are compared; the diff of longer files, which would take seconds, has only line counts."""
+MAX_DIFF_LINES = 20_000
+"""Most lines of both texts together that are compared, which takes seconds; a longer diff has only line counts."""
 
 MAX_FILE_BYTES = 100_000_000
 """The same limit as for read, since old text, new text and diff are in memory at once."""
 
-MOST_PLACES_NAMED = 8
+MAX_NAMED_PLACES = 8
 
 
 class WriteArguments(BaseModel):
@@ -83,9 +83,9 @@ class WriteTool:
 
     async def run(self, arguments: WriteArguments, context: ToolContext) -> ToolOutcome:
         """Show the diff, ask for permission, and write the file."""
-        place = await reach(context, arguments.path, writing=True)
+        place = await resolve_permitted(context, arguments.path, writing=True)
         _refuse_notebook(place, context)
-        before = await _load(place)
+        before = await _current_bytes(place)
         file = TextFile(arguments.content) if before is None else _decode_file(before, place)
         _refuse_hidden_cells(file.text if before is not None else "", place, context)
         if before is not None:
@@ -95,8 +95,8 @@ class WriteTool:
         old = file.text if before is not None else ""
         diff = await asyncio.to_thread(difference, old, after.text, place.shown)
         verb = "Create" if before is None else "Replace"
-        await _ask(context, self.permission, place, f"{verb} {place.shown}", diff)
-        await _save(place, before, data)
+        await _ask_permission(context, self.permission, place, f"{verb} {place.shown}", diff)
+        await _write_if_unchanged(place, before, data)
         lines = len(after.text.splitlines())
         verb_past = "Created" if before is None else "Replaced"
         line_count = "1 line" if lines == 1 else f"{lines} lines"
@@ -121,18 +121,18 @@ class EditTool:
 
     async def run(self, arguments: EditArguments, context: ToolContext) -> ToolOutcome:
         """Find the places, show the diff, ask for permission, and write the file."""
-        place = await reach(context, arguments.path, writing=True)
+        place = await resolve_permitted(context, arguments.path, writing=True)
         _refuse_notebook(place, context)
-        before = await _load(place)
+        before = await _current_bytes(place)
         if before is None:
-            raise missing_path(place)
+            raise missing_path_error(place)
         file = _decode_file(before, place)
         _refuse_hidden_cells(file.text, place, context)
         edited, notes = await asyncio.to_thread(_apply_edits, file, arguments.edits, place.shown)
         data = _encode_edited(edited, place)
         diff = await asyncio.to_thread(difference, file.text, edited.text, place.shown)
-        await _ask(context, self.permission, place, f"Edit {place.shown}", diff)
-        await _save(place, before, data)
+        await _ask_permission(context, self.permission, place, f"Edit {place.shown}", diff)
+        await _write_if_unchanged(place, before, data)
         output = "\n".join([f"Edited {place.shown}.", *notes])
         return ToolOutcome(place.shown, output, {"diff": limited_diff(context.scrubber()(diff))})
 
@@ -146,7 +146,7 @@ def _refuse_placeholder(old: str, new: str, place: ResolvedPath) -> None:
         )
 
 
-async def _ask(
+async def _ask_permission(
     context: ToolContext, permission: str, place: ResolvedPath, title: str, diff: str
 ) -> None:
     await context.ask(
@@ -178,7 +178,7 @@ def _refuse_hidden_cells(text: str, place: ResolvedPath, context: ToolContext) -
         )
 
 
-async def _load(place: ResolvedPath) -> bytes | None:
+async def _current_bytes(place: ResolvedPath) -> bytes | None:
     """Return the bytes of a file before its change; None if it does not exist. Raises UserError."""
     if place.path.is_dir():
         raise UserError(f"{place.shown} is a folder. Give the path of a file.")
@@ -237,8 +237,8 @@ def _escaped_surrogate(letter: str) -> str:
     return f"The new text holds {letter!r}, which is half of a character. Write it whole."
 
 
-async def _save(place: ResolvedPath, before: bytes | None, after: bytes) -> None:
-    now = await _load(place)
+async def _write_if_unchanged(place: ResolvedPath, before: bytes | None, after: bytes) -> None:
+    now = await _current_bytes(place)
     if now != before:
         raise UserError(
             f"{place.shown} changed while the question was open, so nothing was written. Read it again."
@@ -258,7 +258,7 @@ def _apply_edits(file: TextFile, edits: list[Replacement], name: str) -> tuple[T
         match = _find_match(text, edit, name, prefix)
         spans = [(span.start, span.end, span.new) for span in match.spans]
         file = file.with_spans(spans)
-        notes.append(prefix + _note(text, match))
+        notes.append(prefix + _edit_note(text, match))
     return file, notes
 
 
@@ -274,11 +274,11 @@ def _find_match(text: str, edit: Replacement, name: str, prefix: str) -> EditMat
         )
     match = find_edit(text, old, new)
     if not match.spans:
-        raise UserError(prefix + _not_found(text, old, name))
+        raise UserError(prefix + _not_found_text(text, old, name))
     if len(match.spans) > 1 and not edit.replace_all:
         lines = [line_of(text, span.start) for span in match.spans]
-        line_numbers = ", ".join(str(line) for line in lines[:MOST_PLACES_NAMED])
-        more = ", ..." if len(lines) > MOST_PLACES_NAMED else ""
+        line_numbers = ", ".join(str(line) for line in lines[:MAX_NAMED_PLACES])
+        more = ", ..." if len(lines) > MAX_NAMED_PLACES else ""
         raise UserError(
             f"{prefix}old occurs {len(lines)} times in {name}, at lines {line_numbers}{more}. Add lines around it so "
             "that it occurs once, or set replace_all."
@@ -286,7 +286,7 @@ def _find_match(text: str, edit: Replacement, name: str, prefix: str) -> EditMat
     return match
 
 
-def _not_found(text: str, old: str, name: str) -> str:
+def _not_found_text(text: str, old: str, name: str) -> str:
     closest = closest_line(text, old)
     if closest is None:
         return (
@@ -296,8 +296,8 @@ def _not_found(text: str, old: str, name: str) -> str:
     return f"old does not occur in {name}. Closest to its first line is line {line}: {content[:200]!r}. Read that part again."
 
 
-def _note(text: str, match: EditMatch) -> str:
-    lines = ", ".join(_range(text, span) for span in match.spans[:MOST_PLACES_NAMED])
+def _edit_note(text: str, match: EditMatch) -> str:
+    lines = ", ".join(_line_range_text(text, span) for span in match.spans[:MAX_NAMED_PLACES])
     places = len(match.spans)
     note = (
         f"Replaced line {lines}." if places == 1 else f"Replaced {places} places, at lines {lines}."
@@ -307,7 +307,7 @@ def _note(text: str, match: EditMatch) -> str:
     return note
 
 
-def _range(text: str, span: SpanEdit) -> str:
+def _line_range_text(text: str, span: SpanEdit) -> str:
     first, last = line_of(text, span.start), line_of(text, max(span.start, span.end - 1))
     return str(first) if first == last else f"{first} to {last}"
 
@@ -315,7 +315,7 @@ def _range(text: str, span: SpanEdit) -> str:
 def difference(before: str, after: str, name: str) -> str:
     """Return the unified diff that the user is asked about."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    if len(old) + len(new) > MOST_DIFF_LINES:
+    if len(old) + len(new) > MAX_DIFF_LINES:
         return (
             f"--- {name}\n+++ {name}\n(too long to compare: {len(old)} lines become {len(new)})\n"
         )

@@ -1,6 +1,6 @@
-"""The connection to an MCP server, through the optional package ``mcp``, which only this module and ``transports.py`` import.
+"""The connection to an MCP server, through the optional package ``mcp``.
 
-Border: one connection, from opening to closing, in values of ``values.py``. When to connect, which tools to offer and
+Border: one connection; only this module and ``transports.py`` import the package. One connection, from opening to closing, in values of ``values.py``. When to connect, which tools to offer and
 how to handle failures is decided by ``tools/mcp/servers.py``. A server is untrusted: its messages are
 data, its time is limited, and every failure becomes one sentence.
 """
@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from palimpsest.tools.mcp.readable_tools import with_readable_tools
-from palimpsest.tools.mcp.transports import Lost, Stderr, command_of, over_http, over_pipes
+from palimpsest.tools.mcp.transports import (
+    OnServerEnd,
+    Stderr,
+    checked_command,
+    http_streams,
+    pipe_streams,
+)
 from palimpsest.tools.mcp.values import (
     McpContent,
     McpServerSpec,
@@ -21,19 +27,19 @@ from palimpsest.tools.mcp.values import (
     RemoteResult,
     RemoteTool,
     ServerFailed,
-    expand,
-    in_one_line,
+    expand_variables,
+    untrusted_line,
 )
-from palimpsest.transcript.redaction.secret_removal import holds_secret
+from palimpsest.transcript.redaction.secret_removal import contains_secret
 
 T = TypeVar("T")
 
-INSTALL = "MCP servers need the package mcp: pip install 'jupyter-palimpsest[mcp]', then restart the kernel."
+NOT_INSTALLED = "MCP servers need the package mcp: pip install 'jupyter-palimpsest[mcp]', then restart the kernel."
 
 CONNECT_SECONDS = 30.0
 """Time limit to connect, enough for a launcher that downloads its server on the first start."""
 LIST_SECONDS = 15.0
-MOST_PAGES = 50
+MAX_LIST_PAGES = 50
 """Most pages of one list, since a server could always name another page."""
 CONNECTION_CLOSED = -32000
 """The protocol's error code for a closed connection."""
@@ -93,9 +99,9 @@ def environment_for(spec: McpServerSpec, environment: Mapping[str, str]) -> dict
     basic = {
         name: environment[name]
         for name in PASSED_VARIABLES
-        if name in environment and not holds_secret(environment[name])
+        if name in environment and not contains_secret(environment[name])
     }
-    return basic | {name: expand(value, environment) for name, value in spec.env.items()}
+    return basic | {name: expand_variables(value, environment) for name, value in spec.env.items()}
 
 
 class Connection:
@@ -105,7 +111,7 @@ class Connection:
         self._spec = spec
         self._client = client
         self._broken_bounds = broken_bounds
-        """The message bound that the server exceeded, if any; filled while the connection is open."""
+        """The message bound that the server exceeded, or empty; another task may add it while the connection is open."""
         # The package would validate results with the server's schema by an engine without time limit.
         client.session.validate_tool_result = _skip_validation
         _repair_tool_lists(client.session)
@@ -119,7 +125,7 @@ class Connection:
         if not self.has_tools:
             return ()
         pages = await self._pages("list its tools", "list_tools")
-        return tuple(_tool(tool) for page in pages for tool in page.tools)
+        return tuple(_remote_tool(tool) for page in pages for tool in page.tools)
 
     async def call(
         self, name: str, arguments: dict[str, Any], progress: Callable[[str], None]
@@ -131,7 +137,7 @@ class Connection:
 
         work = self._client.call_tool(name, arguments, progress_callback=on_progress)
         result = await self._request(f"run {name}", work, self._spec.timeout)
-        pieces = tuple(_piece(block) for block in result.content)
+        pieces = tuple(_result_content(block) for block in result.content)
         return RemoteResult(pieces, result.structured_content, is_error=bool(result.is_error))
 
     async def resources(self, *, templates: bool) -> tuple[RemoteResource, ...]:
@@ -139,18 +145,22 @@ class Connection:
         if templates:
             pages = await self._pages("list its templates", "list_resource_templates")
             return tuple(
-                _resource(t, t.uri_template) for page in pages for t in page.resource_templates
+                _remote_resource(t, t.uri_template)
+                for page in pages
+                for t in page.resource_templates
             )
         pages = await self._pages("list its resources", "list_resources")
         return tuple(
-            _resource(resource, resource.uri) for page in pages for resource in page.resources
+            _remote_resource(resource, resource.uri)
+            for page in pages
+            for resource in page.resources
         )
 
-    async def read(self, uri: str) -> tuple[McpContent, ...]:
+    async def read_resource(self, uri: str) -> tuple[McpContent, ...]:
         """Return the contents of a resource; raises ServerFailed."""
         work = self._client.read_resource(uri)
         result = await self._request(f"read {uri}", work, self._spec.timeout)
-        return tuple(_content(content) for content in result.contents)
+        return tuple(_resource_content(content) for content in result.contents)
 
     async def listen(self, changed: Callable[[], None]) -> None:
         """Call ``changed`` at each change of the tool list, until cancelled, for servers with the newest protocol."""
@@ -167,7 +177,7 @@ class Connection:
     async def _all_pages(self, method: Callable[..., Awaitable[Any]]) -> list[Any]:
         pages: list[Any] = []
         cursor: str | None = None
-        while len(pages) < MOST_PAGES:
+        while len(pages) < MAX_LIST_PAGES:
             pages.append(await method(cursor=cursor, cache_mode="refresh"))
             cursor = pages[-1].next_cursor
             if not cursor:
@@ -196,7 +206,7 @@ class Connection:
         is_lost, failure = True, f"did not {action}: {_error_line(error)}"
         if isinstance(error, MCPError):
             is_lost = error.code == CONNECTION_CLOSED or "session terminated" in str(error).lower()
-            failure = "ended" if is_lost else f"did not {action}: {in_one_line(str(error))}"
+            failure = "ended" if is_lost else f"did not {action}: {untrusted_line(str(error))}"
         return ServerFailed(f"The MCP server {self._spec.name!r} {failure}.", lost=is_lost)
 
 
@@ -207,14 +217,14 @@ async def connect(
     *,
     root: Path,
     changed: Callable[[], None],
-    lost: Lost,
+    lost: OnServerEnd,
     begun: Callable[[Callable[[], None]], None],
 ) -> AsyncIterator[Connection]:
     """Open a connection; raises ServerFailed. Enter and leave it in the same task.
 
-    ``changed`` is called when the server reports that its tools changed; ``lost`` when it ends, with the bound that it
-    exceeded if it was stopped for that; ``begun`` with a function that aborts the connection and its process, once
-    the process runs.
+    ``changed`` is called when the server reports that its tools changed. ``lost`` is called when the server ends, with
+    the bound that it exceeded if it was stopped for that. ``begun`` is called once the process runs, with a function that
+    aborts the connection and the process.
     """
     import anyio
     from mcp import Client
@@ -252,7 +262,9 @@ async def connect(
             f"The MCP server {spec.name!r} {failure}.", lost=True, slow=True
         ) from None
     except Exception as error:  # noqa: BLE001  an untrusted answer may raise anything
-        failed = _failure(spec.name, error, broken_bounds, "" if is_open else stderr.last())
+        failed = _connection_failure(
+            spec.name, error, broken_bounds, "" if is_open else stderr.last()
+        )
         if not is_open or isinstance(_first_error(error), ServerFailed) or broken_bounds:
             raise failed from None
         return
@@ -267,23 +279,27 @@ def _transport(
     environment: Mapping[str, str],
     root: Path,
     stderr: Stderr,
-    lost: Lost,
+    lost: OnServerEnd,
     started: Callable[[], None],
 ) -> Any:
     try:
         if spec.url is not None:
-            headers = {name: expand(value, environment) for name, value in spec.headers.items()}
-            return over_http(expand(spec.url, environment), headers, lost, started)
+            headers = {
+                name: expand_variables(value, environment) for name, value in spec.headers.items()
+            }
+            return http_streams(expand_variables(spec.url, environment), headers, lost, started)
         process_environment = environment_for(spec, environment)
-        args = [expand(arg, environment) for arg in spec.args]
-        command = command_of(expand(spec.command or "", environment), args, process_environment)
+        args = [expand_variables(arg, environment) for arg in spec.args]
+        command = checked_command(
+            expand_variables(spec.command or "", environment), args, process_environment
+        )
     except ServerFailed as missing:
         raise ServerFailed(f"The MCP server {spec.name!r} cannot be started: {missing}.") from None
-    cwd = root / expand(spec.cwd, environment) if spec.cwd else root
-    return over_pipes(command, process_environment, cwd, stderr, lost, started)
+    cwd = root / expand_variables(spec.cwd, environment) if spec.cwd else root
+    return pipe_streams(command, process_environment, cwd, stderr, lost, started)
 
 
-def _failure(
+def _connection_failure(
     name: str, error: Exception, broken_bounds: Sequence[str], stderr_text: str
 ) -> ServerFailed:
     first = _first_error(error)
@@ -304,7 +320,7 @@ def stopped_text(name: str, reason: str) -> str:
 def _error_line(error: BaseException) -> str:
     """Return the message of the first error of a group, in one line."""
     first = _first_error(error)
-    return in_one_line(str(first).strip() or type(first).__name__).rstrip(".")
+    return untrusted_line(str(first).strip() or type(first).__name__).rstrip(".")
 
 
 def _first_error(error: BaseException) -> BaseException:
@@ -313,7 +329,7 @@ def _first_error(error: BaseException) -> BaseException:
     return error
 
 
-def _tool(tool: Any) -> RemoteTool:
+def _remote_tool(tool: Any) -> RemoteTool:
     annotations = tool.annotations.model_dump(exclude_none=True) if tool.annotations else {}
     return RemoteTool(
         tool.name, tool.description or "", tool.input_schema or {}, tool.title or "", annotations
@@ -321,7 +337,7 @@ def _tool(tool: Any) -> RemoteTool:
 
 
 def _repair_tool_lists(session: Any) -> None:
-    """Let lists of tools be repaired before the package validates them, if its version allows it."""
+    """Make the package's session repair lists of tools before it validates them, if its version allows that."""
     dispatcher: Any = getattr(session, "_dispatcher", None)
     send = getattr(dispatcher, "send_raw_request", None)
     if send is None:
@@ -339,20 +355,20 @@ async def _skip_validation(_name: str, _result: Any) -> None:
     """Skip the validation of a structured result, since a server's schema may be designed to be slow."""
 
 
-def _resource(resource: Any, uri: str) -> RemoteResource:
+def _remote_resource(resource: Any, uri: str) -> RemoteResource:
     return RemoteResource(
         uri, resource.name or "", resource.description or "", resource.mime_type or ""
     )
 
 
-def _piece(block: Any) -> McpContent:
+def _result_content(block: Any) -> McpContent:
     match block.type:
         case "text":
             return McpContent("text", block.text)
         case "image" | "audio":
             return McpContent("blob", mime=block.mime_type, data=block.data)
         case "resource":
-            return _content(block.resource)
+            return _resource_content(block.resource)
         case "resource_link":
             mime = f", {block.mime_type}" if block.mime_type else ""
             return McpContent(
@@ -362,7 +378,7 @@ def _piece(block: Any) -> McpContent:
             return McpContent("note", f"[Something of the kind {kind!r} was left out.]")
 
 
-def _content(content: Any) -> McpContent:
+def _resource_content(content: Any) -> McpContent:
     if hasattr(content, "text"):
         return McpContent("text", content.text)
     name = str(content.uri).rstrip("/").rpartition("/")[2]

@@ -26,13 +26,13 @@ MAX_INSTRUCTION_CHARS = 8_000
 MAX_STRUCTURED_CHARS = 10_000
 
 _TAG = re.compile(r"<(?=/?\s*(?:server|mcp_instructions)\b)", re.IGNORECASE)
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def call_outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) -> ToolOutcome:
     """Return the outcome of a call's result; raises UserError if the server reports a failure."""
     texts, attachments = _texts_and_attachments(result.pieces)
-    structured = _structured(result)
+    structured = _structured_json(result)
     if structured and not any(piece.kind == "text" for piece in result.pieces):
         texts.insert(0, structured)
     text = scrub(_shortened("\n\n".join(text for text in texts if text), MAX_TEXT_CHARS))
@@ -60,7 +60,7 @@ def resource_outcome(
 def instructions_text(instructions: Sequence[tuple[str, str]]) -> str:
     """Return the servers' instructions in tags that they cannot forge; empty if there are none."""
     blocks = [
-        f'<server name="{sanitize(name)}">\n{_quoted(text)}\n</server>'
+        f'<server name="{sanitize(name)}">\n{_quoted_instructions(text)}\n</server>'
         for name, text in instructions
         if text.strip()
     ]
@@ -75,8 +75,10 @@ def servers_in(text: str) -> frozenset[str]:
     return frozenset(re.findall(r'^<server name="([A-Za-z0-9_-]+)">$', text, re.MULTILINE))
 
 
-def _quoted(text: str) -> str:
-    return _shortened(_TAG.sub("&lt;", _CONTROL.sub(" ", text)).strip(), MAX_INSTRUCTION_CHARS)
+def _quoted_instructions(text: str) -> str:
+    return _shortened(
+        _TAG.sub("&lt;", _CONTROL_CHARACTERS.sub(" ", text)).strip(), MAX_INSTRUCTION_CHARS
+    )
 
 
 def _texts_and_attachments(pieces: Sequence[McpContent]) -> tuple[list[str], list[Attachment]]:
@@ -87,7 +89,7 @@ def _texts_and_attachments(pieces: Sequence[McpContent]) -> tuple[list[str], lis
             texts.append(piece.text)
             continue
         try:
-            file = _file(piece)
+            file = _attached_file(piece)
         except UserError as problem:
             sentence = str(problem).rstrip(".")
             texts.append(f"[{piece.name or 'A file'} ({piece.mime}) was left out: {sentence}.]")
@@ -97,7 +99,7 @@ def _texts_and_attachments(pieces: Sequence[McpContent]) -> tuple[list[str], lis
     return texts, attachments
 
 
-def _file(piece: McpContent) -> FittedImage:
+def _attached_file(piece: McpContent) -> FittedImage:
     """Return a file that can be attached; raises UserError for others."""
     if piece.mime not in SIGNATURES:
         raise UserError("no model can read this kind of file")
@@ -114,7 +116,7 @@ def _file(piece: McpContent) -> FittedImage:
     )
 
 
-def _structured(result: RemoteResult) -> str:
+def _structured_json(result: RemoteResult) -> str:
     if result.structured is None:
         return ""
     try:

@@ -12,14 +12,14 @@ MESSAGE_BYTES = 16_000_000
 MESSAGE_VALUES = 500_000
 """Most values in one message; each takes about a hundred bytes of memory."""
 
-LINE = re.compile(rb"\r?\n")
+LINE_END = re.compile(rb"\r?\n")
 """The end of a message on a pipe."""
-EVENT = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+EVENT_END = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 """The end of an event in an event stream."""
 MAX_END_BYTES = 4
 """Bytes of the longest end of a message, which may arrive in two pieces."""
 
-_TEXT = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_JSON_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 
 
 class MessageTooLarge(Exception):  # no suffix Error: it completes a sentence
@@ -37,7 +37,7 @@ class MessageSplitter:
         """Matches the end of a message; None where all bytes are one message."""
         self._incomplete = bytearray()
 
-    def feed(self, piece: bytes) -> Iterator[bytes]:
+    def split(self, piece: bytes) -> Iterator[bytes]:
         """Yield each message that ends in this piece; raises MessageTooLarge."""
         search_start = max(0, len(self._incomplete) - MAX_END_BYTES)
         self._incomplete += piece
@@ -49,7 +49,7 @@ class MessageSplitter:
             del self._incomplete[:start]
         _check_length(len(self._incomplete))
 
-    def rest(self) -> bytes:
+    def remaining_bytes(self) -> bytes:
         """Return the bytes after the last complete message; raises MessageTooLarge."""
         message, self._incomplete = bytes(self._incomplete), bytearray()
         return self._checked(message)
@@ -63,12 +63,12 @@ class MessageSplitter:
 
 def value_count(message: bytes) -> int:
     """Return an upper estimate of the number of values in a JSON message."""
-    count = _count(message)
+    count = _separator_count(message)
     # Remove texts, whose characters are no values, only where needed, since that takes longer.
-    return count if count <= MESSAGE_VALUES else _count(_TEXT.sub(b"", message))
+    return count if count <= MESSAGE_VALUES else _separator_count(_JSON_STRING.sub(b"", message))
 
 
-def _count(message: bytes) -> int:
+def _separator_count(message: bytes) -> int:
     return sum(message.count(character) for character in (b",", b"[", b"{"))
 
 

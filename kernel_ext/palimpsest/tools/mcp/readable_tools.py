@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 ANY_INPUT: Mapping[str, Any] = {"type": "object"}
-HINTS = frozenset({"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"})
+BOOLEAN_HINTS = frozenset({"readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"})
 
 
 def with_readable_tools(result: Any) -> Any:
@@ -30,18 +30,22 @@ def with_readable_tools(result: Any) -> Any:
 def _repaired_tool(tool: Any) -> dict[str, Any]:
     fields = tool if isinstance(tool, dict) else {}
     repaired: dict[str, Any] = {
-        "name": _text(fields.get("name")),
+        "name": _text_or_empty(fields.get("name")),
         "inputSchema": _repaired_schema(fields),
     }
     for key in ("title", "description"):
-        if _text(fields.get(key)):
+        if _text_or_empty(fields.get(key)):
             repaired[key] = fields[key]
     annotations = fields.get("annotations")
     if isinstance(annotations, dict):
         repaired["annotations"] = {
             key: value
             for key, value in annotations.items()
-            if (isinstance(value, bool) if key in HINTS else key != "title" or _text(value))
+            if (
+                isinstance(value, bool)
+                if key in BOOLEAN_HINTS
+                else key != "title" or _text_or_empty(value)
+            )
         }
     return repaired
 
@@ -55,14 +59,14 @@ def _repaired_schema(tool: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(repaired.get("$schema", ""), str):
         del repaired["$schema"]
     if "properties" in repaired:
-        repaired["properties"] = _properties(repaired["properties"])
+        repaired["properties"] = _repaired_properties(repaired["properties"])
     if "required" in repaired:
         required = repaired["required"] if isinstance(repaired["required"], list) else []
         repaired["required"] = [name for name in required if isinstance(name, str)]
     return repaired
 
 
-def _properties(value: Any) -> dict[str, Any]:
+def _repaired_properties(value: Any) -> dict[str, Any]:
     """Return properties with objects as schemas: ``false`` removes one, a text is its type, other values allow any input."""
     properties = value if isinstance(value, dict) else {}
     return {
@@ -76,5 +80,5 @@ def _properties(value: Any) -> dict[str, Any]:
     }
 
 
-def _text(value: Any) -> str:
+def _text_or_empty(value: Any) -> str:
     return value if isinstance(value, str) else ""

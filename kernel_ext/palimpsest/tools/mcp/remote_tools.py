@@ -13,20 +13,20 @@ from palimpsest.tools.calls.error_containment import run_in_thread, run_until_ab
 from palimpsest.tools.calls.schema_validation import schema_arguments
 from palimpsest.tools.mcp.content import call_outcome, resource_outcome
 from palimpsest.tools.mcp.server import McpServer
-from palimpsest.tools.mcp.tool_listing import OfferedTool, description_of
+from palimpsest.tools.mcp.tool_listing import OfferedTool, approval_text
 from palimpsest.tools.mcp.values import (
     MAX_DESCRIPTION_CHARS,
     RemoteResource,
     ServerFailed,
-    in_one_line,
     sanitize,
+    untrusted_line,
 )
 from palimpsest.tools.tool import Tool, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import NotFound
 
 MAX_TITLE_CHARS = 120
 MAX_PROGRESS_CHARS = 500
-MAX_LISTED = 500
+MAX_LISTED_RESOURCES = 500
 """Most resources of one server in a list."""
 
 
@@ -50,20 +50,20 @@ class McpTool:
         self.name, self.permission = offered.name, offered.permission
         self.description = tool.description[:MAX_DESCRIPTION_CHARS] or f"The tool {tool.name}."
         self.arguments = schema_arguments(self.name, tool.schema)
-        self.approved_as = description_of(server.name, server.address, tool)
+        self.approved_as = approval_text(server.name, server.address, tool)
         """The description to which an "always" for the tool is bound."""
 
     async def run(self, arguments: BaseModel, context: ToolContext) -> ToolOutcome:
         """Ask for permission, call the tool at its server, and return its result."""
         input_values, tool = dict(arguments.model_extra or {}), self.offered.remote
-        shown_name = in_one_line(tool.name, MAX_TITLE_CHARS // 2)
+        shown_name = untrusted_line(tool.name, MAX_TITLE_CHARS // 2)
         title = f"{shown_name} {json.dumps(input_values, ensure_ascii=False)}"[:MAX_TITLE_CHARS]
         await context.ask(
             self.permission, ["*"], title=title, always=["*"], bound_to=self.approved_as
         )
 
         def progress(message: str) -> None:
-            context.metadata(None, {"output": in_one_line(message, MAX_PROGRESS_CHARS)})
+            context.metadata(None, {"output": untrusted_line(message, MAX_PROGRESS_CHARS)})
 
         work = self.server.call(tool, input_values, progress)
         result = await run_until_abort(context.abort, work)
@@ -71,11 +71,11 @@ class McpTool:
         return await run_in_thread(context.abort, lambda: call_outcome(title, result, scrub))
 
 
-class _Server(BaseModel):
+class _ServerArgument(BaseModel):
     server: str | None = Field(None, description="Only of this server.")
 
 
-class _Uri(BaseModel):
+class _ResourceArguments(BaseModel):
     server: str = Field(description="The server that names the resource.")
     uri: str = Field(description="Its address, as listed.")
 
@@ -85,7 +85,7 @@ class ListResources:
 
     concurrent = True
     permission = "read"
-    arguments: type[BaseModel] = _Server
+    arguments: type[BaseModel] = _ServerArgument
 
     def __init__(self, servers: Callable[[], Sequence[McpServer]], *, templates: bool) -> None:
         self._servers = servers
@@ -94,9 +94,13 @@ class ListResources:
         what = "templates for addresses of resources" if templates else "resources"
         self.description = f"List the {what} that MCP servers offer, with their addresses."
 
-    async def run(self, arguments: _Server, context: ToolContext) -> ToolOutcome:
+    async def run(self, arguments: _ServerArgument, context: ToolContext) -> ToolOutcome:
         """Ask for permission, and list the resources or templates of the named server or of all."""
-        chosen = [_find(self._servers(), arguments.server)] if arguments.server else self._servers()
+        chosen = (
+            [_find_server(self._servers(), arguments.server)]
+            if arguments.server
+            else self._servers()
+        )
         patterns = [f"mcp:{server.name}:*" for server in chosen]
         await context.ask("read", patterns, title=self.name, always=patterns)
         blocks = [await self._block(server, context) for server in chosen]
@@ -110,9 +114,9 @@ class ListResources:
             listed = await run_until_abort(context.abort, work)
         except ServerFailed as problem:
             return str(problem)
-        lines = [_line(resource) for resource in listed[:MAX_LISTED]]
-        if len(listed) > MAX_LISTED:
-            lines.append(f"({len(listed) - MAX_LISTED} more are not listed.)")
+        lines = [_resource_line(resource) for resource in listed[:MAX_LISTED_RESOURCES]]
+        if len(listed) > MAX_LISTED_RESOURCES:
+            lines.append(f"({len(listed) - MAX_LISTED_RESOURCES} more are not listed.)")
         return "\n".join([f"{server.name}:", *(lines or ["(none)"])])
 
 
@@ -123,14 +127,14 @@ class ReadResource:
     description = "Read a resource of an MCP server by its address."
     concurrent = True
     permission = "read"
-    arguments: type[BaseModel] = _Uri
+    arguments: type[BaseModel] = _ResourceArguments
 
     def __init__(self, servers: Callable[[], Sequence[McpServer]]) -> None:
         self._servers = servers
 
-    async def run(self, arguments: _Uri, context: ToolContext) -> ToolOutcome:
+    async def run(self, arguments: _ResourceArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission and return the contents of the resource."""
-        server = _find(self._servers(), arguments.server)
+        server = _find_server(self._servers(), arguments.server)
         pattern = f"mcp:{server.name}:{arguments.uri}"
         await context.ask(
             "read", [pattern], title=f"read {arguments.uri}", always=[f"mcp:{server.name}:*"]
@@ -151,7 +155,7 @@ def resource_tools(servers: Callable[[], Sequence[McpServer]]) -> tuple[Tool, ..
     )
 
 
-def _find(servers: Sequence[McpServer], name: str) -> McpServer:
+def _find_server(servers: Sequence[McpServer], name: str) -> McpServer:
     for server in servers:
         if server.name == name:
             return server
@@ -159,6 +163,6 @@ def _find(servers: Sequence[McpServer], name: str) -> McpServer:
     raise NotFound(f"There is no connected MCP server {name!r} with resources. Servers: {known}.")
 
 
-def _line(resource: RemoteResource) -> str:
+def _resource_line(resource: RemoteResource) -> str:
     details = [part for part in (resource.name, resource.mime, resource.description) if part]
     return f"- {resource.uri}" + (f" ({'; '.join(details)})" if details else "")

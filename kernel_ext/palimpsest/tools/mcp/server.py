@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from palimpsest.tools.mcp import client
 from palimpsest.tools.mcp.tool_listing import (
     ToolListing,
-    listing_of,
+    list_offered_tools,
 )
 from palimpsest.tools.mcp.values import (
     McpContent,
@@ -23,7 +23,7 @@ from palimpsest.tools.mcp.values import (
     RemoteResult,
     RemoteTool,
     ServerFailed,
-    hold_secrets,
+    register_secrets,
 )
 
 T = TypeVar("T")
@@ -32,8 +32,8 @@ GRACE_SECONDS = 0.5
 """Extra time in which the connection itself can report a more precise error than the timeout."""
 CLOSE_SECONDS = 12.0
 """Time limit for ending a server: closing its stdin, SIGTERM and SIGKILL take up to two seconds each."""
-RETRY_TURNS = 3
-"""Consecutive failures after which a server is only retried on the user's request."""
+MAX_RETRIES = 3
+"""Most consecutive failures after which a turn still tries to connect; after more, only the user's request does."""
 
 State = Literal["off", "waiting", "connecting", "connected", "failed"]
 
@@ -54,7 +54,7 @@ class McpServer:
         self.is_slow = False
         """Whether the last attempt to connect failed because the server did not answer in time."""
         self.is_awaited = True
-        """Whether turns wait for its connection: it was never tried, or was connected before."""
+        """Whether turns wait for the connection: it was never tried, or the server was connected before."""
         self._environment = environment
         self._root = root
         self._connection: client.Connection | None = None
@@ -68,7 +68,7 @@ class McpServer:
         """Whether the tools were listed again after the last update of the registry."""
         self._abort_connecting: Callable[[], None] | None = None
         """Aborts a connection that is not established yet."""
-        hold_secrets(spec, environment)
+        register_secrets(spec, environment)
 
     @property
     def address(self) -> str:
@@ -80,15 +80,15 @@ class McpServer:
     # Called for turns
 
     def begin(self, *, reset_failures: bool = False) -> None:
-        """Connect in the background, unless connected, off, or failed too often; ``reset_failures`` resets the count of failures."""
+        """Connect in the background, unless connected, off, or failed too often; ``reset_failures`` allows new attempts."""
         if self.state in ("off", "connecting", "connected"):
             return
         if reset_failures:
             self.failures = 0
-        if self.failures > RETRY_TURNS:
+        if self.failures > MAX_RETRIES:
             return
         # A cell may have set a variable that the server's settings use.
-        hold_secrets(self.spec, self._environment)
+        register_secrets(self.spec, self._environment)
         self.state, self.is_slow = "connecting", False
         self._settled.clear()
         self._end = asyncio.Event()
@@ -121,11 +121,11 @@ class McpServer:
             try:
                 self.listing = await self._list_tools(self._connection)
             except ServerFailed as problem:
-                self._fail(self._end, str(problem))
+                self._record_failure(self._end, str(problem))
                 raise
 
     async def _list_tools(self, connection: client.Connection) -> ToolListing:
-        return await asyncio.to_thread(listing_of, self.name, await connection.tools())
+        return await asyncio.to_thread(list_offered_tools, self.name, await connection.tools())
 
     async def end(self) -> None:
         """Close the connection and end the server's process."""
@@ -141,24 +141,24 @@ class McpServer:
         self, tool: RemoteTool, arguments: dict[str, Any], progress: Callable[[str], None]
     ) -> RemoteResult:
         """Call a tool as it was shown and approved; raises ServerFailed, also where the tool has changed since."""
-        self._open()
+        self._open_connection()
         await self._list_again()
         if all(tool != offered.remote for offered in self.listing.offered):
             raise ServerFailed(
                 f"The MCP server {self.name!r} has changed or removed this tool since it was shown, so it was not "
                 "called. The next request shows what it offers now."
             )
-        return await self._call_server(self._open().call(tool.name, arguments, progress))
+        return await self._call_server(self._open_connection().call(tool.name, arguments, progress))
 
     async def resources(self, *, templates: bool) -> tuple[RemoteResource, ...]:
         """Return the resources of the server, or the templates for resource URIs; raises ServerFailed."""
-        return await self._call_server(self._open().resources(templates=templates))
+        return await self._call_server(self._open_connection().resources(templates=templates))
 
     async def read(self, uri: str) -> tuple[McpContent, ...]:
         """Return the contents of a resource; raises ServerFailed."""
-        return await self._call_server(self._open().read(uri))
+        return await self._call_server(self._open_connection().read_resource(uri))
 
-    def _open(self) -> client.Connection:
+    def _open_connection(self) -> client.Connection:
         if self._connection is None:
             reason = self.problem or f"The MCP server {self.name!r} is not connected."
             raise ServerFailed(f"{reason} It is tried again at the next prompt.")
@@ -169,7 +169,7 @@ class McpServer:
             return await work
         except ServerFailed as problem:
             if problem.lost:
-                self._fail(self._end, str(problem))
+                self._record_failure(self._end, str(problem))
                 raise ServerFailed(
                     f"{problem} It is started again at the next prompt.", lost=True
                 ) from None
@@ -198,12 +198,12 @@ class McpServer:
                 lost=lambda why: self._on_connection_lost(end, why),
                 begun=lambda abort: self._on_begin(end, abort),
             ) as connection:
-                await self._serve(connection, end, timeout_handle)
+                await self._hold_connection(connection, end, timeout_handle)
         except ServerFailed as problem:
             self._on_connect_failed(end, problem)
         except Exception as error:  # noqa: BLE001  a server's error must not reach the engine
             description = f"{type(error).__name__}: {error}"
-            self._fail(end, f"The MCP server {self.name!r} failed: {description}.")
+            self._record_failure(end, f"The MCP server {self.name!r} failed: {description}.")
         finally:
             timeout_handle.cancel()
             self._on_end(end)
@@ -215,7 +215,7 @@ class McpServer:
         elif end is self._end:
             self._abort_connecting = abort
 
-    async def _serve(
+    async def _hold_connection(
         self, connection: client.Connection, end: asyncio.Event, watch: asyncio.TimerHandle
     ) -> None:
         listing = await self._list_tools(connection)
@@ -229,7 +229,7 @@ class McpServer:
         self.state, self.problem, self.failures = "connected", "", 0
         self.is_awaited = True
         self._settled.set()
-        listening = asyncio.ensure_future(self._listen(connection))
+        listening = asyncio.ensure_future(self._listen_for_changes(connection))
         try:
             await end.wait()
         finally:
@@ -237,7 +237,7 @@ class McpServer:
             with suppress(asyncio.CancelledError):
                 await listening
 
-    async def _listen(self, connection: client.Connection) -> None:
+    async def _listen_for_changes(self, connection: client.Connection) -> None:
         # Older servers report changes without a request, and some do not report them at all.
         with suppress(Exception):
             await connection.listen(self._on_list_changed)
@@ -247,17 +247,17 @@ class McpServer:
 
     def _on_connection_lost(self, end: asyncio.Event, reason: str) -> None:
         if reason:
-            self._fail(end, client.stopped_text(self.name, reason))
+            self._record_failure(end, client.stopped_text(self.name, reason))
         elif self.state == "connected" and not end.is_set():
-            self._fail(end, f"The MCP server {self.name!r} ended.")
+            self._record_failure(end, f"The MCP server {self.name!r} ended.")
 
     def _on_connect_failed(self, end: asyncio.Event, problem: ServerFailed) -> None:
         """Record the failure of an attempt to connect."""
         if end is self._end and not end.is_set():
             self.is_slow = problem.slow
-        self._fail(end, str(problem))
+        self._record_failure(end, str(problem))
 
-    def _fail(self, end: asyncio.Event, sentence: str) -> None:
+    def _record_failure(self, end: asyncio.Event, sentence: str) -> None:
         """Record the failure of a connection, unless another one has replaced it."""
         if end is not self._end or end.is_set():
             return

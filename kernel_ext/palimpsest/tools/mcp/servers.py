@@ -18,7 +18,7 @@ from palimpsest.tools.mcp.remote_tools import (
     resource_tools,
     server_of,
 )
-from palimpsest.tools.mcp.server import GRACE_SECONDS, RETRY_TURNS, McpServer, State
+from palimpsest.tools.mcp.server import GRACE_SECONDS, MAX_RETRIES, McpServer, State
 from palimpsest.tools.mcp.tool_listing import (
     OfferedTool,
     ToolListing,
@@ -33,7 +33,7 @@ from palimpsest.tools.registration.registry import Registry
 
 WAIT_SECONDS = 10.0
 """Longest time that a turn waits for servers that are connecting; most take less."""
-GIVEN_UP = "It failed {count} times in a row and is not tried again by itself: %agent mcp connect does that."
+NOT_RETRIED = "It failed {count} times in a row and is not tried again by itself: %agent mcp connect does that."
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class McpServers:
         self._late_servers = [server for server in self._servers if server.state == "connecting"]
         if not settled and not any(changed):
             return ()
-        news = self._new_problems(self._register())
+        news = self._new_problems(self._update_offered_tools())
         connected = [server for server in settled if server.state == "connected"]
         return (*(_ready_sentence(server) for server in connected), *news)
 
@@ -154,10 +154,12 @@ class McpServers:
     async def _connect_and_register(self) -> list[str]:
         """Connect servers, wait for them and update the registry; returns sentences about tools left out."""
         self.begin()
-        await self._wait(WAIT_SECONDS, [server for server in self._servers if server.is_awaited])
+        await self._wait_until_settled(
+            WAIT_SECONDS, [server for server in self._servers if server.is_awaited]
+        )
         await asyncio.gather(*(server.refresh_tools() for server in self._servers))
         self._late_servers = [server for server in self._servers if server.state == "connecting"]
-        return self._register()
+        return self._update_offered_tools()
 
     def connected(self) -> tuple[tuple[str, str], ...]:
         """Return the names of the connected servers, with their instructions."""
@@ -176,7 +178,7 @@ class McpServers:
                 kind="http" if server.spec.url is not None else "stdio",
                 origin=server.spec.origin,
                 tools=tuple(tool.name for tool in listing.offered),
-                problem=self._problem(server),
+                problem=self._problem_of(server),
                 instructions=server.instructions,
                 left_out=listing.left_out,
                 shortened=tuple(
@@ -192,11 +194,11 @@ class McpServers:
     async def restart(self) -> tuple[McpServerStatus, ...]:
         """Connect every server that is not connected, and wait until each is connected or has failed."""
         self.begin(reset_failures=True)
-        await self._wait(client.CONNECT_SECONDS + GRACE_SECONDS, self._servers)
+        await self._wait_until_settled(client.CONNECT_SECONDS + GRACE_SECONDS, self._servers)
         await self.turn_began()
         return self.status()
 
-    async def _wait(self, seconds: float, servers: Sequence[McpServer]) -> None:
+    async def _wait_until_settled(self, seconds: float, servers: Sequence[McpServer]) -> None:
         """Wait for servers that are connecting, at most ``seconds``."""
         settling = [asyncio.ensure_future(server.wait_until_settled()) for server in servers]
         if settling:
@@ -209,19 +211,19 @@ class McpServers:
         self._is_closed = True
         await asyncio.gather(*(server.end() for server in self._servers))
 
-    def _problem(self, server: McpServer) -> str:
+    def _problem_of(self, server: McpServer) -> str:
         if server.state == "off":
             return ""
         if server.spec.refused:
             return server.spec.refused
         if not self._installed():
-            return client.INSTALL
-        if server.state == "failed" and server.failures > RETRY_TURNS:
-            return f"{server.problem} {GIVEN_UP.format(count=server.failures)}"
+            return client.NOT_INSTALLED
+        if server.state == "failed" and server.failures > MAX_RETRIES:
+            return f"{server.problem} {NOT_RETRIED.format(count=server.failures)}"
         return server.problem
 
     def _new_problems(self, clashes: Sequence[str]) -> list[str]:
-        problems = [self._problem(server) for server in self._servers if server.spec.enabled]
+        problems = [self._problem_of(server) for server in self._servers if server.spec.enabled]
         late = [
             server for server in self._servers if server.state == "connecting" and server.is_awaited
         ]
@@ -235,7 +237,7 @@ class McpServers:
         self._reported = set(current)
         return new
 
-    def _register(self) -> list[str]:
+    def _update_offered_tools(self) -> list[str]:
         """Update the registry to the connected servers' tools; returns sentences about tools left out."""
         clashes: list[str] = []
         offered: dict[str, tuple[McpServer, OfferedTool]] = {}

@@ -14,16 +14,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.tools.calls.json_schema import SchemaTooLargeError, shown_schema
-from palimpsest.tools.mcp.values import RemoteTool, in_one_line, sanitize
+from palimpsest.tools.mcp.values import RemoteTool, sanitize, untrusted_line
 
 MAX_NAME_CHARS = 64
 """Most characters of a tool's name; providers reject longer ones."""
 DIGEST_DIGITS = 8
-MOST_TOOLS = 500
-MOST_CHARS = 2_000_000
+MAX_TOOLS = 500
+MAX_SCHEMA_CHARS = 2_000_000
 """Most characters of all schemas of one server; each schema that is too large counts as ``REFUSED_CHARS``."""
-REFUSED_CHARS = 50_000
-MOST_NAMED = 5
+OVERSIZED_SCHEMA_CHARS = 50_000
+MAX_NAMED_TOOLS = 5
 MAX_SHOWN_NAME_CHARS = 80
 
 
@@ -33,7 +33,7 @@ class OfferedTool:
 
     name: str
     permission: str
-    """The permission that it asks for: its name without a digest, which tools with equal names share."""
+    """The permission for its calls: its name without a digest, so that tools with equal names share it."""
     remote: RemoteTool
 
 
@@ -45,13 +45,13 @@ class ToolListing:
     left_out: tuple[str, ...] = ()
 
 
-def listing_of(server: str, tools: Sequence[RemoteTool]) -> ToolListing:
+def list_offered_tools(server: str, tools: Sequence[RemoteTool]) -> ToolListing:
     """Return the offered tools of a server in the order of their names, and sentences about the others."""
     problems: list[tuple[str, str]] = []
     known: dict[str, RemoteTool] = {}
-    remaining_chars = MOST_CHARS
-    for tool in tools[:MOST_TOOLS]:
-        reason, chars = _fault(tool, known, remaining_chars)
+    remaining_chars = MAX_SCHEMA_CHARS
+    for tool in tools[:MAX_TOOLS]:
+        reason, chars = _refusal_reason(tool, known, remaining_chars)
         remaining_chars -= chars
         if reason:
             problems.append((tool.name, reason))
@@ -63,14 +63,14 @@ def listing_of(server: str, tools: Sequence[RemoteTool]) -> ToolListing:
         OfferedTool(names[name], tool_name(server, name), known[name]) for name in sorted(names)
     ]
     left_out = left_out_texts(server, problems)
-    if len(tools) > MOST_TOOLS:
+    if len(tools) > MAX_TOOLS:
         left_out += (
-            f"The MCP server {server!r} lists {len(tools):,} tools; those after the first {MOST_TOOLS} are left out.",
+            f"The MCP server {server!r} lists {len(tools):,} tools; those after the first {MAX_TOOLS} are left out.",
         )
     return ToolListing(tuple(offered), left_out)
 
 
-def _fault(
+def _refusal_reason(
     tool: RemoteTool, known: Mapping[str, RemoteTool], remaining_chars: int
 ) -> tuple[str, int]:
     """Return the reason why a tool cannot be offered (empty if it can), and the size of its schema."""
@@ -79,20 +79,20 @@ def _fault(
     if tool.name in known:
         return "the list has two tools of this name", 0
     if remaining_chars <= 0:
-        return f"the schemas of the server have more than {MOST_CHARS:,} characters", 0
+        return f"the schemas of the server have more than {MAX_SCHEMA_CHARS:,} characters", 0
     try:
         return "", len(json.dumps(shown_schema(tool.schema)))
     except SchemaTooLargeError as problem:
-        return f"its schema {problem}", REFUSED_CHARS
+        return f"its schema {problem}", OVERSIZED_SCHEMA_CHARS
 
 
 def left_out_texts(server: str, problems: Sequence[tuple[str, str]]) -> tuple[str, ...]:
     """Return sentences about tools that are not offered, given as name and reason; of many, about the first."""
     sentences = [
         f"The tool {_shown_name(name)} of the MCP server {server!r} is left out, because {reason}."
-        for name, reason in problems[:MOST_NAMED]
+        for name, reason in problems[:MAX_NAMED_TOOLS]
     ]
-    unnamed = len(problems) - MOST_NAMED
+    unnamed = len(problems) - MAX_NAMED_TOOLS
     if unnamed > 0:
         sentences.append(
             f"{unnamed} more tools of the MCP server {server!r} are left out for such reasons."
@@ -101,7 +101,7 @@ def left_out_texts(server: str, problems: Sequence[tuple[str, str]]) -> tuple[st
 
 
 def _shown_name(name: str) -> str:
-    return repr(in_one_line(name, MAX_SHOWN_NAME_CHARS))
+    return repr(untrusted_line(name, MAX_SHOWN_NAME_CHARS))
 
 
 def tool_name(server: str, tool: str) -> str:
@@ -145,7 +145,7 @@ def offered_names(
     return names, tuple(taken)
 
 
-def description_of(server: str, address: str, tool: RemoteTool) -> str:
+def approval_text(server: str, address: str, tool: RemoteTool) -> str:
     """Return the description to which a tool's approval is bound, one fact per line, with invisible characters escaped."""
     facts = [
         f"tool {json.dumps(tool.name)} of {json.dumps(server)}",
@@ -153,14 +153,14 @@ def description_of(server: str, address: str, tool: RemoteTool) -> str:
         *([f"title: {tool.title}"] if tool.title else []),
         "description:",
         *(f"  {line}" for line in tool.description.split("\n")),
-        *(["annotations:", *_indented(tool.annotations)] if tool.annotations else []),
+        *(["annotations:", *_indented_json(tool.annotations)] if tool.annotations else []),
         "input:",
-        *_indented(tool.schema),
+        *_indented_json(tool.schema),
     ]
-    return "\n".join(_visible(fact) for fact in facts)
+    return "\n".join(_escaped(fact) for fact in facts)
 
 
-def _indented(value: Mapping[str, Any]) -> list[str]:
+def _indented_json(value: Mapping[str, Any]) -> list[str]:
     try:
         text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
@@ -168,7 +168,7 @@ def _indented(value: Mapping[str, Any]) -> list[str]:
     return [f"  {line}" for line in text.split("\n")]
 
 
-def _visible(line: str) -> str:
+def _escaped(line: str) -> str:
     """Return a line with unprintable characters as escapes."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode()

@@ -16,29 +16,34 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from palimpsest.tools.mcp.message_bounds import EVENT, LINE, MessageSplitter, MessageTooLarge
-from palimpsest.tools.mcp.values import ServerFailed, in_one_line
+from palimpsest.tools.mcp.message_bounds import (
+    EVENT_END,
+    LINE_END,
+    MessageSplitter,
+    MessageTooLarge,
+)
+from palimpsest.tools.mcp.values import ServerFailed, untrusted_line
 
 WATCHDOG = Path(__file__).with_name("watchdog.py")
 STDERR_BYTES = 4_000
-END_SECONDS = 2.0
+PROCESS_END_SECONDS = 2.0
 """Time for a process to end after its stdin is closed, and again after SIGTERM."""
 FLUSH_SECONDS = 0.5
 """Time in which waiting messages can still be sent before stdin is closed."""
 POLL_SECONDS = 0.01
 PIECE_BYTES = 65_536
 
-Lost = Callable[[str], None]
-"""Called when a server ends or is ended, with the reason, which follows its name in a sentence, or an empty text."""
+OnServerEnd = Callable[[str], None]
+"""Called when a server ended or was stopped, with the reason as the end of a sentence about it; empty without one."""
 
 
 @asynccontextmanager
-async def over_pipes(
+async def pipe_streams(
     command: list[str],
     environment: dict[str, str],
     cwd: Path,
     stderr: "Stderr",
-    lost: Lost,
+    lost: OnServerEnd,
     started: Callable[[], None],
 ) -> AsyncIterator[Any]:
     """Start a server's process under the watchdog, which ends it after this kernel's end, and yield its streams."""
@@ -59,7 +64,7 @@ async def over_pipes(
             except MessageTooLarge as problem:
                 lost(str(problem))
                 with anyio.CancelScope(shield=True):
-                    await _kill(process)
+                    await _kill_process(process)
         lost("")
 
     async def write() -> None:
@@ -123,11 +128,11 @@ async def _forward_messages(stdout: Any, sending: Any) -> None:
     import mcp_types
     from mcp.shared.message import SessionMessage
 
-    lines = MessageSplitter(LINE)
+    lines = MessageSplitter(LINE_END)
     has_listener = True
     with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
         while True:
-            for line in lines.feed(await stdout.receive(PIECE_BYTES)):
+            for line in lines.split(await stdout.receive(PIECE_BYTES)):
                 message: Any
                 try:
                     text = line.decode("utf-8", "replace")
@@ -146,8 +151,8 @@ async def _forward_messages(stdout: Any, sending: Any) -> None:
 async def _end_process(process: Any) -> None:
     """Close the stdin of a process, and kill it with its children if it does not end."""
     await _close_pipe(process.stdin)
-    if not await _has_ended(process):
-        await _kill(process)
+    if not await _wait_for_end(process):
+        await _kill_process(process)
     if os.name != "posix":  # pragma: no cover
         from mcp.os.win32.utilities import close_process_job
 
@@ -159,23 +164,26 @@ async def _end_process(process: Any) -> None:
             close()
 
 
-async def _kill(process: Any) -> None:
+async def _kill_process(process: Any) -> None:
     if os.name == "posix":
         from mcp.os.posix.utilities import terminate_posix_process_tree
 
-        await terminate_posix_process_tree(process, END_SECONDS)
+        await terminate_posix_process_tree(process, PROCESS_END_SECONDS)
     else:  # pragma: no cover
         from mcp.os.win32.utilities import terminate_windows_process_tree
 
         await terminate_windows_process_tree(process)
-    await _has_ended(process)
+    await _wait_for_end(process)
 
 
-async def _has_ended(process: Any) -> bool:
-    """Wait up to ``END_SECONDS`` for a process, without its ``wait``, which waits for pipes that a child may hold."""
+async def _wait_for_end(process: Any) -> bool:
+    """Wait up to ``PROCESS_END_SECONDS`` for a process to end, and return whether it has ended.
+
+    Its own ``wait`` is not used, since that also waits for pipes that a child may hold.
+    """
     import anyio
 
-    with anyio.move_on_after(END_SECONDS):
+    with anyio.move_on_after(PROCESS_END_SECONDS):
         while process.returncode is None:  # noqa: ASYNC110  # no event that is independent of its pipes
             await anyio.sleep(POLL_SECONDS)
     return process.returncode is not None
@@ -189,23 +197,23 @@ async def _close_pipe(pipe: Any) -> None:
 
 
 @asynccontextmanager
-async def over_http(
-    url: str, headers: Mapping[str, str], lost: Lost, started: Callable[[], None]
+async def http_streams(
+    url: str, headers: Mapping[str, str], lost: OnServerEnd, started: Callable[[], None]
 ) -> AsyncIterator[Any]:
-    """Connect to an address, and yield its streams."""
+    """Connect to a server's address, and yield the connection's streams."""
     from mcp.client.streamable_http import streamable_http_client
     from mcp.shared._httpx_utils import create_mcp_http_client
 
     # Without compression, since the size of decompressed data cannot be bounded before.
     uncompressed = {"Accept-Encoding": "identity", **headers}
     async with create_mcp_http_client(headers=uncompressed) as client:
-        client.event_hooks["response"].append(_bounding(lost))
+        client.event_hooks["response"].append(_bounding_hook(lost))
         async with streamable_http_client(url, http_client=client) as streams:
             started()
             yield streams
 
 
-def _bounding(lost: Lost) -> Callable[[Any], Awaitable[None]]:
+def _bounding_hook(lost: OnServerEnd) -> Callable[[Any], Awaitable[None]]:
     """Return a response hook that splits the bytes of each answer into complete, bounded messages."""
 
     async def bound(response: Any) -> None:
@@ -214,22 +222,22 @@ def _bounding(lost: Lost) -> Callable[[Any], Awaitable[None]]:
     return bound
 
 
-def _bounded_stream(response: Any, lost: Lost) -> Any:
+def _bounded_stream(response: Any, lost: OnServerEnd) -> Any:
     import httpx2
 
     stream = response.stream
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
     kind = response.headers.get("content-type", "").lower()
-    messages = MessageSplitter(EVENT if kind.startswith("text/event-stream") else None)
+    messages = MessageSplitter(EVENT_END if kind.startswith("text/event-stream") else None)
 
     class Bounded(httpx2.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
             try:
                 _check_uncompressed(encoding)
                 async for piece in stream:
-                    for message in messages.feed(piece):
+                    for message in messages.split(piece):
                         yield message
-                yield messages.rest()
+                yield messages.remaining_bytes()
             except MessageTooLarge as problem:
                 lost(str(problem))
                 raise httpx2.StreamError(str(problem)) from None
@@ -269,7 +277,7 @@ class Stderr:
         self.close_write_end()
         self._thread.join(0.2)
         lines = self._newest.decode("utf-8", "replace").strip().splitlines()
-        return f" (it said: {in_one_line(lines[-1])})" if lines else ""
+        return f" (it said: {untrusted_line(lines[-1])})" if lines else ""
 
     def _read_stderr(self) -> None:
         while data := os.read(self._read_fd, PIECE_BYTES):
@@ -277,7 +285,7 @@ class Stderr:
         os.close(self._read_fd)
 
 
-def command_of(command: str, args: list[str], environment: Mapping[str, str]) -> list[str]:
+def checked_command(command: str, args: list[str], environment: Mapping[str, str]) -> list[str]:
     """Return the words that start a server; raises ServerFailed where there is no such program."""
     if shutil.which(command, path=environment.get("PATH")) is None:
         raise ServerFailed(f"there is no program {command!r}")

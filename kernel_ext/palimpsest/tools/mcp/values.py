@@ -37,9 +37,9 @@ class McpServerSpec:
     enabled: bool = True
     timeout: float = TIMEOUT_SECONDS
     origin: str = ""
-    """The settings file that configures it."""
+    """The settings file that configures the server."""
     refused: str = ""
-    """Why it must not be started although it is configured; empty if it may be."""
+    """Why the server must not be started although it is configured; empty if it may be started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class RemoteTool:
     """JSON schema of its input."""
     title: str = ""
     annotations: Mapping[str, Any] = field(default_factory=dict)
-    """The server's claims about its effects, such as ``readOnlyHint``; they grant nothing."""
+    """The server's claims about the tool's effects, such as ``readOnlyHint``; no permission depends on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class ServerFailed(UserError):
         """Whether the server did not answer in time, and may do so at the next attempt."""
 
 
-def expand(text: str, environment: Mapping[str, str]) -> str:
+def expand_variables(text: str, environment: Mapping[str, str]) -> str:
     """Replace ``${NAME}`` by environment variables; raises ServerFailed for one that is not set.
 
     In this way a settings file can refer to a key without containing it.
@@ -112,12 +112,12 @@ def expand(text: str, environment: Mapping[str, str]) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def hold_secrets(spec: McpServerSpec, environment: Mapping[str, str]) -> None:
+def register_secrets(spec: McpServerSpec, environment: Mapping[str, str]) -> None:
     """Register the keys in a server's settings as secrets, which are removed from all texts; see ``redaction/held_secrets.py``."""
 
     def expanded_or_empty(text: str) -> str:
         try:
-            return expand(text, environment)
+            return expand_variables(text, environment)
         except ServerFailed:
             return ""
 
@@ -134,7 +134,7 @@ def sanitize(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)
 
 
-def in_one_line(text: str, max_chars: int = 200) -> str:
+def untrusted_line(text: str, max_chars: int = 200) -> str:
     """Return an untrusted text as one line of at most ``max_chars`` characters, without control characters.
 
     Keys are removed before the text is cut, since a part of a key would not be recognised.

@@ -1,4 +1,4 @@
-"""Program that runs another one, and ends its process group when the calling process has ended.
+"""A program that runs another program, and ends the process group when the process that started it has ended.
 
 Border: a separate script, run by file name with the standard library only. A killed kernel cannot end
 its servers itself, and a server that does not read its stdin would continue to run.
@@ -40,7 +40,7 @@ def main() -> int:
 
 
 def _has_ended(child: "subprocess.Popen[bytes]") -> bool:
-    """Wait up to ``LOOK_SECONDS`` for the program to end; returns whether it has."""
+    """Wait up to ``POLL_SECONDS`` for the program to end, and return whether it has ended."""
     if hasattr(signal, "sigtimedwait"):
         # Wakes when the program ends, or twice a second, which is cheap for a server that runs for hours.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})

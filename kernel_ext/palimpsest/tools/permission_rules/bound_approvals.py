@@ -1,10 +1,10 @@
-"""Bind an "always" to the description of the approved tool: it holds only while the description is the same.
+"""Bind the user's answer "always" to the description of a tool, so that it no longer applies after a change.
 
-The server of a tool may change the tool at any time. So an approval does not cover the name
-but the description, whose digest replaces the pattern; no wildcard of an approval covers it.
+The server of a tool may change the tool at any time. So an approval is stored with a digest of the description as
+its pattern, and applies only to that description; an approval with a wildcard does not apply to it.
 
-Border: pure. ``session/permissions/asks.py`` asks and stores. A rule in the settings covers the
-name with any description.
+Border: pure. ``session/permissions/asks.py`` asks and stores. A rule in the settings applies to the
+tool's name with any description.
 """
 
 import difflib
@@ -15,31 +15,31 @@ from collections.abc import Iterator
 
 from palimpsest.transcript.values import Rule
 
-PREFIX = "as described now, sha256 "
-DIGITS = 40
+DIGEST_PREFIX = "as described now, sha256 "
+DIGEST_DIGITS = 40
 MAX_STORED_CHARS = 40_000
 """Most characters, as JSON, of a description that is stored with an approval."""
 MAX_COMPARED_LINES = 1_000
 """Most lines that are compared one by one; of more, all removed lines come before the added ones."""
-CONTEXT = 3
+CONTEXT_LINES = 3
 
-_BOUND = re.compile(re.escape(PREFIX) + rf"[0-9a-f]{{{DIGITS}}}")
+_BOUND_PATTERN = re.compile(re.escape(DIGEST_PREFIX) + rf"[0-9a-f]{{{DIGEST_DIGITS}}}")
 
 
 def bound_pattern(description: str) -> str:
     """Return the pattern for calls of a tool with exactly this description."""
     digest = hashlib.sha256(description.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{PREFIX}{digest[:DIGITS]}"
+    return f"{DIGEST_PREFIX}{digest[:DIGEST_DIGITS]}"
 
 
-def is_bound(pattern: str) -> bool:
+def is_bound_pattern(pattern: str) -> bool:
     """Return whether a pattern is the digest of a description."""
-    return _BOUND.fullmatch(pattern) is not None
+    return _BOUND_PATTERN.fullmatch(pattern) is not None
 
 
 def can_approve_bound(rule: Rule) -> bool:
-    """Return whether an approval can cover a bound pattern: it is bound itself, or that of mode bypass."""
-    return is_bound(rule.pattern) or (rule.permission == "*" and rule.pattern == "*")
+    """Return whether an approval can apply to a bound pattern: a bound approval, or that of mode bypass."""
+    return is_bound_pattern(rule.pattern) or (rule.permission == "*" and rule.pattern == "*")
 
 
 def stored_description(description: str) -> str:
@@ -59,8 +59,8 @@ def description_change(before: str, now: str) -> str:
     start = _common_lines(old, new)
     end = _common_lines(old[start:][::-1], new[start:][::-1])
     removed, added = old[start : len(old) - end], new[start : len(new) - end]
-    first = max(0, start - CONTEXT)
-    after = old[len(old) - end :][:CONTEXT]
+    first = max(0, start - CONTEXT_LINES)
+    after = old[len(old) - end :][:CONTEXT_LINES]
     changed: list[str] = []
     for equal_lines, removed_lines, added_lines in _changed_stretches(removed, added):
         changed += [f" {line}" for line in equal_lines]

@@ -1,4 +1,4 @@
-"""The table of harmless programs with their options; an "always" for them also allows other arguments.
+"""The table of harmless programs and options, which the answer "always" allows with any arguments.
 
 With the listed options, a program in this table writes no file and runs no other program, and it
 prints only the content of files that its words name, whose paths are checked separately
@@ -38,11 +38,11 @@ def _long_options(names: str) -> frozenset[str]:
 
 
 ALL_OPTIONS = HarmlessOptions(allows_all=True)
-_COUNTING = HarmlessOptions(
+_HEAD_AND_TAIL_OPTIONS = HarmlessOptions(
     flags="qvz0123456789", valued="cn", long=_long_options("bytes lines quiet silent verbose")
 )
-_CHECKSUMS = HarmlessOptions(flags="btz", long=_long_options("binary text tag zero"))
-_SEARCH = HarmlessOptions(
+_CHECKSUM_OPTIONS = HarmlessOptions(flags="btz", long=_long_options("binary text tag zero"))
+_GREP_OPTIONS = HarmlessOptions(
     flags="abcEFGHhiLlnoPqsTUvwxyZz0123456789",
     valued="ABCem",
     long=_long_options(
@@ -52,14 +52,16 @@ _SEARCH = HarmlessOptions(
         "perl-regexp quiet regexp silent text with-filename word-regexp"
     ),
 )
-_LIST_ONLY = HarmlessOptions(
+_GIT_LIST_OPTIONS = HarmlessOptions(
     flags="avr", long=_long_options("all remotes verbose show-current"), allows_words=False
 )
-_SUMMARIES = _long_options("stat shortstat numstat dirstat summary name-only name-status quiet")
-_HISTORY = HarmlessOptions(
+_GIT_SUMMARY_OPTIONS = _long_options(
+    "stat shortstat numstat dirstat summary name-only name-status quiet"
+)
+_GIT_LOG_OPTIONS = HarmlessOptions(
     flags="0123456789swbMCiEF",
     valued="n",
-    long=_SUMMARIES
+    long=_GIT_SUMMARY_OPTIONS
     | _long_options(
         "oneline graph decorate no-decorate all branches tags remotes max-count skip since after until before author "
         "committer grep invert-grep all-match regexp-ignore-case format pretty no-merges merges reverse follow date "
@@ -69,15 +71,15 @@ _HISTORY = HarmlessOptions(
     ),
 )
 
-PROGRAMS: Mapping[str, HarmlessOptions] = {
+HARMLESS_PROGRAMS: Mapping[str, HarmlessOptions] = {
     # These print no content of files.
     **dict.fromkeys(
         ["basename", "df", "dirname", "echo", "expr", "false", "groups", "id", "ls", "nproc", "pwd", "readlink", "realpath", "seq", "sleep", "stat", "tr", "true", "uname", "which", "whoami"],
         ALL_OPTIONS,
     ),
-    **dict.fromkeys(["cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum"], _CHECKSUMS),
-    **dict.fromkeys(["egrep", "fgrep", "grep"], _SEARCH),
-    **dict.fromkeys(["head", "tail"], _COUNTING),
+    **dict.fromkeys(["cksum", "md5sum", "sha1sum", "sha256sum", "sha512sum"], _CHECKSUM_OPTIONS),
+    **dict.fromkeys(["egrep", "fgrep", "grep"], _GREP_OPTIONS),
+    **dict.fromkeys(["head", "tail"], _HEAD_AND_TAIL_OPTIONS),
     "cat": HarmlessOptions(
         flags="AbEensTtuv",
         long=_long_options("number number-nonblank show-all show-ends show-nonprinting show-tabs squeeze-blank"),
@@ -112,18 +114,18 @@ PROGRAMS: Mapping[str, HarmlessOptions] = {
     ),
     "tac": HarmlessOptions(flags="br", valued="s", long=_long_options("before regex separator")),
     "wc": HarmlessOptions(flags="cLlmw", long=_long_options("bytes chars lines max-line-length words")),
-    "git branch": _LIST_ONLY,
+    "git branch": _GIT_LIST_OPTIONS,
     "git describe": HarmlessOptions(long=_long_options("tags all always dirty long abbrev")),
     # Without one of these it prints a patch; none of its options takes the next word as a value.
     "git diff": HarmlessOptions(
         flags="bMCw",
-        long=_SUMMARIES
+        long=_GIT_SUMMARY_OPTIONS
         | _long_options("cached staged exit-code find-copies find-renames ignore-all-space ignore-blank-lines ignore-space-change no-color"),
-        required=_SUMMARIES,
+        required=_GIT_SUMMARY_OPTIONS,
     ),
-    "git log": _HISTORY,
+    "git log": _GIT_LOG_OPTIONS,
     "git ls-files": HarmlessOptions(flags="cdmosutz", long=_long_options("cached deleted modified others stage exclude-standard")),
-    "git remote": _LIST_ONLY,
+    "git remote": _GIT_LIST_OPTIONS,
     "git rev-parse": HarmlessOptions(long=_long_options("abbrev-ref short show-toplevel show-prefix is-inside-work-tree verify quiet git-dir")),
     "git shortlog": HarmlessOptions(flags="nse", long=_long_options("numbered summary email")),
     "git status": HarmlessOptions(flags="sbz", valued="u", long=_long_options("short branch porcelain long ignored untracked-files show-stash ahead-behind")),
@@ -144,7 +146,7 @@ because of its configuration are not detected.
 def widened_pattern(command: PlainCommand) -> str | None:
     """Return the pattern for a harmless command with any arguments; None for other commands."""
     name, words = _program_and_words(command)
-    options = PROGRAMS.get(name)
+    options = HARMLESS_PROGRAMS.get(name)
     if options is None or not (options.allows_all or _are_harmless(words, options)):
         return None
     return f"{name} *"
@@ -152,7 +154,7 @@ def widened_pattern(command: PlainCommand) -> str | None:
 
 def _program_and_words(command: PlainCommand) -> tuple[str, tuple[str, ...]]:
     two = " ".join(command.words[:2])
-    if two in PROGRAMS:
+    if two in HARMLESS_PROGRAMS:
         return two, command.words[2:]
     return command.words[0], command.words[1:]
 

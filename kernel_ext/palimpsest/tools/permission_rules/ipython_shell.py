@@ -8,9 +8,11 @@ import re
 
 from palimpsest.lazy_patterns import lazy_pattern
 
-CELL = lazy_pattern(r"\s*%%(bash|sh|zsh|script|system|sx|!|perl|ruby|cmd)(?![\w-])(.*)", re.DOTALL)
+CELL_MAGIC = lazy_pattern(
+    r"\s*%%(bash|sh|zsh|script|system|sx|!|perl|ruby|cmd)(?![\w-])(.*)", re.DOTALL
+)
 """A cell whose complete text is passed to a program."""
-LINE = lazy_pattern(
+SHELL_LINE = lazy_pattern(
     r"""^[ \t]*
     (?:[A-Za-z_][\w.,\s\[\]'"*]*=[ \t]*)?       # files = !ls
     (?:%{1,2}\w+[^\n]*?[ \t])?                  # %time !ls
@@ -20,11 +22,11 @@ LINE = lazy_pattern(
 )
 ALIASES = "ls|ll|lf|lk|ldir|lx|cat|cp|mv|rm|mkdir|rmdir|man|less|more|pip|conda|mamba|micromamba|uv"
 """Shell commands that IPython has as magics, with or without a percent sign."""
-ALIAS = lazy_pattern(
+ALIAS_LINE = lazy_pattern(
     rf"^[ \t]*(?P<command>(?:%(?:{ALIASES})\b[^\n]*|(?:{ALIASES})(?:[ \t]+[-\w./~$\"'*][^\n=]*)?[ \t]*$))",
     re.MULTILINE,
 )
-CALLED = lazy_pattern(
+SHELL_CALL = lazy_pattern(
     r"\.\s*(?:system|system_raw|system_piped|getoutput|run_line_magic|run_cell_magic|magic)\s*\("
 )
 
@@ -37,11 +39,11 @@ def shell_commands(code: str) -> tuple[str, ...]:
     >>> shell_commands("%%bash\nrm x")
     ('rm x',)
     """
-    cell = CELL.match(code)
+    cell = CELL_MAGIC.match(code)
     if cell:
         return (cell[2].strip() or cell[1],)
-    commands = [match["command"].strip() for match in LINE.finditer(code)]
-    commands += [match["command"].strip().lstrip("%") for match in ALIAS.finditer(code)]
-    if "get_ipython" in code and CALLED.search(code):
+    commands = [match["command"].strip() for match in SHELL_LINE.finditer(code)]
+    commands += [match["command"].strip().lstrip("%") for match in ALIAS_LINE.finditer(code)]
+    if "get_ipython" in code and SHELL_CALL.search(code):
         commands.append(code.strip())
     return tuple(dict.fromkeys(line for line in commands if line and not line.startswith("=")))

@@ -22,7 +22,7 @@ MEANINGS: dict[Mode, str] = {
     "bypass": "nothing asks; what a rule denies stays denied",
 }
 
-ANSWERS: dict[Mode, Rules] = {
+MODE_APPROVALS: dict[Mode, Rules] = {
     "ask": (),
     "plan": (),
     "accept-edits": tuple(rule for name in ("edit", "write") for rule in rules_of(name, "allow")),

@@ -14,7 +14,11 @@ from typing import Any, Literal
 
 from palimpsest.tools.file_access.paths import is_protected
 from palimpsest.tools.permission_rules import shell_rules
-from palimpsest.tools.permission_rules.bound_approvals import PREFIX, can_approve_bound, is_bound
+from palimpsest.tools.permission_rules.bound_approvals import (
+    DIGEST_PREFIX,
+    can_approve_bound,
+    is_bound_pattern,
+)
 from palimpsest.tools.permission_rules.wildcard import compile_wildcard, literal_beginning, matches
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.strings.relative_paths import comparable_path
@@ -22,11 +26,11 @@ from palimpsest.transcript.values import Action, Rule
 
 Rules = tuple[Rule, ...]
 
-SHELL = "bash"
-CODE = "python"
+SHELL_PERMISSION = "bash"
+CODE_PERMISSION = "python"
 
 PARENT_PERMISSION = {"write": "edit"}
-"""The permission to which another belongs: where edit is denied, write is, too."""
+"""The wider permission that a permission is part of: where edit is denied, write is denied, too."""
 
 
 def rules_of(permission: str, action: Action, patterns: Iterable[str] = ("*",)) -> Rules:
@@ -131,7 +135,7 @@ def _applies_to_code(rule: Rule) -> bool:
 
     The effect of code cannot be derived from its beginning.
     """
-    has_wildcard = any(char in rule.pattern for char in shell_rules.WILD)
+    has_wildcard = any(char in rule.pattern for char in shell_rules.PATTERN_WILDCARDS)
     return rule.action != "allow" or not has_wildcard or shell_rules.is_everything(rule.pattern)
 
 
@@ -148,7 +152,7 @@ def _last_match(
 
 
 def _last_match_of_protected(names: tuple[str, ...], path: str, rules: Rules) -> Rule:
-    """Return the rule for a protected file: the last one that names it; denials match any spelling.
+    """Return the last rule that names a protected file; rules that deny or ask match any spelling of the path.
 
     An allow rule for a folder or for all files does not apply to it, and cancels the rules before it,
     so that the file asks.
@@ -156,7 +160,7 @@ def _last_match_of_protected(names: tuple[str, ...], path: str, rules: Rules) ->
     ask = Rule(permission=names[0], pattern=path, action="ask")
     comparable, has_wide_allow = comparable_path(path), False
     for rule in reversed(rules):
-        if not _names(rule.permission, names):
+        if not _is_permission_named(rule.permission, names):
             continue
         if not matches(path, rule.pattern):
             if rule.action != "allow" and matches(comparable, comparable_path(rule.pattern)):
@@ -178,7 +182,7 @@ def _is_explicit_about_protected(permission: str, pattern: str) -> bool:
 
 
 def is_total(rule: Rule) -> bool:
-    """Return whether a rule is for all permissions and patterns, as that of mode bypass or ``permission = "allow"``."""
+    """Return whether a rule applies to all permissions and patterns, as in mode bypass or ``permission = "allow"``."""
     return rule.permission == "*" and rule.pattern == "*"
 
 
@@ -226,7 +230,7 @@ def _matchers_for(
     matchers = [
         (literal_beginning(rule.pattern), compile_wildcard(rule.pattern), rule)
         for rule in reversed(rules_key.rules)
-        if _names(rule.permission, names)
+        if _is_permission_named(rule.permission, names)
     ]
     letters = {"", *(head[:1] for head, _, _ in matchers)}
     return {
@@ -236,7 +240,7 @@ def _matchers_for(
 
 
 @lru_cache(maxsize=4_096)
-def _names(permission: str, names: tuple[str, ...]) -> bool:
+def _is_permission_named(permission: str, names: tuple[str, ...]) -> bool:
     """Return whether a rule's permission, which may hold wildcards, matches one of the names."""
     pattern = compile_wildcard(permission)
     return any(pattern.fullmatch(name) is not None for name in names)
@@ -280,7 +284,7 @@ class MustAsk:
 
     patterns: tuple[str, ...]
     locked: bool = False
-    """An administrator's lock requires the question: no mode and no "always" answers it."""
+    """Whether an administrator's lock requires the question, so that no mode and no "always" answers it."""
 
 
 Verdict = Allowed | Denied | MustAsk
@@ -292,19 +296,21 @@ def decide(
     rules: Iterable[Rule],
     approved: Iterable[Rule] = (),
 ) -> Verdict:
-    """Decide a call: a denied pattern denies it, it is allowed if all patterns are, otherwise it asks.
+    """Decide a call: denied if one pattern is denied, allowed if all patterns are allowed, otherwise the user is asked.
 
     ``approved`` are the rules of a mode and of earlier "always" answers; they answer questions but do
     not override a deny. Limits and locks are decided separately, and the strictest verdict applies.
     """
     plain, limits, locked_rules = _split_layers(rules)
     approved = tuple(approved)
-    verdicts = [_decide(permission, patterns, plain, approved)]
+    verdicts = [_decide_layer(permission, patterns, plain, approved)]
     if not limits and not locked_rules:
         return verdicts[0]
     if limits:
-        verdicts.append(_decide(permission, patterns, limits, approved))
-    locked: Verdict = _decide(permission, patterns, locked_rules, ()) if locked_rules else Allowed()
+        verdicts.append(_decide_layer(permission, patterns, limits, approved))
+    locked: Verdict = (
+        _decide_layer(permission, patterns, locked_rules, ()) if locked_rules else Allowed()
+    )
     denied = next((verdict for verdict in (*verdicts, locked) if isinstance(verdict, Denied)), None)
     if denied is not None:
         return denied
@@ -315,8 +321,10 @@ def decide(
     return MustAsk(tuple(unanswered), locked=isinstance(locked, MustAsk))
 
 
-def _decide(permission: str, patterns: Sequence[str], rules: Rules, approved: Rules) -> Verdict:
-    decide = _decide_text if permission == SHELL else _decide_pattern
+def _decide_layer(
+    permission: str, patterns: Sequence[str], rules: Rules, approved: Rules
+) -> Verdict:
+    decide = _decide_shell_text if permission == SHELL_PERMISSION else _decide_pattern
     unanswered: list[str] = []
     for pattern in patterns:
         verdict = decide(permission, pattern, rules, approved)
@@ -329,7 +337,7 @@ def _decide(permission: str, patterns: Sequence[str], rules: Rules, approved: Ru
 
 def _decide_pattern(permission: str, pattern: str, rules: Rules, approved: Rules) -> Verdict:
     names = _with_parent(permission)
-    applies = _applies_to_code if permission == CODE else _always_applies
+    applies = _applies_to_code if permission == CODE_PERMISSION else _always_applies
     rule = _last_match(names, pattern, rules, applies)
     if rule.action == "deny":
         return Denied(permission=permission, pattern=pattern, rule=rule)
@@ -337,11 +345,11 @@ def _decide_pattern(permission: str, pattern: str, rules: Rules, approved: Rules
     return Allowed() if is_allowed else MustAsk((pattern,))
 
 
-def _decide_text(permission: str, text: str, rules: Rules, approved: Rules) -> Verdict:
+def _decide_shell_text(permission: str, text: str, rules: Rules, approved: Rules) -> Verdict:
     """Decide a shell text: each of its commands separately, unless the exact text is allowed."""
     names = (permission,)
     is_allowed = True
-    for command in shell_rules.commands_to_judge(text):
+    for command in shell_rules.ruled_texts(text):
         rule = _last_match(
             names, command, rules, shell_rules.configured_rule_applies(command, text)
         )
@@ -372,7 +380,7 @@ def _approving_rule(
     """Return the rule of a mode or "always" that answers; for a protected file, only mode bypass does."""
     if is_protected(names[0], pattern):
         return next((rule for rule in approved if is_total(rule)), None)
-    if pattern.startswith(PREFIX) and is_bound(pattern):
+    if pattern.startswith(DIGEST_PREFIX) and is_bound_pattern(pattern):
         applies = can_approve_bound
     return _newest_match(names, pattern, approved, applies)
 
@@ -386,11 +394,13 @@ def hidden_tools(permissions: Mapping[str, str], rules: Iterable[Rule]) -> froze
     return frozenset(
         tool
         for tool, permission in permissions.items()
-        if any(_always_denied(permission, layer) for layer in sets)
+        if any(_is_always_denied(permission, layer) for layer in sets)
     )
 
 
-def _always_denied(permission: str, rules: Rules) -> bool:
+def _is_always_denied(permission: str, rules: Rules) -> bool:
     names = _with_parent(permission)
-    last = next((rule for rule in reversed(rules) if _names(rule.permission, names)), None)
+    last = next(
+        (rule for rule in reversed(rules) if _is_permission_named(rule.permission, names)), None
+    )
     return last is not None and last.pattern == "*" and last.action == "deny"

@@ -37,11 +37,11 @@ KEYWORDS = LEADING_KEYWORDS | {"select", "function", "coproc"}
 MAX_CHARS = 20_000
 """Most characters of a plain text; a longer one is treated as a script."""
 
-MOST_WORDS = 200
+MAX_WORDS = 200
 """Most words of a plain text, so that every path in it can be checked."""
 
 # A tilde at the beginning of a word, or after "=" or ":", may be expanded to a folder; that of HEAD~1 is not.
-_BARE = r"(?:[A-Za-z0-9_./:,+@%=^-]|(?<=[A-Za-z0-9_./^@~])~|[^\W\x00-\x7f])"
+_UNQUOTED = r"(?:[A-Za-z0-9_./:,+@%=^-]|(?<=[A-Za-z0-9_./^@~])~|[^\W\x00-\x7f])"
 _SINGLE = r"'[^']*+'"
 _DOUBLE = r"\"(?:[^\"\\$`]|\\[^\n])*+\""
 _TOKEN = lazy_pattern(
@@ -49,15 +49,15 @@ _TOKEN = lazy_pattern(
       (?P<blank> [ \t]++ )
     | (?P<discard> (?: [012]?>>?[ ]?/dev/null | &>>?[ ]?/dev/null | [012]?<[ ]?/dev/null | [012]?>&[12] )
         (?= [ \t\n;|&] | \Z ) )
-    | (?P<word> (?: {_BARE} | {_SINGLE} | {_DOUBLE} )++ (?= [ \t\n;|&] | \Z ) )
+    | (?P<word> (?: {_UNQUOTED} | {_SINGLE} | {_DOUBLE} )++ (?= [ \t\n;|&] | \Z ) )
     | (?P<join> && | \|\| | \| | ; | \n )
     """,
     re.VERBOSE,
 )
 _PROGRAM = lazy_pattern(r"[A-Za-z0-9_./][A-Za-z0-9_./+@:,-]*+")
 _QUOTED = lazy_pattern(rf"{_SINGLE}|{_DOUBLE}")
-_HIDES_NEXT = lazy_pattern(r"[^\x00-\x7f][\\|\[\]{}^~]")
-"""In some Chinese and Japanese encodings these characters can be the second byte of another one."""
+_MAY_BE_SECOND_BYTE = lazy_pattern(r"[^\x00-\x7f][\\|\[\]{}^~]")
+"""A character that, in some Chinese and Japanese encodings, can be the second byte of the character before it."""
 _BLANK_BYTES = frozenset({0x85, 0xA0})
 """Bytes that are blanks in western single-byte encodings."""
 
@@ -92,7 +92,7 @@ class _PlainParser:
         self._words: list[str] = []
         self._start = self._end = 0
         self._join = ";"
-        self._remaining_words = MOST_WORDS
+        self._remaining_words = MAX_WORDS
 
     def commands(self) -> tuple[PlainCommand, ...] | None:
         position = 0
@@ -147,6 +147,6 @@ def _unquoted_text(quoted: str) -> str:
 
 def _is_same_in_all_encodings(text: str) -> bool:
     unquoted = _QUOTED.sub("", text)
-    return _HIDES_NEXT.search(text) is None and not _BLANK_BYTES & set(
+    return _MAY_BE_SECOND_BYTE.search(text) is None and not _BLANK_BYTES & set(
         unquoted.encode("utf-8", "replace")
     )

@@ -12,7 +12,7 @@ from itertools import islice
 
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.tools.permission_rules.plain_shell import LEADING_KEYWORDS, plain_commands
-from palimpsest.tools.permission_rules.shell_splitter import DEVICE, pieces
+from palimpsest.tools.permission_rules.shell_splitter import DEVICE, split_commands
 from palimpsest.transcript.errors import UserError
 
 KEYWORDS = LEADING_KEYWORDS | {"{", "}", "!"}
@@ -22,13 +22,13 @@ ASSIGNMENT = lazy_pattern(
 
 MAX_SEARCHED = 200
 """Most brackets in one command, and commands in one text, that are searched for hidden commands."""
-_INNER = lazy_pattern(
+_COMMAND_START = lazy_pattern(
     r"[)}]|\{(?=\s)|\b(?:do|then|else|in|time|coproc(?:\s+\w+)?|function\s+\S+|exec|eval|command|builtin)\s"
 )
-_LEADING = lazy_pattern(r"\A\s*(?:(?:\d*|\{\w+\}|&)[<>]+[|&]?\s*[^\s<>]+\s+)+")
-_GLUED = lazy_pattern(r"\s*([\w./+-]+)(?=[$`<>(){}\"'\\])")
+_LEADING_REDIRECTIONS = lazy_pattern(r"\A\s*(?:(?:\d*|\{\w+\}|&)[<>]+[|&]?\s*[^\s<>]+\s+)+")
+_PROGRAM_BEFORE_SPECIAL = lazy_pattern(r"\s*([\w./+-]+)(?=[$`<>(){}\"'\\])")
 
-CHANGES_FILES = frozenset(
+FILE_PROGRAMS = frozenset(
     [
         "cd",
         "pushd",
@@ -62,14 +62,14 @@ def simple_commands(command: str) -> tuple[str, ...]:
     """
     commands: dict[str, None] = {}
     try:
-        for piece in pieces(command):
-            commands |= dict.fromkeys(_commands(piece))
+        for piece in split_commands(command):
+            commands |= dict.fromkeys(_assignments_and_command(piece))
     except RecursionError as error:
         raise UserError("The command is nested too deeply. Write it as a script.") from error
     return tuple(commands) or (command.strip(),)
 
 
-def _commands(piece: str) -> Iterator[str]:
+def _assignments_and_command(piece: str) -> Iterator[str]:
     """Yield the variable assignments before a command, and the command without them and keywords.
 
     An assignment may also run a program, such as a pager, or load a library.
@@ -100,12 +100,12 @@ def hidden_commands(commands: Iterable[str]) -> Iterator[str]:
     redirection, and a program followed by a special character. In doubt it yields more commands.
     """
     for command in islice(commands, MAX_SEARCHED):
-        tails = (command[match.end() :] for match in _INNER.finditer(command))
+        tails = (command[match.end() :] for match in _COMMAND_START.finditer(command))
         for text in (command, *islice(tails, MAX_SEARCHED)):
-            rest = _LEADING.sub("", text)
+            rest = _LEADING_REDIRECTIONS.sub("", text)
             if rest != command:
-                yield from _commands(rest)
-            if match := _GLUED.match(rest):
+                yield from _assignments_and_command(rest)
+            if match := _PROGRAM_BEFORE_SPECIAL.match(rest):
                 yield f"{match[1]} {rest[match.end() :]}".strip()
 
 
@@ -117,7 +117,7 @@ def paths_touched(command: str) -> tuple[str, ...]:
         words = words_of(piece)
         if piece.startswith("> "):
             targets = [piece[2:]]
-        elif words and words[0] in CHANGES_FILES:
+        elif words and words[0] in FILE_PROGRAMS:
             targets = [word for word in words[1:] if not word.startswith("-")]
         is_plain = plain_commands(piece) is not None
         paths |= {t: None for t in targets if t and not _cannot_be_checked(t, is_plain=is_plain)}

@@ -16,11 +16,11 @@ from pathlib import Path
 from palimpsest.tools.file_access.paths import is_protected, resolve_path
 from palimpsest.tools.permission_rules.plain_shell import plain_commands
 from palimpsest.tools.permission_rules.shell_commands import simple_commands, words_of
-from palimpsest.tools.permission_rules.shell_globs import WILD, ShellGlobs
+from palimpsest.tools.permission_rules.shell_globs import WILDCARDS, ShellGlobs
 from palimpsest.tools.permission_rules.shell_splitter import DEVICE
 from palimpsest.transcript.errors import UserError
 
-READS_NO_CONTENT = frozenset(
+PROGRAMS_WITHOUT_READING = frozenset(
     [
         *("cd", "pushd", "echo", "printf", "ls", "stat", "du", "df", "test", "[", "which", "type", "mkdir", "touch"),
         *("basename", "dirname", "readlink", "realpath"),
@@ -28,12 +28,12 @@ READS_NO_CONTENT = frozenset(
 )  # fmt: skip
 """Programs that do not read the content of their file arguments."""
 
-WRITES_ALL = frozenset(
+PROGRAMS_WRITING_ALL = frozenset(
     ["tee", "touch", "truncate", "rm", "rmdir", "mkdir", "mv", "chmod", "chown", "shred", "unlink"]
 )
-WRITES_LAST = frozenset(["cp", "ln", "install", "rsync", "scp"])
+PROGRAMS_WRITING_LAST = frozenset(["cp", "ln", "install", "rsync", "scp"])
 IN_PLACE = re.compile(r"(?:-[a-zA-Z]*i|--in-place)")
-READS = frozenset(
+READING_PROGRAMS = frozenset(
     [
         *("grep", "egrep", "fgrep", "rg", "wc", "nl", "tac", "rev", "cut", "sort", "uniq", "cmp", "comm", "diff"),
         *("jq", "awk", "gawk", "mawk", "sed", "od", "xxd", "hexdump", "strings", "base64", "base32", "paste", "fold"),
@@ -42,24 +42,24 @@ READS = frozenset(
     ]
 )  # fmt: skip
 """Programs that output the content of their file arguments."""
-COLUMNS = frozenset(["cut", "sort", "awk", "gawk", "mawk", "paste", "join", "column"])
-MOST_NAMES = 10_000
+COLUMN_PROGRAMS = frozenset(["cut", "sort", "awk", "gawk", "mawk", "paste", "join", "column"])
+MAX_NAMES = 10_000
 """Most names that are checked in one text; a text with more asks as for a key file."""
-MOST_FOLDERS = 8
+MAX_FOLDERS = 8
 MAX_NAME_CHARS = 4_096
 """Most characters of a path; longer ones cannot be opened."""
-UNCHECKED = ".env"
-"""The path that is asked about where a text has more names than can be checked, since one may be a key file."""
+UNCHECKED_PATH = ".env"
+"""The path in the question about a text with more names than can be checked, since one may be a key file."""
 
-_UNKNOWN = re.compile(r"[$*?\[{`]")
-_HOME = re.compile(r"\$(?:HOME\b|\{HOME\})")
+_EXPANDED_CHARACTERS = re.compile(r"[$*?\[{`]")
+_HOME_VARIABLE = re.compile(r"\$(?:HOME\b|\{HOME\})")
 _CURRENT_FOLDER = re.compile(r"\$(?:PWD\b|\{PWD\})|(?<![^\s=:<])~\+(?=/)")
-_NO_NAME = re.compile(r"[^\w./~*?\[\]@%+-]+")
-_LISTS_FILES = re.compile(r"--(?:fi|exclude-f)|-X")
+_NON_NAME_CHARACTERS = re.compile(r"[^\w./~*?\[\]@%+-]+")
+_FILE_LIST_OPTION = re.compile(r"--(?:fi|exclude-f)|-X")
 """Options by which ``du`` reads names from a file."""
 _PROCESS_DEPENDENT = re.compile(r"/(?:proc|dev)(?:/|\Z)")
 """Folders in which a name means another file for the program than for this process."""
-MOST_LINKS = 40
+MAX_LINKS = 40
 
 
 def protected_files(text: str, folder: Path, root: Path) -> list[tuple[str, str]]:
@@ -74,31 +74,31 @@ def protected_files(text: str, folder: Path, root: Path) -> list[tuple[str, str]
             names |= dict.fromkeys(
                 ("read", word) for word in (*words, *_possible_names(piece, words))
             )
-    folders = _folders(folder, (words for _, words in commands))
+    folders = _reached_folders(folder, (words for _, words in commands))
     globs = ShellGlobs()
     files = [
         (permission, shown)
-        for permission, name in islice(names, MOST_NAMES)
+        for permission, name in islice(names, MAX_NAMES)
         for base in folders
         for shown in _protected_paths(name, base, root, globs, must_exist=permission == "read")
         if is_protected(permission, shown)
     ]
-    if len(names) > MOST_NAMES or globs.is_exhausted:
-        files.append(("read", UNCHECKED))
+    if len(names) > MAX_NAMES or globs.is_exhausted:
+        files.append(("read", UNCHECKED_PATH))
     return list(dict.fromkeys(files))
 
 
 def _with_folders_expanded(text: str, folder: Path) -> str:
     """Return a text with the variables of the home and the current folder expanded."""
-    return _CURRENT_FOLDER.sub(lambda _: str(folder), _HOME.sub("~", text))
+    return _CURRENT_FOLDER.sub(lambda _: str(folder), _HOME_VARIABLE.sub("~", text))
 
 
-def _folders(folder: Path, commands: Iterable[list[str]]) -> list[Path]:
-    """Return the folder and those to which a text may change, one after the other."""
+def _reached_folders(folder: Path, commands: Iterable[list[str]]) -> list[Path]:
+    """Return the start folder and the folders to which the commands may change, in order."""
     folders = {folder: None}
     for words in commands:
         for word in words:
-            if len(folders) > MOST_FOLDERS:
+            if len(folders) > MAX_FOLDERS:
                 return list(folders)
             folders |= {
                 base / word: None for base in list(folders) if _is_kind(Path.is_dir, base / word)
@@ -107,7 +107,7 @@ def _folders(folder: Path, commands: Iterable[list[str]]) -> list[Path]:
 
 
 def _reads_no_content(words: list[str]) -> bool:
-    return words[0] in READS_NO_CONTENT and not any(map(_LISTS_FILES.match, words))
+    return words[0] in PROGRAMS_WITHOUT_READING and not any(map(_FILE_LIST_OPTION.match, words))
 
 
 def outside_files(text: str, folder: Path, root: Path) -> list[str]:
@@ -118,18 +118,20 @@ def outside_files(text: str, folder: Path, root: Path) -> list[str]:
     paths: dict[str, None] = {}
     for piece in simple_commands(_with_folders_expanded(text, folder)):
         words = words_of(piece)
-        if words and words[0] in READS:
+        if words and words[0] in READING_PROGRAMS:
             # For these programs a single slash is usually a column separator.
-            arguments = [word for word in words[1:] if word != "/" or words[0] not in COLUMNS]
+            arguments = [
+                word for word in words[1:] if word != "/" or words[0] not in COLUMN_PROGRAMS
+            ]
             is_plain = plain_commands(piece) is not None
             paths |= dict.fromkeys(_outside_paths(arguments, folder, root, is_plain=is_plain))
     return list(paths)
 
 
 def _outside_paths(words: list[str], folder: Path, root: Path, *, is_plain: bool) -> Iterator[str]:
-    for argument in islice(words, MOST_NAMES):
+    for argument in islice(words, MAX_NAMES):
         word = argument.partition("=")[2] if argument.startswith("-") else argument
-        literal = word if is_plain else _UNKNOWN.split(word, maxsplit=1)[0]
+        literal = word if is_plain else _EXPANDED_CHARACTERS.split(word, maxsplit=1)[0]
         path = literal if literal == word else literal.rpartition("/")[0] + "/"
         if not literal or (path == "/" and not literal.startswith("/")):
             continue
@@ -147,7 +149,7 @@ def process_dependent_paths(text: str, folder: Path) -> list[str]:
     paths: dict[str, None] = {}
     for piece in simple_commands(_with_folders_expanded(text, folder)):
         words = words_of(piece)
-        for word in words[1:MOST_NAMES] if words and not _reads_no_content(words) else ():
+        for word in words[1:MAX_NAMES] if words and not _reads_no_content(words) else ():
             path = os.path.join(folder, os.path.expanduser(word))  # noqa: PTH111, PTH118 - any text
             place = (
                 None
@@ -159,7 +161,7 @@ def process_dependent_paths(text: str, folder: Path) -> list[str]:
 
 
 def _entry_to_system(path: str) -> str | None:
-    """Return the path by which a path enters ``/proc`` or ``/dev``, directly or by links; None where it does not."""
+    """Resolve a path up to the place where it enters ``/proc`` or ``/dev``, also by links; None where it does not."""
     current, names, links = "/", path.split("/")[::-1], 0
     while names:
         name = names.pop()
@@ -171,7 +173,7 @@ def _entry_to_system(path: str) -> str | None:
         with suppress(OSError, ValueError):
             target = os.readlink(current)  # noqa: PTH115 - Path.readlink changes the text
             links += 1
-            if links > MOST_LINKS:
+            if links > MAX_LINKS:
                 return None
             names += target.split("/")[::-1]
             current = "/" if target.startswith("/") else os.path.dirname(current)  # noqa: PTH120
@@ -182,9 +184,9 @@ def _possible_names(piece: str, words: list[str]) -> Iterator[str]:
     for word in words:
         if word.startswith("-"):
             yield word[2:]
-        yield from _NO_NAME.split(word)
+        yield from _NON_NAME_CHARACTERS.split(word)
         yield from word.rpartition("@")[2:]
-    yield from _NO_NAME.split(piece)
+    yield from _NON_NAME_CHARACTERS.split(piece)
 
 
 def _written_files(piece: str, words: list[str]) -> list[str]:
@@ -193,9 +195,9 @@ def _written_files(piece: str, words: list[str]) -> list[str]:
     if not words:
         return []
     program, arguments = words[0], [word for word in words[1:] if not word.startswith("-")]
-    if program in WRITES_ALL or any(IN_PLACE.match(word) for word in words[1:]):
+    if program in PROGRAMS_WRITING_ALL or any(IN_PLACE.match(word) for word in words[1:]):
         return arguments
-    if program in WRITES_LAST:
+    if program in PROGRAMS_WRITING_LAST:
         named_targets = [
             word.partition("=")[2] for word in words if word.startswith("--target-directory=")
         ]
@@ -221,7 +223,7 @@ def _protected_paths(
         return
     # A quoted name may have the characters of a pattern.
     paths = [name]
-    if any(character in name for character in WILD):
+    if any(character in name for character in WILDCARDS):
         paths += globs.matches(name, base)
     for path in paths:
         if must_exist and not path.startswith("~") and not _is_kind(Path.is_file, base / path):

@@ -12,13 +12,13 @@ from fnmatch import translate
 from functools import lru_cache
 from pathlib import Path
 
-MOST_PATTERNS = 400
+MAX_PATTERNS = 400
 """Most patterns expanded for one text; each is expanded in every folder to which the text changes."""
-MOST_ENTRIES = 10_000
+MAX_ENTRIES = 10_000
 """Most entries of folders that are listed for one text."""
-MOST_COMPARED = 100_000
+MAX_COMPARED_NAMES = 100_000
 """Most names compared with patterns for one text, about 50 ms."""
-WILD = "*?["
+WILDCARDS = "*?["
 
 
 class ShellGlobs:
@@ -26,7 +26,11 @@ class ShellGlobs:
 
     def __init__(self) -> None:
         self._listed: dict[str, Mapping[str, bool]] = {}
-        self._patterns, self._entries, self._compared = MOST_PATTERNS, MOST_ENTRIES, MOST_COMPARED
+        self._patterns, self._entries, self._compared = (
+            MAX_PATTERNS,
+            MAX_ENTRIES,
+            MAX_COMPARED_NAMES,
+        )
         self.is_exhausted = False
         """Whether a pattern was not expanded because of a bound."""
 
@@ -48,7 +52,7 @@ class ShellGlobs:
         return folders if parts else []
 
     def _step(self, folder: str, part: str, *, is_last: bool) -> Iterator[str]:
-        if not any(character in part for character in WILD):
+        if not any(character in part for character in WILDCARDS):
             path = f"{folder.rstrip('/')}/{part}"
             if os.path.lexists(path):
                 yield path

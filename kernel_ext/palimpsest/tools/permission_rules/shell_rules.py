@@ -15,7 +15,7 @@ from palimpsest.tools.permission_rules.shell_commands import hidden_commands, si
 from palimpsest.tools.permission_rules.wildcard import compile_wildcard
 from palimpsest.transcript.values import Rule
 
-WILD = "*?"
+PATTERN_WILDCARDS = "*?"
 
 
 @lru_cache(maxsize=256)
@@ -37,7 +37,7 @@ def harmless_commands(text: str) -> frozenset[str]:
     )
 
 
-def commands_to_judge(text: str) -> tuple[str, ...]:
+def ruled_texts(text: str) -> tuple[str, ...]:
     """Return the texts to which rules are applied: each command, and the complete text if it is not plain."""
     plain = plain_commands_of(text)
     if plain is not None:
@@ -77,7 +77,7 @@ def exact_rule_applies(text: str) -> Callable[[Rule], bool]:
 
     A rule ``cat *`` is a pattern, also for the text ``cat *``, which the shell expands.
     """
-    return lambda rule: rule.action != "allow" or (rule.pattern == text and not _is_wild(text))
+    return lambda rule: rule.action != "allow" or (rule.pattern == text and not _has_wildcard(text))
 
 
 def _may_allow(pattern: str, command: str, text: str) -> bool:
@@ -98,11 +98,11 @@ def always_patterns(text: str) -> list[str]:
     if patterns and all(patterns):
         return list(dict.fromkeys(pattern for pattern in patterns if pattern is not None))
     exact = stored_text(text)
-    return [] if _is_wild(exact) else [exact]
+    return [] if _has_wildcard(exact) else [exact]
 
 
-def _is_wild(pattern: str) -> bool:
-    return any(char in pattern for char in WILD)
+def _has_wildcard(pattern: str) -> bool:
+    return any(char in pattern for char in PATTERN_WILDCARDS)
 
 
 def _matches_literally(pattern: str, command: str) -> bool:

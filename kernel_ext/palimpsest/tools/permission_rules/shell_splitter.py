@@ -1,8 +1,7 @@
 """Split a shell text into its commands, as a shell does.
 
-Border: pure text. Quotes, comments and heredocs (``<<END``) are parsed as by a shell, since a command
-could be hidden after one whose end is missed. Where shells differ, the commands of both
-interpretations are returned.
+Border: pure text. Quotes, comments and heredocs (``<<END``) are parsed as by a shell, since otherwise a command
+after their end could be missed. Where shells differ, the commands of both interpretations are returned.
 """
 
 import re
@@ -12,7 +11,7 @@ from dataclasses import dataclass
 OPENERS = ("$(", "<(", ">(", "(", "`")
 DEVICE = re.compile(r"/dev/(null|stdout|stderr|stdin|tty|fd/\d+)")
 
-_WORDS = re.compile(r"[\w./:,+@%=^~*?! \t-]*+", re.ASCII)
+_SINGLE_COMMAND = re.compile(r"[\w./:,+@%=^~*?! \t-]*+", re.ASCII)
 """A text that is one command for every shell."""
 _WORD = r"(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|\\.|[^\s;&|<>()'\"\\])+"
 _REDIRECT = re.compile(rf">{{1,2}}([|&]?)[ \t]*({_WORD})", re.DOTALL)
@@ -20,9 +19,9 @@ _HEREDOC = re.compile(
     r"<<(-?)[ \t]*((?:\"[^\"\\$`\n]*\"|'[^'\n]*'|\\[^\n]|[^\s;&|<>()'\"\\$`])+)(?=[\s;&|<>()]|\Z)"
 )
 _BACKTICK_END = re.compile(r"((?:[^\\`]|\\.)*+)`", re.DOTALL)
-_HIDDEN_IN_BACKTICKS = (r"\\([\\$`])", r"\\([\\$`\"])")
+_BACKTICK_ESCAPES = (r"\\([\\$`])", r"\\([\\$`\"])")
 """Backslash escapes outside and inside double quotes."""
-_FUNCTION = re.compile(r"\$\{[\s|]")
+_BRACE_SUBSTITUTION = re.compile(r"\$\{[\s|]")
 """Begins a command substitution in newer shells."""
 
 
@@ -33,20 +32,20 @@ class _Heredoc:
     end: str
     is_tabbed: bool
     is_plain: bool
-    """Whether its end word was quoted, so that no substitution in it runs."""
+    """Whether the end word was quoted, so that the shell runs no substitution in the heredoc."""
 
 
-def pieces(text: str) -> Iterator[str]:
+def split_commands(text: str) -> Iterator[str]:
     """Yield every command in a text, and ``> file`` for each file that is written to."""
-    if _WORDS.fullmatch(text):
+    if _SINGLE_COMMAND.fullmatch(text):
         yield text
         return
-    yield from Scan(text).pieces()
+    yield from ShellSplitter(text).pieces()
     if "$'" in text:
-        yield from Scan(text, escapes=False).pieces()
+        yield from ShellSplitter(text, escapes=False).pieces()
 
 
-class Scan:
+class ShellSplitter:
     """Parses a shell text in one pass."""
 
     def __init__(self, text: str, *, escapes: bool = True) -> None:
@@ -74,16 +73,16 @@ class Scan:
             self._in_quotes(char)
         elif char == "\\":
             self._take(2, is_word_start=self._is_word_start and text.startswith("\\\n", position))
-        elif _FUNCTION.match(text, position):
+        elif _BRACE_SUBSTITUTION.match(text, position):
             yield from self._flush()
             self._position += 3
         elif opener := self._opener():
-            inner, end = text_inside(text, position + len(opener), opener)
+            inner, end = substituted_text(text, position + len(opener), opener)
             if "<<" in inner.replace("<<<", ""):
                 # A bracket in a heredoc inside it does not end the substitution.
                 inner, end = text[position + len(opener) :], len(text)
             for reading in _possible_texts(inner, opener):
-                yield from Scan(reading, escapes=self._escapes).pieces()
+                yield from ShellSplitter(reading, escapes=self._escapes).pieces()
             self._piece += opener + inner + ("`" if opener == "`" else ")")
             self._position, self._is_word_start = end, opener == "(" and not self._quote
         elif self._quote:
@@ -112,7 +111,7 @@ class Scan:
             self._position = len(text) if end < 0 else end
         elif char == "<" and text.startswith("<<", position):
             yield from self._heredoc_or_string()
-        elif char in ";|\n" or (char == "&" and not _redirects(text, position)):
+        elif char in ";|\n" or (char == "&" and not _is_redirection(text, position)):
             yield from self._flush()
             self._position += 1
             self._is_word_start = True
@@ -125,13 +124,13 @@ class Scan:
     def _process_special(self, char: str) -> None:
         """Process a character outside quotes that is a redirection or brace."""
         if char == ">":
-            self._write()
+            self._add_target()
         elif char == "{" and self._piece.endswith("$"):
             self._braces += 1
         elif char == "}":
             self._braces = max(0, self._braces - 1)
 
-    def _write(self) -> None:
+    def _add_target(self) -> None:
         """Add a file that output is redirected to."""
         match = _REDIRECT.match(self._text, self._position)
         if match is None:
@@ -151,7 +150,7 @@ class Scan:
         if match is None:
             # The heredoc's end is unknown, so any line may be a command.
             for line in text[position + 2 :].split("\n"):
-                yield from Scan(line, escapes=self._escapes).pieces()
+                yield from ShellSplitter(line, escapes=self._escapes).pieces()
             self._take(2)
             return
         word = match[2]
@@ -174,7 +173,7 @@ class Scan:
                     is_known = False
                     # The heredoc's end depends on the shell, so any line may be a command.
                     for rest in self._text[self._position :].split("\n"):
-                        yield from Scan(rest, escapes=self._escapes).pieces()
+                        yield from ShellSplitter(rest, escapes=self._escapes).pieces()
             if not document.is_plain:
                 yield from _substituted_commands("\n".join(body), escapes=self._escapes)
 
@@ -219,17 +218,17 @@ def _substituted_commands(body: str, *, escapes: bool) -> Iterator[str]:
         elif opener is None:
             position += 1
         else:
-            inner, position = text_inside(body, position + len(opener), opener)
+            inner, position = substituted_text(body, position + len(opener), opener)
             for reading in _possible_texts(inner, opener):
-                yield from Scan(reading, escapes=escapes).pieces()
+                yield from ShellSplitter(reading, escapes=escapes).pieces()
 
 
-def _redirects(text: str, position: int) -> bool:
+def _is_redirection(text: str, position: int) -> bool:
     """Return whether an ampersand belongs to a redirection such as ``2>&1`` or ``&>``."""
     return text[position - 1 : position] in (">", "<") or text[position + 1 : position + 2] == ">"
 
 
-def text_inside(text: str, start: int, opener: str) -> tuple[str, int]:
+def substituted_text(text: str, start: int, opener: str) -> tuple[str, int]:
     """Return the text between an opener and its end, and the position after it."""
     if opener == "`":
         end = _BACKTICK_END.match(text, start)
@@ -255,7 +254,7 @@ def _possible_texts(inner: str, opener: str) -> tuple[str, ...]:
     """Return the possible texts that a substitution runs: in backticks, backslashes escape one more level."""
     if opener != "`" or "\\" not in inner:
         return (inner,)
-    return tuple(dict.fromkeys(re.sub(hides, r"\1", inner) for hides in _HIDDEN_IN_BACKTICKS))
+    return tuple(dict.fromkeys(re.sub(hides, r"\1", inner) for hides in _BACKTICK_ESCAPES))
 
 
 def _unquoted_word(word: str) -> str:

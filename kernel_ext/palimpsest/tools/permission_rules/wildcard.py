@@ -35,7 +35,7 @@ def literal_beginning(pattern: str) -> str:
     return text[: end - 1] if text.endswith(" *") and end == len(text) - 1 else text[:end]
 
 
-def most_specific(text: str, patterns: Mapping[str, Choice]) -> Choice | None:
+def most_specific_value(text: str, patterns: Mapping[str, Choice]) -> Choice | None:
     """Return the value of the longest matching pattern, or None, independent of the order of the table."""
     chosen: Choice | None = None
     for pattern, choice in sorted(patterns.items(), key=lambda entry: (len(entry[0]), entry[0])):

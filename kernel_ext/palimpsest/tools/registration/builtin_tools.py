@@ -1,10 +1,10 @@
 """The table of built-in tools and their default permission rules.
 
-Border: one row per tool. All lists of built-in tools are derived from this table: that they are
-offered (``tools/registration/registry.py``), their default rules, the tools that plan mode denies, that no other tool may take their names, and
-that agent files may name them (``session/definitions/agent_files.py``). A user's or server's tool called
-``read`` would otherwise be allowed by the rule for reading, and one called ``external_directory`` by
-answers about folders.
+Border: one row per tool. All lists of built-in tools are derived from this table: the offered tools
+(``tools/registration/registry.py``), the default rules, the tools that plan mode denies, the reserved names, and the
+names for agent files (``session/definitions/agent_files.py``). Names are reserved because a user's or server's tool
+called ``read`` would be allowed by the rule for reading, and a tool called ``external_directory`` by answers about
+folders.
 """
 
 import unicodedata
@@ -53,7 +53,7 @@ class BuiltinTool:
     action: Action
     """The action of the default rule for its permission."""
     changes: bool
-    """Whether it changes anything but the session, such as files or variables; plan mode denies its permission."""
+    """Whether the tool changes anything but the session, such as files or variables; plan mode denies its permission."""
     needs: Literal["nothing", "kernel", "application"] = "nothing"
     """``kernel``: only offered in a kernel, which has the user's variables; ``application``: created by the
     application, which knows the project."""
@@ -110,7 +110,7 @@ DEFAULT_RULES: Rules = (
 Files of ``tools/file_access/paths.py`` ask in any case.
 """
 
-EXPLORE_PERMISSIONS = tuple(tool.permission for tool in BUILTIN_TOOLS if tool.explores)
+EXPLORE_AGENT_PERMISSIONS = tuple(tool.permission for tool in BUILTIN_TOOLS if tool.explores)
 
 
 def changing_rules(tools: Iterable[BuiltinTool]) -> Rules:
@@ -120,10 +120,15 @@ def changing_rules(tools: Iterable[BuiltinTool]) -> Rules:
     )
 
 
-PLAN_DENIES = changing_rules(BUILTIN_TOOLS)
+PLAN_MODE_RULES = changing_rules(BUILTIN_TOOLS)
 
-MODE_DENIES: dict[Mode, Rules] = {"ask": (), "plan": PLAN_DENIES, "accept-edits": (), "bypass": ()}
-"""The rules that a mode appends to all others, so that they win, also over those of files."""
+DENY_RULES_BY_MODE: dict[Mode, Rules] = {
+    "ask": (),
+    "plan": PLAN_MODE_RULES,
+    "accept-edits": (),
+    "bypass": (),
+}
+"""The rules of each mode that come after all other rules, so that they win, also over rules in files."""
 
 
 def builtin_tools(*, kernel: bool = True) -> tuple[Tool, ...]:
@@ -133,6 +138,6 @@ def builtin_tools(*, kernel: bool = True) -> tuple[Tool, ...]:
 
 
 def is_reserved_name(name: str) -> bool:
-    """Return whether a name equals a reserved one, ignoring case, Unicode variants, ``-`` and ``_``."""
+    """Return whether a name equals a reserved name, ignoring case, Unicode variants, ``-`` and ``_``."""
     normalized = unicodedata.normalize("NFKC", name).casefold()
     return normalized.strip("_-").replace("-", "_") in RESERVED_NAMES

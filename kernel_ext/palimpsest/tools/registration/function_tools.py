@@ -21,13 +21,13 @@ from palimpsest.tools.registration.builtin_tools import is_reserved_name
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import Aborted, PalimpsestError, UserError
 
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 """Pattern of the tool names that every provider accepts."""
 
-SECTION = re.compile(
+DOCSTRING_SECTION = re.compile(
     r"^(Args|Arguments|Parameters|Returns|Raises|Yields|Examples?|Notes?):?\s*$", re.MULTILINE
 )
-ARGUMENT = re.compile(r"^\s*\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.+)$")
+DOCSTRING_ARGUMENT = re.compile(r"^\s*\*{0,2}(\w+)\s*(?:\([^)]*\))?\s*:\s*(.+)$")
 
 
 class FunctionTool:
@@ -38,7 +38,7 @@ class FunctionTool:
     def __init__(self, function: Callable[..., Any], *, name: str | None = None) -> None:
         self.function = function
         self.name: str = name or str(getattr(function, "__name__", ""))
-        if not NAME.fullmatch(self.name):
+        if not TOOL_NAME.fullmatch(self.name):
             raise UserError(
                 f"A tool cannot be called {self.name!r}. Define it with def and a plain name."
             )
@@ -65,7 +65,9 @@ class FunctionTool:
                 if hint is ToolContext:
                     self._context_parameter = parameter.name
                 else:
-                    fields[parameter.name] = _field(self.name, parameter, hint, descriptions)
+                    fields[parameter.name] = _argument_field(
+                        self.name, parameter, hint, descriptions
+                    )
             model = create_model(
                 self.name, __config__=ConfigDict(arbitrary_types_allowed=False), **fields
             )
@@ -96,7 +98,7 @@ class FunctionTool:
             raise UserError(f"{self.name} failed: {type(error).__name__}: {error}") from error
         if isinstance(result, ToolOutcome):
             return result
-        return ToolOutcome(self.name, context.scrubber()(_text(result)))
+        return ToolOutcome(self.name, context.scrubber()(_result_text(result)))
 
     async def _call(self, values: dict[str, Any], context: ToolContext) -> Any:
         if context.abort.is_set():
@@ -106,7 +108,7 @@ class FunctionTool:
         return await run_in_thread(context.abort, lambda: self.function(**values))
 
 
-def _field(
+def _argument_field(
     tool: str, parameter: inspect.Parameter, hint: Any, descriptions: dict[str, str]
 ) -> tuple[Any, Any]:
     if parameter.kind in (
@@ -126,15 +128,15 @@ def _field(
 def _split_docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     """Split a docstring into the description of the tool and those of its arguments by name."""
     text = inspect.getdoc(function) or ""
-    section = SECTION.search(text)
+    section = DOCSTRING_SECTION.search(text)
     if section is None:
         return text.strip(), {}
     arguments: dict[str, str] = {}
     if section[1] in ("Args", "Arguments", "Parameters"):
-        following = SECTION.search(text, section.end())
+        following = DOCSTRING_SECTION.search(text, section.end())
         body = text[section.end() : following.start() if following else len(text)]
         for line in body.splitlines():
-            if match := ARGUMENT.match(line):
+            if match := DOCSTRING_ARGUMENT.match(line):
                 arguments[match[1]] = match[2].strip()
             elif arguments and line.strip():
                 last_name = next(reversed(arguments))
@@ -142,7 +144,7 @@ def _split_docstring(function: Callable[..., Any]) -> tuple[str, dict[str, str]]
     return text[: section.start()].strip(), arguments
 
 
-def _text(result: object) -> str:
+def _result_text(result: object) -> str:
     if result is None:
         return "(done)"
     if isinstance(result, str):

@@ -17,7 +17,7 @@ from palimpsest.tools.registration.function_tools import FunctionTool
 from palimpsest.tools.tool import Tool
 from palimpsest.transcript.values import Rule, ToolSpec
 
-MOST_PROBLEMS_NAMED = 5
+MAX_NAMED_PROBLEMS = 5
 ALL_OTHERS = "*"
 """Key in a choice of tools for all tools that it does not name."""
 
@@ -117,10 +117,10 @@ class Registry:
 
     def _problems(self, tool: Tool, values: dict[str, Any], error: ValidationError) -> str:
         problems = [
-            _problem(problem["loc"], problem["msg"], problem["type"])
+            _problem_text(problem["loc"], problem["msg"], problem["type"])
             for problem in error.errors(include_url=False, include_context=False)
         ]
-        problem_text = "; ".join(problems[:MOST_PROBLEMS_NAMED])
+        problem_text = "; ".join(problems[:MAX_NAMED_PROBLEMS])
         fields = self.spec(tool).parameters
         required = fields.get("required", [])
         expected = ", ".join(
@@ -130,7 +130,7 @@ class Registry:
         return f"The input of {tool.name} is wrong: {problem_text}. Expected: {expected}. Sent: {sent}."
 
 
-def _problem(location: tuple[int | str, ...], message: str, kind: str) -> str:
+def _problem_text(location: tuple[int | str, ...], message: str, kind: str) -> str:
     where = ".".join(str(step) for step in location) or "input"
     if kind == "missing":
         return f"{where} is missing"

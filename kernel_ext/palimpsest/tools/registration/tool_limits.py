@@ -14,15 +14,15 @@ from palimpsest.tools.registration.function_tools import FunctionTool
 from palimpsest.tools.tool import Tool
 from palimpsest.transcript.values import ToolSpec
 
-MOST_NAMED = 8
-NAMED = {"properties", "$defs", "definitions"}
+MAX_NAMED_TOOLS = 8
+NAME_KEYED_FIELDS = {"properties", "$defs", "definitions"}
 """Fields of a schema whose keys are names."""
-VALUES = {"enum", "const"}
-TOO_MANY = (
+VALUE_FIELDS = {"enum", "const"}
+TOO_MANY_TOOLS = (
     "{model} takes {most:,} tools at most in one request, and {count:,} are offered. Left out: {names}. Name those that "
     "are needed with --tools, take an MCP server out of palimpsest.toml, or choose another model with --model."
 )
-TOO_LONG = (
+TOO_LONG_SCHEMAS = (
     "{model} takes {most:,} characters at most of names and enumerated values in the schema of a tool. Left out, since "
     "theirs has more: {names}."
 )
@@ -45,7 +45,7 @@ def tools_within(
     registered: Mapping[str, int],
     limits: ToolLimits,
 ) -> tuple[tuple[Tool, ...], str]:
-    """Return the tools within the limits, in their order, and a sentence about the omitted ones, empty where there are none.
+    """Return the tools within the limits, in their order, and a sentence about the omitted tools, if any.
 
     ``registered`` is the position of each tool, by name, in the order in which they were added.
     """
@@ -54,12 +54,16 @@ def tools_within(
     remaining = list(tools)
     if max_chars is not None:
         too_long = [
-            tool for tool in remaining if not _is_builtin(tool) and _chars(spec(tool)) > max_chars
+            tool
+            for tool in remaining
+            if not _is_builtin(tool) and _schema_chars(spec(tool)) > max_chars
         ]
         remaining = [tool for tool in remaining if tool not in too_long]
         if too_long:
             sentences.append(
-                TOO_LONG.format(model=limits.model, most=max_chars, names=_names(too_long))
+                TOO_LONG_SCHEMAS.format(
+                    model=limits.model, most=max_chars, names=_names_text(too_long)
+                )
             )
     if max_tools is not None and len(remaining) > max_tools:
         order = sorted(
@@ -67,9 +71,11 @@ def tools_within(
             key=lambda tool: (isinstance(tool, FunctionTool), -registered.get(tool.name, 0)),
         )
         omitted = order[: len(remaining) - max_tools]
-        names = _names(list(reversed(omitted)))
+        names = _names_text(list(reversed(omitted)))
         sentences.append(
-            TOO_MANY.format(model=limits.model, most=max_tools, count=len(remaining), names=names)
+            TOO_MANY_TOOLS.format(
+                model=limits.model, most=max_tools, count=len(remaining), names=names
+            )
             if omitted
             else ""
         )
@@ -81,18 +87,20 @@ def _is_builtin(tool: Tool) -> bool:
     return tool.name in RESERVED_NAMES
 
 
-def _chars(spec: ToolSpec) -> int:
+def _schema_chars(spec: ToolSpec) -> int:
     """Return the number of characters of names and values in a tool's schema, without descriptions."""
     count = 0
     pending: list[tuple[str, Any]] = [("", spec.parameters)]
     while pending:
         key, value = pending.pop()
-        if key in VALUES:
-            count += sum(len(text) for text in _texts(value))
+        if key in VALUE_FIELDS:
+            count += sum(len(text) for text in _value_texts(value))
         elif isinstance(value, Mapping):
-            count += sum(map(len, value)) if key in NAMED else 0
+            count += sum(map(len, value)) if key in NAME_KEYED_FIELDS else 0
             children = (
-                value.items() if key not in NAMED else (("", item) for item in value.values())
+                value.items()
+                if key not in NAME_KEYED_FIELDS
+                else (("", item) for item in value.values())
             )
             pending += children
         elif isinstance(value, list):
@@ -100,12 +108,12 @@ def _chars(spec: ToolSpec) -> int:
     return count
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _value_texts(value: Any) -> Iterator[str]:
     for item in value if isinstance(value, list) else [value]:
         yield item if isinstance(item, str) else json.dumps(item, ensure_ascii=False)
 
 
-def _names(tools: Sequence[Tool]) -> str:
-    names = ", ".join(tool.name for tool in tools[:MOST_NAMED])
-    unnamed = len(tools) - MOST_NAMED
+def _names_text(tools: Sequence[Tool]) -> str:
+    names = ", ".join(tool.name for tool in tools[:MAX_NAMED_TOOLS])
+    unnamed = len(tools) - MAX_NAMED_TOOLS
     return f"{names} and {unnamed:,} more" if unnamed > 0 else names

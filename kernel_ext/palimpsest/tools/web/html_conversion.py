@@ -16,7 +16,9 @@ from palimpsest.tools.web import html_tokens
 MAX_MARKDOWN_CHARS = 1_000_000
 """Largest page that becomes Markdown, which takes about four seconds; a larger one becomes plain text in one second."""
 
-TOO_LARGE = "(The page is too large to be put into Markdown; these are its words, without links.)"
+TOO_LARGE_PAGE = (
+    "(The page is too large to be put into Markdown; these are its words, without links.)"
+)
 
 
 def to_markdown(html: str, url: str) -> str:
@@ -26,7 +28,7 @@ def to_markdown(html: str, url: str) -> str:
         # Markdownify is recursive, and slow for deep pages.
         body = _without_blank_runs(html_tokens.visible_text(page))
     elif len(page) > MAX_MARKDOWN_CHARS:
-        body = f"{TOO_LARGE}\n\n{_without_blank_runs(html_tokens.visible_text(page))}"
+        body = f"{TOO_LARGE_PAGE}\n\n{_without_blank_runs(html_tokens.visible_text(page))}"
     else:
         body = _without_blank_runs(_converted_body(page, url))
     return body if not title or body.startswith(f"# {title}") else f"# {title}\n\n{body}"
@@ -40,7 +42,7 @@ def to_text(html: str, url: str) -> str:  # noqa: ARG001  both are called alike
 
 
 def _converted_body(page: str, url: str) -> str:
-    soup = _soup(page)
+    soup = _parsed_page(page)
     for link in soup("a", href=True):
         link["href"] = _joined_url(url, str(link["href"]))
     for image in soup("img"):
@@ -56,7 +58,7 @@ def _converted_body(page: str, url: str) -> str:
     return markdown
 
 
-def _soup(html: str) -> bs4.BeautifulSoup:
+def _parsed_page(html: str) -> bs4.BeautifulSoup:
     with warnings.catch_warnings():
         # Suppress warnings about text that looks like XML or a file name.
         warnings.simplefilter("ignore")

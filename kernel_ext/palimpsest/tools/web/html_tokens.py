@@ -9,7 +9,7 @@ import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 
-NOT_DISPLAYED = frozenset(
+UNDISPLAYED_ELEMENTS = frozenset(
     ("title", "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas")
 )
 """Elements whose content is not displayed as text; the title is returned separately."""
@@ -34,8 +34,8 @@ VOID_TAGS = frozenset(
 MAX_DEPTH = 150
 """Most nested tags."""
 
-_NAME = re.compile(r"</?([A-Za-z][^\s/>]*)")
-_END = re.compile(r"[^\"'>]*+(?:\"[^\"]*+\"[^\"'>]*+|'[^']*+'[^\"'>]*+)*+>")
+_TAG_NAME = re.compile(r"</?([A-Za-z][^\s/>]*)")
+_TAG_END = re.compile(r"[^\"'>]*+(?:\"[^\"]*+\"[^\"'>]*+|'[^']*+'[^\"'>]*+)*+>")
 _SPACE = re.compile(r"[ \t\r\n\f]+")
 
 
@@ -53,7 +53,7 @@ class HtmlToken:
 class HtmlReader:
     """Tokenizes a page in one pass.
 
-    Responsibilities: yield displayed tags and texts in order; store the title; never scan a place twice.
+    Responsibilities: yield displayed tags and texts in order; store the title; take linear time.
     """
 
     source: str
@@ -63,7 +63,7 @@ class HtmlReader:
     _unclosed: set[str] = field(default_factory=set)
     """Names of elements that are not closed in the rest of the page."""
 
-    def pieces(self) -> Iterator[HtmlToken]:
+    def tokens(self) -> Iterator[HtmlToken]:
         """Yield the tags and texts that the page displays."""
         position, source = 0, self.source
         while position < len(source):
@@ -77,16 +77,16 @@ class HtmlReader:
 
     def _tag(self, start: int) -> Generator[HtmlToken, None, int]:
         source = self.source
-        match = _NAME.match(source, start)
+        match = _TAG_NAME.match(source, start)
         if match is None:
             return (yield from self._skip_declaration(start))
-        end = self._end(match.end())
+        end = self._tag_end(match.end())
         if end < 0:
             yield HtmlToken(source[start:])
             return len(source)
         name = match[1].lower()
         is_closing = source[start + 1] == "/"
-        if name in NOT_DISPLAYED:
+        if name in UNDISPLAYED_ELEMENTS:
             return end if is_closing else self._skip_element(name, start, end)
         if name not in FRAME_TAGS:
             # After an unclosed quote, attributes cannot be recognised.
@@ -110,10 +110,10 @@ class HtmlReader:
         yield HtmlToken("<")
         return start + 1
 
-    def _end(self, at: int) -> int:
+    def _tag_end(self, at: int) -> int:
         """Return the offset at which a tag ends; -1 if it does not end."""
         if not self._has_unclosed_quote:
-            match = _END.match(self.source, at)
+            match = _TAG_END.match(self.source, at)
             if match is not None:
                 return match.end()
             self._has_unclosed_quote = True
@@ -147,7 +147,7 @@ class NestingDepth:
     is_too_deep: bool = False
     _stack: list[str] = field(default_factory=list)
 
-    def take(self, piece: HtmlToken) -> None:
+    def process(self, piece: HtmlToken) -> None:
         """Process the next tag; a closing tag also closes the unclosed tags inside it."""
         if self.is_too_deep or piece.name in VOID_TAGS:
             return
@@ -163,9 +163,9 @@ def head_and_body(page: str) -> tuple[str, str, bool]:
     """Return the displayed part of a page, its title, and whether its tags are nested too deep."""
     reader, depth = HtmlReader(page), NestingDepth()
     pieces: list[str] = []
-    for piece in reader.pieces():
+    for piece in reader.tokens():
         if piece.name:
-            depth.take(piece)
+            depth.process(piece)
             pieces.append(piece.source)
         else:
             # Escape it: an angle bracket that begins no tag here must not begin one for the next parser.
@@ -177,7 +177,7 @@ def visible_text(page: str) -> str:
     """Return the displayed text of a page, with each block element on its own line."""
     pieces: list[str] = []
     pre_depth = 0
-    for piece in HtmlReader(page).pieces():
+    for piece in HtmlReader(page).tokens():
         if piece.name:
             pieces.append(_separator(piece))
             if piece.name == "pre":

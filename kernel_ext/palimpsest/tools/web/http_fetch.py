@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 MAX_BYTES = 5_000_000
 MAX_URL_CHARS = 8_000
-REDIRECTS = frozenset({301, 302, 303, 307, 308})
+REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
 MAX_ERROR_CHARS = 500
 
-ACCEPTED = {
+ACCEPT_HEADERS = {
     "markdown": "text/markdown, text/html;q=0.9, text/plain;q=0.8, */*;q=0.1",
     "text": "text/plain, text/markdown;q=0.9, text/html;q=0.8, */*;q=0.1",
     "html": "text/html, application/xhtml+xml;q=0.9, */*;q=0.1",
 }
-AGENT = "Mozilla/5.0 (compatible; jupyter-palimpsest)"
+USER_AGENT = "Mozilla/5.0 (compatible; jupyter-palimpsest)"
 
-TEXTUAL = re.compile(
+TEXT_TYPE = re.compile(
     r"text/.*|application/(.*\+)?(json|xml|yaml|x-yaml|toml|javascript|ecmascript|x-ndjson|x-sh|sql|xhtml\+xml|graphql)"
 )
 META_CHARSET = re.compile(
@@ -84,9 +84,9 @@ class FetchedPage:
 
     def text(self) -> str | None:
         """Return the body as text; None where it is not text."""
-        if not TEXTUAL.fullmatch(self.mime) and b"\0" in self.body[:4096]:
+        if not TEXT_TYPE.fullmatch(self.mime) and b"\0" in self.body[:4096]:
             return None
-        if not TEXTUAL.fullmatch(self.mime) and self.mime not in ("", "application/octet-stream"):
+        if not TEXT_TYPE.fullmatch(self.mime) and self.mime not in ("", "application/octet-stream"):
             return None
         return decode_body(self.body, self.charset)
 
@@ -127,7 +127,7 @@ async def resolve_target(url: str, lookup: Lookup = system_lookup) -> FetchTarge
     port = parts.port or (443 if scheme == "https" else 80)
     netloc = parts.netloc.rpartition("@")[2].lower()
     clean_url = urlunsplit((scheme, netloc, parts.path or "/", parts.query, ""))
-    proxy = _proxy(scheme, host)
+    proxy = _proxy_for(scheme, host)
     literal_address = parse_address(host)
     if proxy is not None and literal_address is None:
         # The proxy resolves the name, so the address is unknown here.
@@ -135,7 +135,9 @@ async def resolve_target(url: str, lookup: Lookup = system_lookup) -> FetchTarge
             clean_url, scheme, netloc, host, None, is_private=is_local_name(host), proxy=proxy
         )
     addresses = (
-        [literal_address] if literal_address is not None else await _resolve(host, port, lookup)
+        [literal_address]
+        if literal_address is not None
+        else await _resolved_addresses(host, port, lookup)
     )
     return FetchTarget(
         url=clean_url,
@@ -172,7 +174,7 @@ def _checked_parts(url: str) -> SplitResult:
     return parts
 
 
-async def _resolve(host: str, port: int, lookup: Lookup) -> list[IPAddress]:
+async def _resolved_addresses(host: str, port: int, lookup: Lookup) -> list[IPAddress]:
     try:
         addresses = await lookup(host, port)
     except (OSError, UnicodeError) as error:
@@ -186,7 +188,7 @@ async def _resolve(host: str, port: int, lookup: Lookup) -> list[IPAddress]:
     return sorted(valid, key=lambda number: number.version)
 
 
-def _proxy(scheme: str, host: str) -> str | None:
+def _proxy_for(scheme: str, host: str) -> str | None:
     proxies: Mapping[str, str] = urllib.request.getproxies()
     proxy = proxies.get(scheme) or proxies.get("all")
     if not proxy or urllib.request.proxy_bypass(host):
@@ -223,20 +225,20 @@ class Fetcher:
             progress = f"{received:,} bytes had come" if received else "nothing had come"
             raise FetchRefused(f"No whole answer within {seconds:g} s; {progress}.") from error
         except httpx.HTTPError as error:
-            raise FetchRefused(f"The page could not be fetched: {_reason(error)}.") from error
+            raise FetchRefused(f"The page could not be fetched: {_error_reason(error)}.") from error
 
     async def _fetch(
         self, httpx: Any, target: FetchTarget, format_: str, started_at: float, count: Any
     ) -> FetchedPage:
         url, headers, extensions = _request_parts(target)
-        headers["Accept"] = ACCEPTED[format_]
+        headers["Accept"] = ACCEPT_HEADERS[format_]
         async with (
             self._client(httpx, target) as client,
             client.stream("GET", url, headers=headers, extensions=extensions) as response,
         ):
             mime, charset = _content_type(response.headers.get("content-type", ""))
             location, body = response.headers.get("location"), b""
-            if location and response.status_code in REDIRECTS:
+            if location and response.status_code in REDIRECT_STATUSES:
                 location = urljoin(target.url, location)
             else:
                 location, body = None, await self._read(response, count)
@@ -261,7 +263,7 @@ class Fetcher:
             trust_env=False,
             follow_redirects=False,
             timeout=None,
-            headers={"User-Agent": AGENT, "Accept-Encoding": "gzip, deflate"},
+            headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate"},
         )
 
     async def _read(self, response: "httpx.Response", count: Any) -> bytes:
@@ -305,5 +307,5 @@ def _failure_text(status: int, reason: str, body: bytes, mime: str, charset: str
     return sentence
 
 
-def _reason(error: Exception) -> str:
+def _error_reason(error: Exception) -> str:
     return str(error).strip().rstrip(".") or type(error).__name__

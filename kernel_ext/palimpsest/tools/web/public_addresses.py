@@ -1,7 +1,7 @@
 """Determine whether an IP address is public, by the IANA special-purpose registries.
 
 The tables are those registries for IPv4 and IPv6 (July 2026), kept here because those of the standard
-library change with its version. An address that embeds another is public if that is public.
+library change with its version. An address that contains an IPv4 address is public if that IPv4 address is public.
 Border: addresses only; names are resolved by ``http_fetch.py``.
 """
 
@@ -11,25 +11,25 @@ import unicodedata
 
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_V4 = """
+_V4_NETWORKS = """
     0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
     192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/4 240.0.0.0/4
 """
 """Networks that are not public: this network, private, shared, loopback, link-local, assignments, documentation,
 relays, tests, multicast, reserved."""
 
-_V6 = """
+_V6_NETWORKS = """
     2001::/23 2001:db8::/32 3fff::/20
 """
 """Networks in ``2000::/3`` that are not public: assignments such as Teredo and benchmarks, and documentation."""
 
-NOT_PUBLIC_V4 = tuple(ipaddress.IPv4Network(network) for network in _V4.split())
-NOT_PUBLIC_V6 = tuple(ipaddress.IPv6Network(network) for network in _V6.split())
-UNICAST = ipaddress.IPv6Network("2000::/3")
+NOT_PUBLIC_V4 = tuple(ipaddress.IPv4Network(network) for network in _V4_NETWORKS.split())
+NOT_PUBLIC_V6 = tuple(ipaddress.IPv6Network(network) for network in _V6_NETWORKS.split())
+PUBLIC_UNICAST = ipaddress.IPv6Network("2000::/3")
 """The only part of IPv6 that is assigned for public use; ``::/96``, ``64:ff9b:1::/48``, ``5f00::/16`` and
 ``fec0::/10`` are not in it."""
 IPV4_TRANSLATED = ipaddress.IPv6Network("64:ff9b::/96")
-"""Addresses that end with an IPv4 address, like ``::ffff:0:0/96``; in ``2002::/16`` it is in the middle."""
+"""IPv6 addresses whose last 32 bits are an IPv4 address; ``::ffff:0:0/96`` and ``2002::/16`` also contain one."""
 
 LOCAL_SUFFIXES = (
     ".localhost", ".local", ".localdomain", ".internal", ".intranet", ".private", ".corp", ".home", ".lan", ".home.arpa",
@@ -41,7 +41,9 @@ def is_public(address: IPAddress) -> bool:
     if isinstance(address, ipaddress.IPv6Address):
         embedded = embedded_ipv4(address)
         if embedded is None:
-            return address in UNICAST and not any(address in network for network in NOT_PUBLIC_V6)
+            return address in PUBLIC_UNICAST and not any(
+                address in network for network in NOT_PUBLIC_V6
+            )
         address = embedded
     return not any(address in network for network in NOT_PUBLIC_V4)
 

@@ -12,9 +12,9 @@ from palimpsest.tools.tool import Abort, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Answers, Question, QuestionOption
 
-QUESTION = "question"
-MOST_QUESTIONS = 8
-MOST_OPTIONS = 12
+QUESTION_NAME = "question"
+MAX_QUESTIONS = 8
+MAX_OPTIONS = 12
 MAX_LABEL_CHARS = 120
 NO_ANSWER = "(no answer)"
 MAX_TITLE_CHARS = 200
@@ -62,24 +62,24 @@ class QuestionArguments(BaseModel):
 class QuestionTool:
     """The question tool, which asks the user."""
 
-    name = QUESTION
+    name = QUESTION_NAME
     description = (
         "Ask the user one or several questions and wait for the answers. Only for what you cannot find out "
         "yourself and what changes how you go on. Put the option you recommend first."
     )
     arguments: type[BaseModel] = QuestionArguments
     concurrent = False
-    permission = QUESTION
+    permission = QUESTION_NAME
 
     async def run(self, arguments: QuestionArguments, context: ToolContext) -> ToolOutcome:
         """Ask the questions and return the user's answers."""
         interview: Interview | None = context.extra.get("interview")
         if interview is None:
             raise UserError("Nobody can be asked in this session. Go on with your best judgement.")
-        if not 1 <= len(arguments.questions) <= MOST_QUESTIONS:
-            raise UserError(f"Ask one to {MOST_QUESTIONS} questions at once.")
+        if not 1 <= len(arguments.questions) <= MAX_QUESTIONS:
+            raise UserError(f"Ask one to {MAX_QUESTIONS} questions at once.")
         questions = tuple(map(_checked_question, arguments.questions))
-        title = _title(questions)
+        title = _questions_title(questions)
         await context.ask(self.permission, ["*"], title=title, always=["*"])
         answers = await interview.ask(
             questions,
@@ -103,7 +103,7 @@ def answers_text(questions: Sequence[Question], answers: Answers) -> str:
     return "\n\n".join(lines)
 
 
-def _title(questions: Sequence[Question]) -> str:
+def _questions_title(questions: Sequence[Question]) -> str:
     first = questions[0]
     if len(questions) > 1:
         return f"{len(questions)} questions"
@@ -114,9 +114,9 @@ def _checked_question(arguments: OneQuestion) -> Question:
     labels = [option.label.strip() for option in arguments.options]
     if not arguments.question.strip() or not all(labels):
         raise UserError("A question or an option has no words. Write it again with words.")
-    if len(labels) > MOST_OPTIONS or any(len(label) > MAX_LABEL_CHARS for label in labels):
+    if len(labels) > MAX_OPTIONS or any(len(label) > MAX_LABEL_CHARS for label in labels):
         raise UserError(
-            f"A question has at most {MOST_OPTIONS} options, each with a label of at most "
+            f"A question has at most {MAX_OPTIONS} options, each with a label of at most "
             f"{MAX_LABEL_CHARS} characters. Say more in its description."
         )
     if len(set(labels)) < len(labels):

@@ -11,18 +11,18 @@ import regex
 from pydantic import BaseModel, Field
 
 from palimpsest.tools.calls.error_containment import run_in_thread
-from palimpsest.tools.files.search import compile_regex, match_in
+from palimpsest.tools.files.search import compile_regex, first_match
 from palimpsest.tools.tool import ArchivedText, RecallArchive, ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 
-RECALL = "recall"
+RECALL_NAME = "recall"
 MAX_CHARS = 16_000
-"""Most characters of an output, about 4,000 tokens; a longer one would cost what truncating the original saved."""
+"""Most characters of an output, about 4,000 tokens; a longer output would cost what truncating the original saved."""
 ROW_CHARS = 1_000
 """Most characters of a row; longer lines are split, so that one line of JSON can be read in pieces."""
-MOST_ROWS = 500
-MOST_HITS = 100
-GAP = "  ..."
+MAX_ROWS = 500
+MAX_HITS = 100
+GAP_LINE = "  ..."
 
 
 class RecallArguments(BaseModel):
@@ -36,21 +36,21 @@ class RecallArguments(BaseModel):
         default=None, description="Python regular expression; returns the rows that match."
     )
     offset: int = Field(default=1, ge=1, description="First row.")
-    limit: int = Field(default=200, ge=1, le=MOST_ROWS, description="Rows to read.")
+    limit: int = Field(default=200, ge=1, le=MAX_ROWS, description="Rows to read.")
     context: int = Field(default=2, ge=0, le=20, description="Rows around a match.")
 
 
 class RecallTool:
     """The recall tool, which reads truncated, cleared or summarised texts."""
 
-    name = RECALL
+    name = RECALL_NAME
     description = (
         "Read or search what was taken out of this conversation: an output that was cut or cleared, or, by the "
         "name earlier, the messages that a summary stands for."
     )
     arguments: type[BaseModel] = RecallArguments
     concurrent = True
-    permission = RECALL
+    permission = RECALL_NAME
 
     async def run(self, arguments: RecallArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission, then read or search the text of a name, or search all texts."""
@@ -73,9 +73,9 @@ class RecallTool:
         outcome = await run_in_thread(
             context.abort,
             lambda: (
-                _read(texts[0], arguments)
+                _read_rows(texts[0], arguments)
                 if pattern is None
-                else _search(texts, pattern, arguments)
+                else _search_rows(texts, pattern, arguments)
             ),
         )
         scrub = context.scrubber()
@@ -91,7 +91,7 @@ def split_rows(text: str) -> list[str]:
     ]
 
 
-def _read(text: ArchivedText, arguments: RecallArguments) -> ToolOutcome:
+def _read_rows(text: ArchivedText, arguments: RecallArguments) -> ToolOutcome:
     rows = split_rows(text.text)
     first = arguments.offset - 1
     if first >= len(rows):
@@ -110,7 +110,7 @@ def _read(text: ArchivedText, arguments: RecallArguments) -> ToolOutcome:
     return ToolOutcome(text.title, "\n".join([*lines, head + hint]), {"rows": len(lines)})
 
 
-def _search(
+def _search_rows(
     texts: Sequence[ArchivedText], pattern: "regex.Pattern[str]", arguments: RecallArguments
 ) -> ToolOutcome:
     lines: list[str] = []
@@ -120,7 +120,7 @@ def _search(
         matching = [
             number
             for number, row in numbered
-            if match_in(pattern, row, f"row {number + 1}") is not None
+            if first_match(pattern, row, f"row {number + 1}") is not None
         ]
         block = [
             f"{text.title} (name {text.name}):",
@@ -128,13 +128,13 @@ def _search(
         ]
         for line in block if matching else ():
             room -= len(line) + 1
-            if room >= 0 and count <= MOST_HITS:
+            if room >= 0 and count <= MAX_HITS:
                 lines.append(line)
         count += len(matching)
     if not count:
         searched = texts[0].title if arguments.name is not None and texts else "what was taken out"
         lines = [f"No row of {searched} matches {arguments.pattern!r}."]
-    elif room < 0 or count > MOST_HITS:
+    elif room < 0 or count > MAX_HITS:
         lines.append(f"({count:,} rows match, and not all are shown; narrow the search.)")
     return ToolOutcome(arguments.pattern or "", "\n".join(lines), {"count": count})
 
@@ -155,6 +155,6 @@ def _rows_around(
     lines: list[str] = []
     for previous, number in zip([None, *shown_numbers], shown_numbers, strict=False):
         if previous is not None and number > previous + 1:
-            lines.append(GAP)
+            lines.append(GAP_LINE)
         lines.append(f"  {number + 1}{':' if number in matching else '-'} {rows[number]}")
     return lines

@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 
-SKILL = "skill"
-MOST_CHARS = 40_000
+SKILL_NAME = "skill"
+MAX_TEXT_CHARS = 40_000
 """Most characters of a skill's text, below the truncation limit, so that the note about the rest is not cut."""
 
 
@@ -24,7 +24,7 @@ class Skill:
 
     name: str
     description: str
-    """When to use it, in a sentence."""
+    """When to use the skill, in a sentence."""
     text: str
     folder: Path
     origin: str
@@ -43,14 +43,14 @@ class SkillArguments(BaseModel):
 class SkillTool:
     """The skill tool, which returns the text of a skill."""
 
-    name = SKILL
+    name = SKILL_NAME
     description = (
         "Load a skill: instructions for one kind of task, with scripts and files of their own. The system prompt "
         "lists the skills; load one as soon as its task comes up, and follow it."
     )
     arguments: type[BaseModel] = SkillArguments
     concurrent = True
-    permission = SKILL
+    permission = SKILL_NAME
 
     def __init__(self, skills: Callable[[], Mapping[str, Skill]]) -> None:
         self._skills = skills
@@ -72,10 +72,10 @@ class SkillTool:
 def skill_text(skill: Skill) -> str:
     """Return a skill as text for the model: its folder, the names of its files, and its instructions."""
     text = skill.text
-    if len(text) > MOST_CHARS:
-        rest = len(text) - MOST_CHARS
+    if len(text) > MAX_TEXT_CHARS:
+        rest = len(text) - MAX_TEXT_CHARS
         text = (
-            f"{text[:MOST_CHARS].rstrip()}\n\n({rest:,} more characters follow in "
+            f"{text[:MAX_TEXT_CHARS].rstrip()}\n\n({rest:,} more characters follow in "
             f"{skill.folder / 'SKILL.md'}; read it from there if they are needed.)"
         )
     lines = [f"Skill {skill.name}, from {skill.folder}. Paths in it are relative to that folder."]
@@ -87,11 +87,11 @@ def skill_text(skill: Skill) -> str:
 def skill_list(skills: Mapping[str, Skill]) -> str:
     """Return the list of skills for the system prompt; empty if there are none."""
     return "\n".join(
-        f"- {skill.name}: {skill.description[:MOST_DESCRIPTION_CHARS]}" for skill in skills.values()
+        f"- {skill.name}: {skill.description[:MAX_DESCRIPTION_CHARS]}" for skill in skills.values()
     )
 
 
-MOST_DESCRIPTION_CHARS = 600
+MAX_DESCRIPTION_CHARS = 600
 """Most characters of a skill's description, which is sent with every request."""
 
 

@@ -12,11 +12,11 @@ from pydantic import BaseModel
 from palimpsest.tools.calls.schema_validation import schema_arguments
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 
-STRUCTURED_OUTPUT = "StructuredOutput"
+STRUCTURED_OUTPUT_NAME = "StructuredOutput"
 
 ANSWER_BY_TOOL = (
     "The user wants the answer to this prompt in a given form. Do all the work first; then give the answer by "
-    f"calling the tool {STRUCTURED_OUTPUT} once, with everything that belongs to the answer in its input. "
+    f"calling the tool {STRUCTURED_OUTPUT_NAME} once, with everything that belongs to the answer in its input. "
     "An answer in words alone does not count."
 )
 """The instruction in the system prompt of a turn with a schema."""
@@ -25,14 +25,14 @@ ANSWER_BY_TOOL = (
 class StructuredOutputTool:
     """The StructuredOutput tool, whose input is the answer."""
 
-    name = STRUCTURED_OUTPUT
-    permission = STRUCTURED_OUTPUT
+    name = STRUCTURED_OUTPUT_NAME
+    permission = STRUCTURED_OUTPUT_NAME
     description = "Give the final answer in the form that the user asked for. Call it once, at the end: the turn is over then."
     concurrent = True
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self.arguments: type[BaseModel] = schema_arguments(
-            STRUCTURED_OUTPUT, schema, is_strict=True
+            STRUCTURED_OUTPUT_NAME, schema, is_strict=True
         )
 
     async def run(self, _arguments: BaseModel, _context: ToolContext) -> ToolOutcome:

@@ -14,7 +14,7 @@ from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import ModelRef
 
-TASK = "task"
+TASK_NAME = "task"
 MAX_SHOWN_CALLS = 12
 """Most tool calls of the subagent that the card lists; its session has all of them."""
 MAX_TITLE_CHARS = 100
@@ -47,9 +47,9 @@ class SubagentResult:
     task_id: str
     text: str
     error: str | None = None
-    """The reason for its failure, in a sentence."""
+    """The reason for the subagent's failure, in a sentence; None where it did not fail."""
     stopped: bool = False
-    """Whether it was stopped together with the calling session."""
+    """Whether the subagent was stopped together with the calling session."""
     metadata: Mapping[str, Any] | None = None
     """Values for users and front ends."""
 
@@ -82,10 +82,10 @@ class TaskArguments(BaseModel):
 class TaskTool:
     """The task tool, which runs subagents."""
 
-    name = TASK
+    name = TASK_NAME
     arguments: type[BaseModel] = TaskArguments
     concurrent = True
-    permission = TASK
+    permission = TASK_NAME
 
     def __init__(self, agents: Callable[[], Sequence[tuple[str, str]]]) -> None:
         self._agents = agents

@@ -13,8 +13,8 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.todo_list import checklist, tally
 from palimpsest.transcript.values import Todo
 
-TODOWRITE = "todowrite"
-MOST_ITEMS = 100
+TODOWRITE_NAME = "todowrite"
+MAX_ITEMS = 100
 MAX_ITEM_CHARS = 500
 
 
@@ -47,22 +47,22 @@ class TodoArguments(BaseModel):
 class TodoWriteTool:
     """The todowrite tool, which replaces the todo list."""
 
-    name = TODOWRITE
+    name = TODOWRITE_NAME
     description = (
         "Write the whole list of what is to do in this session; the user watches it. Use it for work of three "
         "steps and more: one item in_progress at a time, completed as soon as it is done. Returns the list."
     )
     arguments: type[BaseModel] = TodoArguments
     concurrent = False
-    permission = TODOWRITE
+    permission = TODOWRITE_NAME
 
     async def run(self, arguments: TodoArguments, context: ToolContext) -> ToolOutcome:
         """Replace the list and return it."""
         todo_list: TodoList | None = context.extra.get("todos")
         if todo_list is None:
             raise UserError("This session keeps no todo list.")
-        if len(arguments.todos) > MOST_ITEMS:
-            raise UserError(f"The list has more than {MOST_ITEMS} items. Put some together.")
+        if len(arguments.todos) > MAX_ITEMS:
+            raise UserError(f"The list has more than {MAX_ITEMS} items. Put some together.")
         todos = tuple(
             Todo(content=_one_line(item.content), status=item.status, priority=item.priority)
             for item in arguments.todos

@@ -24,13 +24,13 @@ class RecordedOutput:
 
     kind: OutputKind
     text: str
-    """As a terminal shows it: without colours and overwritten lines, cut in the middle where it is long."""
+    """The text as a terminal shows it: without colours and overwritten lines; a long text is cut in the middle."""
     markup: str = ""
-    """Its HTML, Markdown or LaTeX where the output has no useful plain text; cut at its end."""
+    """HTML, Markdown or LaTeX of an output without useful plain text; a long one is cut at its end."""
     mimes: tuple[str, ...] = ()
     """MIME types of the output beside plain text, such as ``image/png`` or a widget's."""
     image: tuple[str, bytes] | None = None
-    """MIME type and data of its picture."""
+    """MIME type and data of the output's picture."""
     error: tuple[str, str] | None = None
     """Name and message of the exception."""
 
@@ -40,9 +40,9 @@ class CellRun:
     """One execution of one cell."""
 
     serial: int
-    """Counts the runs of this kernel from 1; a cell that runs twice has two."""
+    """Number of the run in this kernel, from 1; a cell that runs twice has two such numbers."""
     version: int
-    """Grows with each output, also with those that come after the cell has ended."""
+    """A counter that grows with each output, also with outputs that arrive after the cell has ended."""
     source: str
     cell_id: str | None = None
     number: int | None = None
@@ -50,10 +50,10 @@ class CellRun:
     status: CellStatus = "ok"
     hidden: HiddenBy = ""
     by_agent: bool = False
-    """The cell prompted the agent, so that its session already has the prompt and the answer."""
+    """Whether the cell prompted the agent, so that its session already has the prompt and the answer."""
     outputs: tuple[RecordedOutput, ...] = ()
     dropped: int = 0
-    """Outputs that were not kept, since the cell had too many."""
+    """Number of outputs that were not stored, since the cell had too many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +62,13 @@ class NotebookRuns:
 
     runs: tuple[CellRun, ...] = ()
     deleted: frozenset[str] = frozenset()
-    """Ids of cells that the page said were deleted."""
+    """Ids of cells that were deleted, as the page reported."""
     forgotten: int = 0
-    """Older runs that are no longer kept."""
+    """Number of older runs that are no longer stored."""
     earlier: tuple[tuple[int, str], ...] = ()
     """Number and source of cells that ran before the recording began; no source where a cell may have been hidden."""
 
 
 def same_source(first: str, second: str) -> bool:
-    """Return whether two sources are the same but for blank space around them."""
+    """Return whether two sources are equal, apart from blank space around them."""
     return first.strip() == second.strip()

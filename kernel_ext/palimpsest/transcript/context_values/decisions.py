@@ -1,8 +1,8 @@
 """Decisions that reduce or restore a part or range for the model, and the record of each request's contents.
 
 Decisions about a part form a stack: ``restore`` undoes the newest reduction or pin, so that a cleared
-output is again as it was before, whole or as it was truncated when its tool ended. A pin or an exclusion
-may be about a whole message; of those that apply to a part, the newest holds.
+output is again as it was before: whole, or truncated as when its tool ended. A pin or an exclusion
+may be about a whole message. Where several apply to a part, the newest holds.
 """
 
 from collections.abc import Iterable
@@ -67,16 +67,16 @@ PICTURES = "pictures"
 """Key in the numbers of a decision: the changed pictures of its part, by their index in it."""
 
 LEFT_OUT = "out"
-"""Key of such a picture: the text that replaces it."""
+"""Key of a picture that is left out: the text that replaces it."""
 
 OWN_POLICY = "policy/"
 """Prefix of the rule of every decision that a person's own policy made; its name follows."""
 
 Purpose = Literal["step", "title", "turn-summary", "compaction", "subagent"]
-"""What a model request is for."""
+"""The purpose of a model request."""
 
 BESIDE: frozenset[str] = frozenset({"title", "turn-summary"})
-"""Purposes of requests outside of the turns: they fill no message and share nothing with steps' requests."""
+"""Purposes of requests outside of the turns: their answers become no messages, and they share no content with steps."""
 
 
 class Decision(Value):
@@ -94,7 +94,7 @@ class Decision(Value):
     tokens_before: int = 0
     tokens_after: int = 0
     words: str | None = None
-    """Explanation for the user, generated for a page from rule and numbers; a log holds none."""
+    """Explanation for the user, generated from rule and numbers when a page shows the decision; never in a log."""
 
 
 def pictures_of(decision: Decision) -> dict[str, dict[str, Any]]:
@@ -129,14 +129,14 @@ class Facts(Value):
     """0 where the model has no limit."""
     reserve: int
     cache_age_seconds: float | None = None
-    """Since the provider's prompt cache was last touched; None where it is unknown, or there is none."""
+    """Seconds since the provider's prompt cache was last used; None where that is unknown, or there is no cache."""
     used_tokens: int | None = None
     """Estimated tokens of the request before any further reduction, not calibrated."""
     versions: dict[str, str] = {}
 
     @property
     def capacity(self) -> int:
-        """The tokens that the window holds, also where it has no limit."""
+        """The tokens that the window holds; a very large number where it has no limit."""
         return capacity(self.window)
 
 
@@ -174,14 +174,14 @@ class StepRequest(Value):
     message_id: str | None = None
     """The assistant message that this request fills."""
     turns: tuple[str, ...] = ()
-    """The prompts whose turns a request for a turn summary includes, oldest first; it asks about the last."""
+    """Ids of the prompts whose turns a request for a turn summary includes, oldest first; the last turn is summarised."""
     model: ModelInfo
     parameters: dict[str, Any] = {}
-    """As passed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice."""
+    """The parameters passed to the adapter: temperature, max_tokens, reasoning_effort, tool_choice."""
     policy: Policy | None = None
-    """The context policy, in logs that hold it whole."""
+    """The context policy, in older logs that store it with each request."""
     policy_blob: BlobRef | None = None
-    """The context policy as JSON: it seldom changes, and a blob holds it once."""
+    """The context policy as JSON in a blob: it seldom changes, so it is stored once."""
     projection: int
     """Version of the projection code."""
     facts: Facts
@@ -190,9 +190,9 @@ class StepRequest(Value):
     tools: BlobRef
     """The tool specs, as JSON."""
     same: int = 0
-    """The first n items equal those of the request before."""
+    """Number of the first items, which equal those of the request before and are not repeated here."""
     items: tuple[ContextItem, ...] = ()
-    """The items after those."""
+    """The items after the first ``same`` ones."""
     marks: tuple[int, ...] = ()
     """Positions of the messages that carry a cache mark."""
     sha256: str
@@ -200,11 +200,11 @@ class StepRequest(Value):
     tokens: int = 0
     """Estimated tokens of the whole request."""
     kinds: dict[str, int] = {}
-    """The same by kind, one of ``REQUEST_KINDS``."""
+    """Estimated tokens by kind; the kinds are those of ``REQUEST_KINDS``."""
     opaque: BlobRef | None = None
-    """The whole request, stored because a hook rewrote it."""
+    """The whole request, stored in a blob because a hook rewrote it."""
     opaque_by: str | None = None
-    """The rule of that hook."""
+    """The rule of the hook that rewrote the request."""
 
 
 def is_of_own_policy(decision: Decision) -> bool:
@@ -216,21 +216,21 @@ REDUCTIONS = frozenset({"truncate", "clear", "drop"})
 LIFTED_BY_PIN = frozenset({"clear", "drop"})
 """Reductions that a pin lifts while it holds; an output stays truncated."""
 USER_EDITS = frozenset({"pin", "drop"})
-"""What the user decides about a part or a whole message."""
+"""Actions of the user about a part or a whole message."""
 
 
 @dataclass(slots=True)
 class _DecisionStack:
     decisions: list[tuple[int, Decision]] = field(default_factory=list)
-    """Each with its place among all decisions."""
+    """Decisions about one part or message, each with its position among all decisions."""
     restored: bool = False
-    """A person undid the newest reduction."""
+    """Whether the user undid the newest reduction."""
 
     def add(self, at: int, decision: Decision) -> None:
         if decision.action == "restore":
             undone = self._take(decision.rule)
-            by_hand = not decision.rule.startswith((PRUNE_RULE, OWN_POLICY))
-            self.restored = by_hand and (undone is None or undone.action != "pin")
+            is_by_user = not decision.rule.startswith((PRUNE_RULE, OWN_POLICY))
+            self.restored = is_by_user and (undone is None or undone.action != "pin")
         elif decision.action == "pin" or decision.action in REDUCTIONS:
             if is_of_own_policy(decision):
                 # A policy's new decision about a part replaces its earlier one.
@@ -309,8 +309,8 @@ class EffectiveDecisions:
         if part_id not in self.edited and message_id not in self.edited:
             return None
         stacks = (self._stacks.get(name) for name in (part_id, message_id) if name is not None)
-        reaching = [edit for stack in stacks if stack is not None for edit in stack.edits()]
-        return max(reaching, key=lambda edit: edit[0])[1] if reaching else None
+        edits = [edit for stack in stacks if stack is not None for edit in stack.edits()]
+        return max(edits, key=lambda edit: edit[0])[1] if edits else None
 
 
 def _stacks_by_part(decisions: tuple[Decision, ...]) -> dict[str, _DecisionStack]:
@@ -325,12 +325,12 @@ def _stacks_by_part(decisions: tuple[Decision, ...]) -> dict[str, _DecisionStack
 def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]:
     """Return the reduction that holds for each part that has a decision of its own."""
     effective = EffectiveDecisions(decisions)
-    homes: dict[str, str | None] = {}
+    message_ids: dict[str, str | None] = {}
     for decision in decisions:
         if decision.part_id is not None:
-            homes[decision.part_id] = decision.message_id or homes.get(decision.part_id)
+            message_ids[decision.part_id] = decision.message_id or message_ids.get(decision.part_id)
     reductions = {}
-    for part_id, message_id in homes.items():
+    for part_id, message_id in message_ids.items():
         reduction = effective.reduction(part_id, message_id)
         if reduction is not None:
             reductions[part_id] = reduction

@@ -36,7 +36,7 @@ class HiddenRuns:
 
     ids: frozenset[str] = frozenset()
     sources: frozenset[str] = frozenset()
-    """Their sources without blank space around them: a file of an older format has no ids."""
+    """Sources of the cells without blank space around them, for files of an older format, which have no ids."""
     without_id: frozenset[str] = frozenset()
     """Sources of the cells that ran without an id."""
 
@@ -105,16 +105,18 @@ def without_hidden_cells(
 
 
 def _names_hidden(text: str, hidden: HiddenRuns) -> bool:
-    plain = text.replace("\0", "")
-    return _TAG.search(plain) is not None or any(f'"{cell_id}"' in plain for cell_id in hidden.ids)
+    clean_text = text.replace("\0", "")
+    return _TAG.search(clean_text) is not None or any(
+        f'"{cell_id}"' in clean_text for cell_id in hidden.ids
+    )
 
 
 def _looks_like_notebook(text: str, name: str) -> bool:
     if name.lower().endswith(".ipynb"):
         return True
-    begins = text[:1_000].replace("\0", "").lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
-    plain = text.replace("\0", "") if "\0" in text else text
-    return begins and ('"cells"' in plain or '"cell_type"' in plain)
+    starts_as_json = text[:1_000].replace("\0", "").lstrip("\ufeff \t\r\n")[:1] in ("{", "[")
+    clean_text = text.replace("\0", "") if "\0" in text else text
+    return starts_as_json and ('"cells"' in clean_text or '"cell_type"' in clean_text)
 
 
 @dataclass(slots=True)
@@ -122,8 +124,8 @@ class _UnclosedBracket:
     """An object or list whose closing bracket is not reached yet."""
 
     start: int
-    under: str
-    """The key of its value, or of the list that contains it."""
+    parent_key: str
+    """The key under which the object or list stands, or that of the list which contains it."""
     in_cells: bool
     key: str = ""
     is_cell: bool = False
@@ -141,17 +143,23 @@ def _hidden_spans(text: str, hidden: HiddenRuns) -> list[tuple[int, int, str]]:
                 stack[-1].is_cell |= stack[-1].key == "cell_type"
         elif sign in "{[":
             outer = stack[-1] if stack else None
-            under = (outer.key or outer.under) if outer is not None else ""
-            in_cells = outer is not None and text[outer.start] == "[" and outer.under == "cells"
-            stack.append(_UnclosedBracket(token.start(), under, in_cells))
+            parent_key = (outer.key or outer.parent_key) if outer is not None else ""
+            in_cells = (
+                outer is not None and text[outer.start] == "[" and outer.parent_key == "cells"
+            )
+            stack.append(_UnclosedBracket(token.start(), parent_key, in_cells))
         else:
-            ended = stack.pop()
+            bracket = stack.pop()
             if sign == "]":
                 continue
-            span = (ended.start, token.end())
-            if ended.in_cells or ended.is_cell:
+            span = (bracket.start, token.end())
+            if bracket.in_cells or bracket.is_cell:
                 if is_hidden_cell(json.loads(text[slice(*span)]), hidden):
                     spans.append((*span, LEFT_OUT))
-            elif ended.under == "widgets" and len(stack) >= 1 and stack[-1].under == "metadata":
+            elif (
+                bracket.parent_key == "widgets"
+                and len(stack) >= 1
+                and stack[-1].parent_key == "metadata"
+            ):
                 spans.append((*span, WIDGETS_LEFT_OUT))
     return sorted(spans, key=lambda span: (span[0], -span[1]))

@@ -1,7 +1,7 @@
 """Provider-neutral messages, the form of a context between the transcript's parts and a provider's messages.
 
-Here a tool call and its result are separate blocks, so orphans, duplicates and wrong order can
-exist, and be repaired. Each block names the part it came from.
+Here a tool call and its result are separate blocks, so calls without results, duplicates and a wrong order can
+occur, and be repaired. Each block has the id of the part it came from.
 """
 
 from typing import Annotated, Any, Literal
@@ -21,7 +21,7 @@ class TextBlock(Value):
     metadata: dict[str, Any] | None = None
     """Provider data that is sent back with the text."""
     kind: str | None = None
-    """The kind of tokens that it counts as, where that is not its message's role."""
+    """The kind as which its tokens are counted, where that is not its message's role."""
 
 
 class ReasoningBlock(Value):
@@ -55,7 +55,7 @@ class CallBlock(Value):
     part_id: str | None = None
     metadata: dict[str, Any] | None = None
     incomplete: bool = False
-    """The call arrived without an input, or with one cut off in the middle."""
+    """Whether the call arrived without an input, or with an input that was cut off."""
 
 
 class ResultBlock(Value):
@@ -87,8 +87,8 @@ Blocks = Annotated[tuple[Block, ...], WrapValidator(_blocks)]
 
 
 Stop = Literal["stop", "length", "calls", "paused", "error", "aborted"]
-"""Why an answer ended; after ``error`` and ``aborted`` its calls may never have run, after ``paused`` the provider
-goes on with it when it is sent back."""
+"""Why an answer ended. After ``error`` and ``aborted`` its calls may never have run; after ``paused`` the provider
+continues the answer when it is sent back."""
 
 
 class NeutralMessage(Value):
@@ -101,9 +101,9 @@ class NeutralMessage(Value):
     stop: Stop | None = None
     """Why this answer ended, where that is known."""
     plain: bool = False
-    """The content came as one string and not as a list of blocks (imports)."""
+    """Whether an imported message's content was one string instead of a list of blocks."""
     metadata: dict[str, Any] | None = None
-    """What its source holds besides the content, such as ``usage``, ``error`` and ``timestamp``."""
+    """Further fields of an imported message, such as ``usage``, ``error`` and ``timestamp``."""
 
 
 NeutralMessages = tuple[NeutralMessage, ...]

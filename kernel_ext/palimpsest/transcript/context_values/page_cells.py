@@ -19,13 +19,13 @@ class PageCell(Value):
     source: str | None = None
     """The cell's text now; None for a hidden cell, and where the notebook is too large to be sent whole."""
     number: int | None = None
-    """The execution count that stands beside the cell."""
+    """The execution count shown beside the cell."""
     hidden: bool = False
-    """The cell has the tag ``agent-hidden``: only its id is here."""
+    """Whether the cell has the tag ``agent-hidden``, so that only its id is sent."""
     outputs: tuple[dict[str, Any], ...] = ()
-    """Its outputs as in a notebook file, cut to what was requested."""
+    """The outputs in the format of a notebook file, cut to the requested length."""
     dropped: int = 0
-    """Outputs that the page did not send, for their number or their size."""
+    """Number of outputs that the page did not send, because they were too many or too large."""
 
 
 class PageNotebook(Value):
@@ -37,7 +37,7 @@ class PageNotebook(Value):
     deleted: tuple[str, ...] = ()
     """Ids of cells that were deleted since a cell ran."""
     visible: bool = True
-    """The page's tab is in front; where two pages show one notebook, the visible page counts."""
+    """Whether the page's tab is in front; where two pages show one notebook, the visible page is used."""
 
 
 @dataclass(frozen=True, slots=True)

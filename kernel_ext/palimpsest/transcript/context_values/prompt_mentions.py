@@ -1,4 +1,4 @@
-"""What a prompt may name with an at sign, and what would go along with it, as values.
+"""The things that a prompt may mention with an at sign, and their content that would be sent, as values.
 
 Border: values alone; ``session/prompts/mention_previews.py`` makes them and the page draws them.
 """
@@ -8,7 +8,7 @@ from typing import Literal
 from palimpsest.transcript.values import Value
 
 MentionTarget = Literal["error", "variable", "cell", "out", "file"]
-"""What a mention names."""
+"""The kind of thing that a mention names."""
 MentionState = Literal[
     "sent", "unknown", "hidden", "denied", "asks", "busy", "uncounted", "unreadable", "beyond"
 ]
@@ -18,24 +18,24 @@ class MentionRow(Value):
     """Something that a prompt may name."""
 
     text: str
-    """What stands behind the at sign: ``cell 4``, ``df``, ``data/birds.csv``."""
+    """The text after the at sign: ``cell 4``, ``df``, ``data/birds.csv``."""
     kind: MentionTarget
     about: str = ""
     """First line of the cell, type and shape of the variable, or the error."""
     failed: bool | None = None
-    """The cell ended with an error; else left out."""
+    """True where the cell ended with an error; otherwise the field is left out."""
 
 
 class MentionList(Value):
-    """What a prompt may name; the newest and nearest first in each kind."""
+    """The things that a prompt may mention, in each kind the newest and nearest first."""
 
     rows: tuple[MentionRow, ...] = ()
     more: bool | None = None
-    """There are more files than are listed; a query finds them. Else left out."""
+    """True where more files exist than are listed, which a query finds; otherwise the field is left out."""
 
 
 class MentionPreview(Value):
-    """What would go along with one mention of a prompt."""
+    """The content that would be sent with a prompt because of one mention."""
 
     text: str
     """The mention as it was typed, with its at sign."""
@@ -43,11 +43,11 @@ class MentionPreview(Value):
     name: str
     """Number of the cell, name of the variable or path of the file; empty where there is none."""
     state: MentionState = "sent"
-    """``sent``: it goes along; so does ``uncounted``, whose tokens are known when it is sent, and ``busy``, whose tokens are
-    known when the cell has ended that runs; ``asks``: you are asked first. The others stay here: ``unknown`` names nothing,
-    ``hidden`` is a cell kept from the agent, ``denied`` is denied by a rule, ``unreadable`` cannot be read, and ``beyond``
-    is one mention too many."""
+    """``sent``, ``uncounted`` and ``busy`` are sent with the prompt; tokens are not known before sending for ``uncounted``,
+    nor before the running cell has ended for ``busy``. ``asks``: the user is asked first. The others are not sent:
+    ``unknown`` names nothing, ``hidden`` is a cell hidden from the agent, ``denied`` is denied by a rule, ``unreadable``
+    cannot be read, and ``beyond`` exceeds the number of mentions allowed."""
     about: str = ""
     """Type and shape of the variable, or the error."""
     tokens: int | None = None
-    """What it adds to the prompt."""
+    """Tokens that the mention adds to the prompt."""

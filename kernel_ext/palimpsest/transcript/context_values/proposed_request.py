@@ -13,87 +13,87 @@ class ProposedNumber(Value):
     """A number of the context policy that a person may change while the request is held."""
 
     name: str
-    """As ``%agent policy`` takes it, such as ``prune.protect_tokens``."""
+    """The dotted name that ``%agent policy`` accepts, such as ``prune.protect_tokens``."""
     value: float
     meaning: str = ""
 
 
 class CacheForecast(Value):
-    """What the provider's prompt cache would hold of a proposed request."""
+    """The part of a proposed request that the provider's prompt cache would hold."""
 
     tokens: int = 0
     """Tokens that equal the beginning of the request before, and were read or written by it."""
     cools_at: int | None = None
-    """Until when the provider keeps it at least, in milliseconds since 1970; None where that is not known."""
+    """The time until which the provider certainly keeps the cache, in milliseconds since 1970; None where unknown."""
     cold_at: int | None = None
-    """When it is cold for certain; later than ``cools_at`` where the provider promises no exact time."""
+    """The time at which the cache is certainly gone; later than ``cools_at`` where the provider states no exact time."""
 
 
 class ProposedRequest(Value):
     """A request as it would be sent now, why it looks so, and what it would cost."""
 
     id: str
-    """Names the held request; it stays the same while its proposals change."""
+    """Id of the held request; it stays the same while the proposals for it change."""
     session_id: str
     version: int = 1
-    """Counts the proposals for this request, from 1."""
+    """Number of this proposal for the request, from 1."""
     number: int
-    """The place of the request in its session, from 1."""
+    """Number of the request in its session, from 1."""
     purpose: Purpose = "step"
     agent: str
     subagent: bool = False
-    """It belongs to a task that another agent handed on."""
+    """Whether the request belongs to a task that another agent delegated."""
     model: str
     policy: str
     now: int
-    """When it was proposed, in milliseconds since 1970."""
+    """The time of the proposal, in milliseconds since 1970."""
     sha256: str = ""
-    """Of its messages, as the log has it of a request that was sent."""
+    """Hash of the messages, as the log records it for a request that was sent."""
     tokens: int
-    """Estimated, with the ratio of reported to estimated tokens of the request before."""
+    """Estimated tokens, multiplied by the ratio of reported to estimated tokens of the request before."""
     tokens_before: int | None = None
-    """The same of the request before; None for the first of a model."""
+    """The same for the request before; None for the first request of a model."""
     window: int
     """0 where the model has no limit."""
     budget: int
-    """Tokens that fit."""
+    """Tokens that the request may have."""
     fits: bool
     summary_first: bool = False
-    """When it is let go, a summary is requested first, whose own request is held too."""
+    """Whether a summary is requested first when the request is released; the request for it is held, too."""
     new_summary: Decision | None = None
-    """The report on a summary that no request has used yet, and this one would; restoring its message keeps the
-    older context."""
+    """The report on a summary that this request would be the first to use; restoring its message keeps the older
+    context."""
     older_summary: Decision | None = None
-    """The report on the summary that the person put aside, for it or for the one that this requests, and can take
-    back."""
+    """The report on the summary that the user set aside, for ``new_summary`` or for the summary that this request is
+    about; the user can restore it."""
     last: bool = False
-    """It is the last step of its turn, so no tool is offered."""
+    """Whether this is the last step of its turn, so that no tool is offered."""
     hooked: bool = False
-    """A hook may change the messages when they are sent."""
+    """Whether a hook may change the messages when they are sent."""
     beside: bool = False
-    """The title or turn summary that waits for it is requested with it."""
+    """Whether a title or turn summary waits for this request, and is requested together with it."""
     kinds: dict[str, int] = {}
     items: tuple[RequestItem, ...] = ()
-    """The newest ones, where there are many."""
+    """The items of the request; only the newest where there are many."""
     items_left_out: int = 0
-    """Older items, which are not listed."""
+    """Number of older items, which are not listed."""
     new_tokens: int = 0
     """Tokens of the items that are new."""
     decisions: tuple[Decision, ...] = ()
-    """What would be decided before it is sent."""
+    """Decisions that would be made before the request is sent."""
     cache: CacheForecast = CacheForecast()
     cost: float | None = None
-    """US dollars for the prompt with what the cache holds; None where the price is unknown."""
+    """US dollars for the prompt where the cache is still warm; None where the price is unknown."""
     cost_cold: float | None = None
-    """The same when the cache is cold."""
+    """US dollars for the prompt where the cache is cold."""
     limit_usd: float | None = None
-    """The session's spending limit in US dollars, which is checked when it is let go; None where there is none."""
+    """The session's spending limit in US dollars, which is checked when the request is released; None for no limit."""
     limit_tokens: int | None = None
-    """The same in tokens."""
+    """The session's limit in tokens; None for no limit."""
     policy_problem: str = ""
-    """Why a policy of the person's own would decide nothing; one sentence."""
+    """Why the user's own policy would decide nothing, in one sentence; empty where there is no problem."""
     again: bool = False
-    """The provider refused the request before as too long, or no summary came of it, so results are cut first."""
+    """Whether results are cut first, since the provider refused the request before as too long, or a summary failed."""
     prunes_after: bool = False
-    """Its policy prunes when the turn has ended; that waits for the next request that is let go."""
+    """Whether the policy prunes at the end of the turn; that pruning waits for the next released request."""
     numbers: tuple[ProposedNumber, ...] = ()

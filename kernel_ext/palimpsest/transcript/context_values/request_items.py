@@ -21,31 +21,31 @@ class RequestItem(Value):
     kind: str
     """One of ``REQUEST_KINDS``, or the kind of a timeline's item, such as ``call``."""
     name: str = ""
-    """A tool, a file, a section, or who speaks."""
+    """Name of the tool, file or section, or the role of the speaker."""
     words: str = ""
-    """Its first line, or the subject of the call. Data, not markup."""
+    """The first line of the text, or the subject of the call. Data, not markup."""
     tokens: float
-    """An estimate: of the next request by the policy's estimator, of a recorded one scaled to what was reported."""
+    """Estimated tokens: by the policy's estimator for the next request, scaled to the reported usage for a recorded one."""
     state: ShownAs = "whole"
     pinned: bool = False
     message_id: str | None = None
     part_id: str | None = None
     new: bool = False
-    """Of a proposal: it was not in the request before, or not as it is now."""
+    """In a proposal: whether the item was not in the request before, or was different there."""
     remark: str = ""
-    """How a tool's description differs from the written one; empty where it does not."""
+    """How a tool's description differs from the one in its source; empty where it does not."""
     item: int | None = None
-    """Of a request's contents: the timeline's item, from 0; None for what is none, such as words the engine adds to one request."""
+    """In a request's contents: the index of the timeline's item; None for other text, such as the engine's notes."""
     role: str = ""
     """``system``, ``user``, ``assistant`` or ``tool``."""
     text: str = ""
-    """What the request holds; in brackets what is known of it where the text is not. Data, not markup."""
+    """The text in the request; where it is not known, a description in brackets. Data, not markup."""
     chars: int = 0
-    """Characters of the whole text, of which a page is told the beginning."""
+    """Characters of the whole text; a page is sent only its beginning."""
     is_error: bool = False
 
     @property
     def remarks(self) -> str:
-        """How it is shown if not whole, whether it is pinned, and other remarks, in one line."""
+        """The item's state if not whole, whether it is pinned, and other remarks, in one line."""
         remarks = ("" if self.state == "whole" else self.state, "pinned" * self.pinned, self.remark)
         return ", ".join(filter(None, remarks))

@@ -16,17 +16,17 @@ class CacheRules:
     """The rules of one prompt cache, in tokens."""
 
     minimum: int = 0
-    """A shorter prompt is not cached."""
+    """Minimum tokens of a prompt that is cached."""
     step: int = 1
-    """Cached tokens come in multiples of this."""
+    """Block size: the number of cached tokens is a multiple of this."""
     keeps_answers: bool = False
-    """An answer is in the cache when the next request sends it back; else the next request writes it."""
+    """Whether an answer is already in the cache when the next request sends it back; else that request writes it."""
     marks_end: bool = False
-    """Only the request up to a cache mark is written to the cache."""
+    """Whether only the request up to a cache mark is written to the cache."""
     starts_anew_by_thinking: bool = False
-    """Switching thinking on or off between two requests loses the cache."""
+    """Whether the cache is lost when thinking is switched on or off between two requests."""
     source: str = ""
-    """Where that is documented, or how it was measured; with month and year."""
+    """The page that documents the rules, or how they were measured, with month and year."""
 
 
 _OPENAI = CacheRules(
@@ -59,8 +59,10 @@ def _cache_rules(provider: str, name: str) -> CacheRules:
     if provider_profile.wire == "deepseek" or "deepseek" in name:
         return _DEEPSEEK
     if provider_profile.family == "anthropic":
-        plain = name.replace(".", "-")
-        minimum = next((tokens for model, tokens in _CLAUDE_MINIMUMS if model.search(plain)), 1_024)
+        dashed_name = name.replace(".", "-")
+        minimum = next(
+            (tokens for model, tokens in _CLAUDE_MINIMUMS if model.search(dashed_name)), 1_024
+        )
         return CacheRules(minimum, marks_end=True, starts_anew_by_thinking=True, source=_CLAUDE)
     if provider_profile.family == "openai":
         return _OPENAI

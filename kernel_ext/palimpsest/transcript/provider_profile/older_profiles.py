@@ -30,10 +30,12 @@ def profile_at(ref: ModelRef, projection: int) -> ProviderProfile:
     if projection >= ONE_TABLE_SINCE:
         return profile(ref)
     order = TURN_ORDERS[openclaw_family(ref.provider.lower(), ref.name.lower())]
-    return replace(profile(_written_like(ref)), turn_order=order, name=(ref.provider, ref.name))
+    return replace(
+        profile(_model_of_same_form(ref)), turn_order=order, name=(ref.provider, ref.name)
+    )
 
 
-def _written_like(ref: ModelRef) -> ModelRef:
+def _model_of_same_form(ref: ModelRef) -> ModelRef:
     """Return a model whose requests have today the form that this model's requests had then."""
     name = ref.name.lower()
     if ref.provider == "anthropic" or "claude" in name:

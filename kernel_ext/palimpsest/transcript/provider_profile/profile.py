@@ -2,8 +2,8 @@
 
 Border: pure, no I/O. A request must suit two things: the server it is sent to (the *wire*), and the chat
 template of the model behind it (the *family*), which a gateway may or may not adapt to. So a profile is the
-row of the wire overlaid by the row of the family: a demand of either applies, and what either refuses
-is not sent. All code that depends on the kind of provider uses this profile; no other code looks at names. The
+row of the wire overlaid by the row of the family: a requirement of either row applies, and content that either
+refuses is not sent. All code that depends on the kind of provider uses this profile, and never a provider's name. The
 tests' strict validators repeat the rules for ids of tool calls on purpose: they check this module.
 """
 
@@ -40,7 +40,7 @@ from palimpsest.transcript.provider_profile.request_limits import (
 )
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
-ORDER: tuple[IdRule, ...] = ("any", "short", "words", "short_words", "nine")
+ID_RULE_ORDER: tuple[IdRule, ...] = ("any", "short", "words", "short_words", "nine")
 SHORT_CHARS = 40
 NINE_CHARS = 9
 NO_LETTER_OR_DIGIT = re.compile(r"[^a-zA-Z0-9]")
@@ -54,7 +54,7 @@ class ProviderProfile(WireProfileRow):
     wire: Wire
     family: Family
     equal_calls_once: bool
-    """Identical calls of one answer arrive as one call, so they are put into separate steps."""
+    """Whether identical calls of one answer would arrive as one, so that they are put into separate steps."""
     name: tuple[str, str]
     """The names of provider and model, on which the rules of the recorded agents depend."""
 
@@ -95,7 +95,7 @@ class ProviderProfile(WireProfileRow):
 
 
 TURN_ORDERS: tuple[TurnOrder, ...] = ("any", "user_first", "user_last", "alternating")
-MEDIA: tuple[MediaInResults, ...] = ("none", "images", "all")
+MEDIA_ORDER: tuple[MediaInResults, ...] = ("none", "images", "all")
 
 
 GEMINI_VERSION = re.compile(r"gemini-(\d+)")
@@ -108,15 +108,17 @@ def profile(ref: ModelRef) -> ProviderProfile:
 
 @lru_cache(maxsize=1_024)
 def _profile(provider: str, name: str) -> ProviderProfile:
-    whose = _family(provider, name)
-    wire = _wire(provider, whose)
-    row, template = WIRES[wire], FAMILIES[whose]
-    several = row.leading_role == template.leading_role == "systems"
+    model_family = _family(provider, name)
+    wire = _wire(provider, model_family)
+    row, template = WIRES[wire], FAMILIES[model_family]
+    has_many_system_messages = row.leading_role == template.leading_role == "systems"
     overlaid = {
         "id_rule": stricter_id_rule(row.id_rule, template.id_rule),
         "turn_order": max(row.turn_order, template.turn_order, key=TURN_ORDERS.index),
-        "leading_role": "systems" if several else "system",
-        "media_in_results": min(row.media_in_results, template.media_in_results, key=MEDIA.index),
+        "leading_role": "systems" if has_many_system_messages else "system",
+        "media_in_results": min(
+            row.media_in_results, template.media_in_results, key=MEDIA_ORDER.index
+        ),
         "cache_marks": "none" if template.cache_marks == "none" else row.cache_marks,
         "schema_subset": "json_schema" if row.translates_schemas else template.schema_subset,
         "answers_results": row.answers_results or template.answers_results,
@@ -129,7 +131,7 @@ def _profile(provider: str, name: str) -> ProviderProfile:
     return ProviderProfile(
         **{field.name: overlaid.get(field.name, getattr(row, field.name)) for field in fields(row)},
         wire=wire,
-        family=whose,
+        family=model_family,
         equal_calls_once=row.once_before is not None and _version(name) < row.once_before,
         name=(provider, name),
     )
@@ -140,7 +142,7 @@ def limits_of(model: ModelInfo) -> RequestLimits:
     provider_profile = profile(model.ref)
     if provider_profile.wire == "openai" and model.api_base is not None:
         return NO_LIMITS
-    provider = _plain_provider(model.ref.provider)
+    provider = _provider_prefix(model.ref.provider)
     rows = [PROVIDER_LIMITS.get(provider) or WIRE_LIMITS.get(provider_profile.wire)]
     if provider_profile.family == "anthropic":
         rows.append(CLAUDE_LARGE if model.window > LARGE_WINDOW else CLAUDE)
@@ -148,11 +150,11 @@ def limits_of(model: ModelInfo) -> RequestLimits:
     return stricter_limits(*(row.limits for row in rows if row is not None))
 
 
-def stricter_limits(*several: RequestLimits) -> RequestLimits:
+def stricter_limits(*all_limits: RequestLimits) -> RequestLimits:
     """Return the strictest of several limits, field by field."""
     strictest = {}
     for field in fields(RequestLimits):
-        known = [getattr(limits, field.name) for limits in several]
+        known = [getattr(limits, field.name) for limits in all_limits]
         strictest[field.name] = min(
             (limits for limits in known if limits is not None), default=None
         )
@@ -176,16 +178,16 @@ def guidance_of(model_id: str) -> Guidance:
 
 def _family(provider: str, name: str) -> Family:
     """Return the family that a model's name shows, else the usual one of its provider."""
-    known = next((whose for piece, whose in NAMES if piece in name.lower()), None)
-    return known or PROVIDERS.get(_plain_provider(provider), ("chat", "other"))[1]
+    known = next((model_family for piece, model_family in NAMES if piece in name.lower()), None)
+    return known or PROVIDERS.get(_provider_prefix(provider), ("chat", "other"))[1]
 
 
-def _wire(provider: str, whose: Family) -> Wire:
-    plain = _plain_provider(provider)
-    return SERVED.get((plain, whose)) or PROVIDERS.get(plain, ("chat", "other"))[0]
+def _wire(provider: str, model_family: Family) -> Wire:
+    plain = _provider_prefix(provider)
+    return SERVED.get((plain, model_family)) or PROVIDERS.get(plain, ("chat", "other"))[0]
 
 
-def _plain_provider(provider: str) -> str:
+def _provider_prefix(provider: str) -> str:
     """Return a provider's prefix in lower case, and ``vertex_ai`` for each of Vertex's prefixes."""
     name = provider.lower()
     return "vertex_ai" if name.startswith("vertex_ai") else name
@@ -200,7 +202,7 @@ def stricter_id_rule(first: IdRule, second: IdRule) -> IdRule:
     """Return the rule under which an id is accepted by both."""
     if {first, second} == {"short", "words"}:
         return "short_words"
-    return max(first, second, key=ORDER.index)
+    return max(first, second, key=ID_RULE_ORDER.index)
 
 
 def as_words(identifier: str) -> str:

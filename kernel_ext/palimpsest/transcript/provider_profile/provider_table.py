@@ -36,22 +36,22 @@ PDF = "application/pdf"
 USUAL_PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 GEMINI_PICTURES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
 OPENAI_TOOLS = 128
-"""The most functions that OpenAI documents for one request."""
+"""Maximum functions in one request, as OpenAI documents it."""
 GEMINI_TOOLS = 512
-"""The most function declarations that Google documents for one request."""
+"""Maximum function declarations in one request, as Google documents it."""
 
 
 CacheLifetimes = Mapping[str, tuple[float, float]]
-"""Seconds that a prompt stays cached after it was last read, at least and at most, by the time that its mark asks for;
-empty for the provider's default."""
+"""Seconds that a prompt stays cached after it was last read, at least and at most, by the lifetime that its cache mark
+requests; the key is empty for the provider's default."""
 MARKED_LIFETIMES: CacheLifetimes = {
     "": (300.0, 300.0),
     "5m": (300.0, 300.0),
     "1h": (3_600.0, 3_600.0),
 }
-"""What Anthropic documents for its ``ttl``; each read begins the time anew."""
+"""Lifetimes that Anthropic documents for its ``ttl``; each read restarts the time."""
 IDLE_LIFETIMES: CacheLifetimes = {"": (300.0, 600.0)}
-"""What OpenAI documents: usually five to ten minutes without use."""
+"""The lifetime that OpenAI documents: usually five to ten minutes without use."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,19 +64,19 @@ class ProfileRow:
     media_in_results: MediaInResults = "none"
     cache_marks: CacheMarks = "none"
     max_tools: int | None = None
-    """A request that offers more tools is refused; None where no limit is known."""
+    """Maximum number of tools in a request; None where no limit is known."""
     schema_subset: SchemaSubset = "json_schema"
     answers_results: bool = False
-    """A user message may not directly follow a tool result: an assistant message is put between them."""
+    """Whether a user message may not directly follow a tool result, so that an assistant message is put between."""
     letter_first: bool = False
-    """A tool's name begins with a letter or an underscore."""
+    """Whether a tool's name must begin with a letter or an underscore."""
     plain_properties: bool = False
-    """Properties of a tool's input may have only letters, digits, dots, dashes and underscores in their names."""
+    """Whether names of a tool's parameters may have only letters, digits, dots, dashes and underscores."""
     pictures: frozenset[str] = USUAL_PICTURES
     documents: frozenset[str] = frozenset({PDF})
     """Types of files that a user's message may contain."""
     thinks_before_calls: bool = False
-    """Thinking cannot be enabled while answering calls of an answer without thinking."""
+    """Whether thinking cannot be enabled while results are sent for calls of an answer without thinking."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,29 +84,29 @@ class WireProfileRow(ProfileRow):
     """The rules that depend on the server or its adapter, and not on the model."""
 
     cache_lifetimes: Mapping[Family, CacheLifetimes] = field(default_factory=dict)
-    """By the model's family, where documented; missing where a server may route to any cache or none."""
+    """Lifetimes by the model's family, where documented; none where a server may route a request to any cache."""
     signed_by: frozenset[Family] = frozenset()
     """Families whose signatures the server accepts back."""
     thinking_field: str | None = None
     """The field beside the text in which an answer's thinking is sent back."""
     translates_schemas: bool = False
-    """The adapter itself converts schemas to the subset."""
+    """Whether the adapter itself converts schemas to the subset."""
     results_named: bool = False
-    """A result carries the name of its tool."""
+    """Whether a result contains the name of its tool."""
     results_parsed: bool = False
-    """The adapter parses JSON and ``data:`` urls in a result's text as values before it sends them."""
+    """Whether the adapter parses JSON and ``data:`` urls in a result's text before it sends them as values."""
     once_before: int | None = None
-    """Before this version of the model, identical calls of one answer arrive as one."""
+    """For models before this version, identical calls of one answer arrive as one."""
     ids_sign: bool = False
-    """A call's id holds the signature of the thinking before it, and is sent back whole."""
+    """Whether a call's id contains the signature of the thinking before it, and must be sent back unchanged."""
     openai_client: bool = False
-    """The adapter uses OpenAI's client library."""
+    """Whether the adapter uses OpenAI's client library."""
     caches_by_session: bool = False
-    """A key routes the requests of a session to the server that has their beginning in its cache."""
+    """Whether a key in the request routes all requests of a session to the server that has them in its cache."""
     window_asked: bool = False
-    """The server silently cuts a long prompt unless the request sets the size of the window."""
+    """Whether the server silently cuts a long prompt unless the request sets the size of the window."""
     limits_apart: bool = False
-    """The table of models gives the part of the window that OpenAI allows for input, not the window."""
+    """Whether the table of models states the part of the window that is allowed for input, not the window itself."""
 
 
 WIRES: dict[Wire, WireProfileRow] = {

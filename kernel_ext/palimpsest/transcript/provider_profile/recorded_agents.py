@@ -62,7 +62,7 @@ class OpenclawTarget:
     merges_questions: bool = False
     user_first: bool = False
     keep_native: bool = False
-    """Ids in Anthropic's own form and answers that it signed stay unchanged."""
+    """Whether ids in Anthropic's own form, and answers that it signed, stay unchanged."""
 
 
 OPENCLAW_2026_2: dict[ProviderFamily, OpenclawTarget] = {
@@ -92,7 +92,7 @@ class RecordedRules:
     openclaw_drops_thinking: Literal["never", "newest", "always"]
     """Whether the model's thinking is removed: never, by the newest rules only, or by all."""
     opencode_refuses_empty: bool
-    """Empty texts and unsigned empty thinking are left out."""
+    """Whether empty texts and unsigned empty thinking are left out."""
     opencode_ids: Literal["any", "words", "nine"]
     opencode_answers_results: bool
     opencode_media_in_results: Literal["none", "images", "all"]
@@ -101,25 +101,25 @@ class RecordedRules:
 @lru_cache(maxsize=1_024)
 def recorded_rules(provider: str, name: str) -> RecordedRules:
     """Return the rules of the recorded agents for a model."""
-    where, what = provider.lower(), name.lower()
-    claude, mistral = "claude" in what, "mistral" in f"{where}/{what}"
-    whose = openclaw_family(where, what)
+    provider_name, model_name = provider.lower(), name.lower()
+    claude, mistral = "claude" in model_name, "mistral" in f"{provider_name}/{model_name}"
+    model_family = openclaw_family(provider_name, model_name)
     return RecordedRules(
-        openclaw_2026_2=OPENCLAW_2026_2[whose],
-        openclaw_2026_9=OPENCLAW_2026_9[whose],
-        openclaw_drops_thinking=_drops_thinking(where, what),
-        opencode_refuses_empty=where in {"anthropic", "bedrock"}
-        or (where == "vertex_ai" and claude),
+        openclaw_2026_2=OPENCLAW_2026_2[model_family],
+        openclaw_2026_9=OPENCLAW_2026_9[model_family],
+        openclaw_drops_thinking=_drops_thinking(provider_name, model_name),
+        opencode_refuses_empty=provider_name in {"anthropic", "bedrock"}
+        or (provider_name == "vertex_ai" and claude),
         opencode_ids="nine" if mistral else "words" if claude else "any",
         opencode_answers_results=mistral,
-        opencode_media_in_results=_media_in_results(where, what),
+        opencode_media_in_results=_media_in_results(provider_name, model_name),
     )
 
 
 def openclaw_family(provider: str, name: str) -> ProviderFamily:
     """Return OpenClaw's family of a provider and model; it tests its families in a fixed order."""
     by_provider = OPENCLAW_PROVIDERS.get(provider, "compatible")
-    by_name = {whose for piece, whose in OPENCLAW_NAMES if piece in name}
+    by_name = {model_family for piece, model_family in OPENCLAW_NAMES if piece in name}
     order: tuple[ProviderFamily, ...] = ("anthropic", "google", "mistral", "openai")
     return next(
         (agent for agent in order if agent == by_provider or agent in by_name), "compatible"
@@ -128,8 +128,8 @@ def openclaw_family(provider: str, name: str) -> ProviderFamily:
 
 def openclaw_provider(name: str) -> str:
     """Return the one name of a provider that has several."""
-    plain = name.strip().lower()
-    return OPENCLAW_ALIASES.get(plain, plain)
+    normalised = name.strip().lower()
+    return OPENCLAW_ALIASES.get(normalised, normalised)
 
 
 def _drops_thinking(provider: str, name: str) -> Literal["never", "newest", "always"]:

@@ -20,20 +20,20 @@ class RequestLimits:
     """The limits of one request; None where no limit is known."""
 
     pictures: int | None = None
-    """Most pictures and documents in one request."""
+    """Maximum number of pictures and documents in one request."""
     side: int | None = None
-    """Most pixels of a picture's longer side."""
+    """Maximum pixels of a picture's longer side."""
     many: int | None = None
-    """With more pictures than this, ``many_side`` holds for each of them."""
+    """Number of pictures above which ``many_side`` limits each of them instead of ``side``."""
     many_side: int | None = None
     pixels: int | None = None
-    """Most pixels of a picture: width times height."""
+    """Maximum pixels of a picture: width times height."""
     picture_bytes: int | None = None
-    """Most bytes of a picture or document, as Base64."""
+    """Maximum bytes of a picture or document, as Base64."""
     request_bytes: int | None = None
-    """Most bytes of the whole request, with pictures and documents as Base64."""
+    """Maximum bytes of the whole request, with pictures and documents as Base64."""
     schema_chars: int | None = None
-    """Most characters of all names, enumerated and constant values in the schema of one tool."""
+    """Maximum characters of all names, enumerated and constant values in the schema of one tool."""
 
     @property
     def any_of_pictures(self) -> bool:
@@ -67,7 +67,7 @@ CLAUDE_LARGE = LimitRow(
 CLAUDE_ELSEWHERE = LimitRow(
     RequestLimits(picture_bytes=5 * MEBIBYTE), f"{VISION}, 2026-09: on Bedrock and Google Cloud"
 )
-"""Also applied behind a gateway, which may forward to either."""
+"""Also applied to Claude behind a gateway, which may forward requests to Bedrock or Google Cloud."""
 
 WIRE_LIMITS: dict[Wire, LimitRow] = {
     "anthropic": LimitRow(

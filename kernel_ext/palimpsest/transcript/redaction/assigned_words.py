@@ -1,8 +1,8 @@
 """Find passwords of several words that a line of output assigns to a secret's name, without quotes.
 
 For a shell the second word of ``PASSWORD=a b`` is a command, so a question never hides it (``named_forms.py``). What a
-tool returned is read and not run: there the value goes to the end of its line. Border: pure, and for outputs only. The
-rule, in words, stands in docs/security.md.
+tool returned is only read, so in an output the value extends to the end of its line. Border: pure, and for outputs only;
+docs/security.md describes the rule.
 """
 
 import re
@@ -50,30 +50,30 @@ def assigned_spans(text: str) -> list[Span]:
     """Return the spans of passwords of several words in an output, in order."""
     spans = []
     for match in _ASSIGNED.finditer(text):
-        tight = match["sign"] == "=" and not match["blanks"]
-        if not _is_secret_name(match["name"], tight=tight):
+        is_without_space = match["sign"] == "=" and not match["blanks"]
+        if not _is_secret_name(match["name"], is_without_space=is_without_space):
             continue
         line = _VALUE.match(text, match.end())
         value = _MARGIN.sub("", line[0]) if line is not None else ""
-        value = _NEXT.sub("", value) if tight else value
-        if _is_words(value, tight=tight):
+        value = _NEXT.sub("", value) if is_without_space else value
+        if _is_words(value, is_without_space=is_without_space):
             spans.append((match.end(), match.end() + len(value)))
     for match in _BLOCK.finditer(text):
         value = match["value"].rstrip()
-        if _is_secret_name(match["name"], tight=False) and len(value.split()) > 1:
+        if _is_secret_name(match["name"], is_without_space=False) and len(value.split()) > 1:
             begin = match.start("value") + len(value) - len(value.lstrip())
             spans.append((begin, match.start("value") + len(value)))
     return sorted(spans)
 
 
-def _is_secret_name(name: str, *, tight: bool) -> bool:
+def _is_secret_name(name: str, *, is_without_space: bool) -> bool:
     """Return whether a name is that of a password; without a space before the value (``tight``) any secret's name counts."""
-    if tight and name.upper() == name:
+    if is_without_space and name.upper() == name:
         return is_secret_name(name)
     return _PASSWORD.search(name) is not None
 
 
-def _is_words(value: str, *, tight: bool) -> bool:
+def _is_words(value: str, *, is_without_space: bool) -> bool:
     """Return whether a value consists of several plain words, and is neither code nor a sentence."""
     words = value.split()
     if not 2 <= len(words) <= MOST_WORDS or value[0] in "/~*%&|!-":
@@ -81,25 +81,25 @@ def _is_words(value: str, *, tight: bool) -> bool:
     if not all(_WORD.fullmatch(word) for word in words):
         return False
     if any(word in _CODE_WORDS or word.startswith("--") for word in words[1:]):
-        return tight and "&" in words
+        return is_without_space and "&" in words
     if all(_NUMBER.fullmatch(word) for word in words):
-        return tight
-    return tight or _SENTENCE.search(value) is None
+        return is_without_space
+    return is_without_space or _SENTENCE.search(value) is None
 
 
-def hide_growing(text: str) -> str:
-    """Return a growing output as ``hide_assigned`` does, also without a password at its end that may still be incomplete."""
+def hide_in_growing_output(text: str) -> str:
+    """Return a growing output as ``hide_assigned_passwords`` does, also without a password at its end that may still be incomplete."""
     begin = text.rfind("\n") + 1
     for match in _ASSIGNED.finditer(text, begin):
-        tight = match["sign"] == "=" and not match["blanks"]
-        if _is_secret_name(match["name"], tight=tight):
+        is_without_space = match["sign"] == "=" and not match["blanks"]
+        if _is_secret_name(match["name"], is_without_space=is_without_space):
             text = text[: match.end()]
             break
-    return hide_assigned(text)
+    return hide_assigned_passwords(text)
 
 
-def hide_assigned(text: str) -> str:
-    """Return an output with ``[redacted]`` for each such password; a second time changes nothing."""
+def hide_assigned_passwords(text: str) -> str:
+    """Return an output with ``[redacted]`` for each password of several words; a second call changes nothing."""
     if "=" not in text and ":" not in text:
         return text
     pieces, at = [], 0

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 
 SHORTEST_SECRET = 8
-"""Characters; shorter values ("1", "true", "basic") would blank ordinary words all over a page."""
+"""Minimum characters of a secret; hiding shorter values ("1", "true", "basic") would remove ordinary words from pages."""
 SHORTEST_RANDOM = 16
-"""Characters of a value that counts as a key under any name."""
+"""Minimum characters of a value that counts as a key under any name."""
 
 _RANDOM = re.compile(
     rf"(?=(?:[^0-9]*[0-9]){{3}})(?=(?:[^A-Za-z]*[A-Za-z]){{3}})(?!.*(?:[a-z]{{6}}|[0-9]{{9}}))"
@@ -22,7 +22,7 @@ _RANDOM = re.compile(
 _FLAG = re.compile(r"--?([A-Za-z][\w-]*)")
 
 HELD: set[str] = set()
-"""All values that are held; it only grows."""
+"""All secret values of settings; the set only grows."""
 
 
 def is_worth_hiding(value: str) -> bool:

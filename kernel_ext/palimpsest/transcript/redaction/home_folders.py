@@ -20,7 +20,7 @@ HOMES = re.compile(
 
 
 def with_home_folders_hidden(text: str, homes: Iterable[str] = ()) -> str:
-    """Write ``~`` for every home folder; a second time changes nothing."""
+    """Return a text with ``~`` for every home folder; a second call changes nothing."""
     for home in homes:
         if len(home) > 1:
             text = re.sub(re.escape(home.rstrip("/\\")) + r"(?![\w.-])", HOME, text)

@@ -1,8 +1,8 @@
 """The table of secrets that follow a name, an option or another fixed text, which stays visible.
 
-Border: forms only; ``secret_patterns.py`` finds them in a text. No form hides what a shell
-would run: a value ends at every sign that ends a word of a shell, and only quotes and lines that are no
-commands hold more than one word.
+Border: forms only; ``secret_patterns.py`` finds them in a text. No form hides a command that a shell would run: a
+value ends at every character that ends a word of a shell, and has more than one word only in quotes, or on a line
+that is no command.
 """
 
 import re
@@ -26,9 +26,9 @@ class NamedForm:
     whole: "re.Pattern[str]"
     """Matches the text after the hint; group 1 is the secret."""
     open: "re.Pattern[str]"
-    """The same at the end of the text, where group 1 may still grow."""
+    """Matches the beginning of such a value at the end of an incomplete text; group 1 may still grow."""
     reach: int = LONGEST_NAME
-    """Characters up to the end of the hint that ``before`` looks at; its group 1, if any, belongs to the secret."""
+    """Characters before the end of the hint that ``before`` searches; its group 1, if any, belongs to the secret."""
 
 
 NAMES = lazy_pattern(
@@ -40,7 +40,7 @@ _NAME_ENDS = ("key", "token", "secret", "password", "passwd", "passphrase")
 _GAP = r"""\\{0,3}["']?[ \t]{0,4}[:=][ \t]{0,4}"""
 _QUOTE = r"""\\{0,3}["']"""
 _ONE_WORD = r"""\s"'\\`();|&<>{}"""
-"""Characters that end a redacted value: an ask may hide a word of a command, never another command."""
+"""Characters that end a redacted value: a permission question may hide a word of a command, never another command."""
 PLACEHOLDER = r"(?![${<%*\[])"
 _LOOSE = r"[A-Za-z0-9._~+/=-]"
 # A name in code is no secret: os.environ.get(...), settings.db_password, database_password.

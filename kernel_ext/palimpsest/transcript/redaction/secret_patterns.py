@@ -1,9 +1,9 @@
 """Find secrets by their form in a text, whole or in pieces, and replace them by ``[redacted]``.
 
-Border: pure; the values to remove are passed in, and ``transcript/redaction/secret_removal.py`` collects them. Every search of
-a form is linear: a literal beginning is looked for first, and what follows it is matched without
-backtracking. Text that arrives in pieces may be cut anywhere, also within a surrogate pair: what may still become a secret is
-held back until that is decided, and so is the first half of a pair; everything else is released at once.
+Border: pure; the values to remove are passed in, and ``transcript/redaction/secret_removal.py`` collects them. Every search
+of a form is linear: its literal beginning is searched first, and the text after it is matched without backtracking. Text
+that arrives in pieces may be cut anywhere, also within a surrogate pair. An end that may still become a secret is held back
+until that is decided, and so is the first half of a pair; all other text is released at once.
 """
 
 import re
@@ -16,16 +16,16 @@ from palimpsest.transcript.redaction.token_forms import LETTERS_DIGITS, TOKENS, 
 from palimpsest.transcript.strings.surrogates import joined_surrogates, open_surrogate
 
 MOST_GROWING = 16_384
-"""Characters; the longest private key in use takes 6,400, so a longer run is no key."""
+"""Maximum characters of a secret; the longest private key in use takes 6,400, so a longer run is no key."""
 
 LONGEST_NAMED = 2_000
-"""Most characters of a name, the text between, and its value."""
+"""Maximum characters of a name, its value and the text between them."""
 
 SHORTEST_TEXT = 7
-"""Characters; the shortest secret with its name is an address with one letter as password."""
+"""Minimum characters of a text with a secret; the shortest is an address with one letter as password."""
 
 CONTEXT = 200
-"""Characters before a piece of text, in which a secret may begin that the piece continues."""
+"""Number of released characters that are kept, since a secret may begin in them and continue in the next piece."""
 
 _CAMEL = lazy_pattern(r"(?<=[a-z0-9])(?=[A-Z])|[\s.-]")
 _SECRET_WORDS = lazy_pattern(
@@ -54,7 +54,7 @@ Span = tuple[int, int]
 REDACTED = "[redacted]"
 
 LONGEST_REMEMBERED = 500
-"""Most characters of a text whose redacted form is cached."""
+"""Maximum characters of a text whose redacted form is cached."""
 
 
 def secret_spans(text: str) -> list[Span]:
@@ -75,7 +75,7 @@ def secret_spans(text: str) -> list[Span]:
 
 
 def unfinished_secret_start(text: str) -> int:
-    """Return the position from which an unfinished text may still become a secret; its length if none."""
+    """Return the position from which the end of an unfinished text may still become a secret; else its length."""
     first = len(text)
     window = max(0, first - MOST_GROWING)
     for form in TOKENS:
@@ -176,7 +176,7 @@ def _begins_word(text: str, at: int) -> bool:
 
 
 def scrub_values(text: str, values: Iterable[str]) -> str:
-    """Replace exact values; for text that must otherwise stay as it is."""
+    """Replace exact values only, in a text that must otherwise stay unchanged."""
     for value in values:
         if value and value in text:
             text = text.replace(value, REDACTED)
@@ -184,7 +184,7 @@ def scrub_values(text: str, values: Iterable[str]) -> str:
 
 
 def scrub(text: str, values: Iterable[str] = ()) -> str:
-    """Replace exact values and whatever has the form of a secret; scrubbing twice changes nothing."""
+    """Replace exact values, and all text in the form of a secret; a second call changes nothing."""
     known = tuple(values)
     return _remembered(text, known) if len(text) <= LONGEST_REMEMBERED else _scrubbed(text, known)
 
@@ -218,7 +218,7 @@ def redact_spans(text: str, spans: Iterable[Span]) -> str:
 
 
 SHORTEST_BEGINNING = 4
-"""Fewest letters of a known value that are held back; shorter ends are common to many words."""
+"""Minimum characters of a known value's beginning that are held back; shorter ones are common to many words."""
 
 
 class SecretStream:
@@ -232,11 +232,11 @@ class SecretStream:
         self._text = ""
         """The end of the released text, and all text that is held back."""
         self._out = 0
-        """Number of its characters that were released."""
+        """Number of characters of ``_text`` that were released."""
 
     @property
     def held(self) -> bool:
-        """Whether something is held back."""
+        """Whether any text is held back."""
         return self._out < len(self._text)
 
     @property

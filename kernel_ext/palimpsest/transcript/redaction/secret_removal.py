@@ -3,9 +3,9 @@
 Border: pure but for ``KernelSecrets``, which reads the environment it is given. ``transcript/redaction/secret_patterns.py``
 finds and removes secrets in a text.
 
-Of the value of a variable the whole is checked, so that a short password in an address counts too. In structured values, what providers signed or encrypted, ids and hashes stay
-as they are: they are no text, and one changed character would invalidate them. A block whose signed text held a
-secret loses its signature instead.
+The whole value of a variable is checked, so that a short password in an address counts, too. In structured values, ids,
+hashes and all that providers signed or encrypted stay unchanged: they are no text, and one changed character would
+invalidate them. A block whose signed text contains a secret loses its signature instead.
 """
 
 import re
@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.parts import TextPart, ToolCompleted, ToolFailed, ToolRunning
-from palimpsest.transcript.redaction.assigned_words import hide_assigned
+from palimpsest.transcript.redaction.assigned_words import hide_assigned_passwords
 from palimpsest.transcript.redaction.held_secrets import (
     HELD,
     SHORTEST_SECRET,
@@ -42,20 +42,20 @@ _SETTING = re.compile(
 _FIELD = lazy_pattern(rf"""{PLACEHOLDER}{CODE}[^\s"'\\]+""")
 
 FRESH_SECONDS = 1.0
-"""How long values are reused: reading them takes 0.1 ms, and a streaming answer needs them 25 times a second."""
+"""Time for which values are reused: reading them takes 0.1 ms, and a streaming answer needs them 25 times a second."""
 
 Scrub = Callable[[str], str]
 
-KEPT = frozenset({"id", "call_id", "role", "type", "status", "mime", "sha256", "hash", "snapshot", "share"})  # fmt: skip
-"""Our fields that hold no text; ``share`` holds the unguessable name of a shared page."""
+UNREDACTED_FIELDS = frozenset({"id", "call_id", "role", "type", "status", "mime", "sha256", "hash", "snapshot", "share"})  # fmt: skip
+"""Our fields without text, which stay unchanged; ``share`` is the unguessable name of a shared page."""
 
 OPAQUE = frozenset({"data", "encrypted_content", "signature", "thought_signature", "thought_signatures"})  # fmt: skip
 """Provider data that must be sent back unchanged."""
 
-THOUGHTS = "thinking_blocks"
+THINKING = "thinking_blocks"
 
 
-def holds_password(value: str) -> bool:
+def contains_password(value: str) -> bool:
     """Return whether a value is an address or a connection string with a password in it, however short."""
     return _ADDRESS.search(value) is not None or (
         "=" in value
@@ -69,9 +69,9 @@ def looks_secret(value: str) -> bool:
     return bool(secret_spans(value))
 
 
-def holds_secret(value: str) -> bool:
+def contains_secret(value: str) -> bool:
     """Return whether the value of an environment variable is a secret, or has one in it."""
-    return looks_secret(value) or holds_password(value)
+    return looks_secret(value) or contains_password(value)
 
 
 def _is_passphrase(value: str) -> bool:
@@ -97,7 +97,11 @@ def _known_secrets(
     for _, value in variables:
         secrets = [value[begin:end] for begin, end in secret_spans(value)]
         held.update(secret for secret in secrets if len(secret) >= SHORTEST_SECRET)
-        if (secrets or holds_password(value)) and "://" in value and len(value) >= SHORTEST_SECRET:
+        if (
+            (secrets or contains_password(value))
+            and "://" in value
+            and len(value) >= SHORTEST_SECRET
+        ):
             # The password alone may be too short to be looked for; the address with it is not.
             held.add(value)
     return tuple(sorted(named | held | settings, key=lambda value: (-len(value), value)))
@@ -134,8 +138,8 @@ class KernelSecrets:
 
 
 def scrub_output(text: str, values: Iterable[str] = ()) -> str:
-    """Scrub what a tool or a server returned: passwords of several words go whole (``assigned_words.py``)."""
-    return scrub(hide_assigned(text), values)
+    """Scrub the output of a tool or server, in which passwords of several words are removed whole (``assigned_words.py``)."""
+    return scrub(hide_assigned_passwords(text), values)
 
 
 def scrubber(environment: Mapping[str, str]) -> Callable[[str], str]:
@@ -213,11 +217,15 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
     for name, held in _fields(value):
         if type(held) in PLAIN:
             continue
-        if name in KEPT or name.endswith("_id"):
+        if name in UNREDACTED_FIELDS or name.endswith("_id"):
             new = _joined_surrogates(held)
         else:
             shown = _without_assigned(value, name, held)
-            new = _provided(shown, scrub) if name == "metadata" else _redacted_value(shown, scrub)
+            new = (
+                _redacted_metadata(shown, scrub)
+                if name == "metadata"
+                else _redacted_value(shown, scrub)
+            )
         if new is not held:
             update[name] = new
     return value.model_copy(update=update) if update else value
@@ -226,18 +234,18 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
 def _without_assigned(value: BaseModel, name: str, held: Any) -> Any:
     """Return a field of an output without passwords of several words; the same object if it has none.
 
-    What a call is asked to do is no output: a person must see what runs.
+    The input of a call is no output: the user must see the code that runs.
     """
     if isinstance(value, ToolCompleted | ToolFailed | ToolRunning):
         if name == "metadata" and isinstance(held.get("output"), str):
-            output = hide_assigned(held["output"])
+            output = hide_assigned_passwords(held["output"])
             return held if output == held["output"] else {**held, "output": output}
         is_output = name in ("output", "error")
     else:
         is_output = isinstance(value, TextPart) and value.synthetic and name == "text"
     if not is_output or not isinstance(held, str):
         return held
-    hidden = hide_assigned(held)
+    hidden = hide_assigned_passwords(held)
     return held if hidden == held else hidden
 
 
@@ -265,13 +273,13 @@ def _name(name: Any, scrub: Scrub) -> Any:
     return name if redacted == name else redacted
 
 
-def _provided(metadata: Any, scrub: Scrub) -> Any:
+def _redacted_metadata(metadata: Any, scrub: Scrub) -> Any:
     """Redact a provider's metadata of a part; a thinking block that changes loses its signature."""
-    if not isinstance(metadata, Mapping) or not isinstance(metadata.get(THOUGHTS), list | tuple):
+    if not isinstance(metadata, Mapping) or not isinstance(metadata.get(THINKING), list | tuple):
         return _redacted_value(metadata, scrub)
-    rest = _redacted_value({k: v for k, v in metadata.items() if k != THOUGHTS}, scrub)
-    blocks = [_redacted_thinking(block, scrub) for block in metadata[THOUGHTS]]
-    return {**rest, THOUGHTS: blocks}
+    rest = _redacted_value({k: v for k, v in metadata.items() if k != THINKING}, scrub)
+    blocks = [_redacted_thinking(block, scrub) for block in metadata[THINKING]]
+    return {**rest, THINKING: blocks}
 
 
 def _redacted_thinking(block: Any, scrub: Scrub) -> Any:

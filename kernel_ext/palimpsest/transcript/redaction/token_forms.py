@@ -25,7 +25,7 @@ class TokenForm:
     name: str
     heads: tuple[str, ...]
     body: "re.Pattern[str]"
-    """What follows the head."""
+    """Matches the text after the head."""
     chars: str
     """The characters that the body may contain."""
 

@@ -41,7 +41,7 @@ class SessionDeleted(Value):
     type: Literal["session.deleted"] = "session.deleted"
     session_id: str
     session: SessionInfo | None = None
-    """As it was; None in older logs, and where its own record cannot be read."""
+    """The deleted session's record; None in older logs, and where the record cannot be read."""
 
 
 class SessionDiff(Value):
@@ -59,7 +59,7 @@ class SessionCompacted(Value):
 
 
 class SessionError(Value):
-    """A failure that the user is shown: an answer's error, or a failure outside of any answer."""
+    """A failure that is shown to the user: an answer's error, or a failure outside of any answer."""
 
     type: Literal["session.error"] = "session.error"
     error: ErrorValue
@@ -88,7 +88,7 @@ class MessageRemoved(Value):
 
 
 class PartUpdated(Value):
-    """A part appeared or changed; the whole part."""
+    """A part appeared or changed; the event has the whole part."""
 
     type: Literal["message.part.updated"] = "message.part.updated"
     part: Part
@@ -154,7 +154,7 @@ class QuestionRejected(Value):
     type: Literal["question.rejected"] = "question.rejected"
     question_id: str
     by: str = "restart"
-    """Why: ``person`` declined, ``headless``, ``cancel`` or ``restart``."""
+    """Why it ended: ``person`` (the user declined), ``headless``, ``cancel`` or ``restart``."""
 
 
 class TodoUpdated(Value):
@@ -184,7 +184,7 @@ class PromptDelivered(Value):
     message_id: str | None = None
     """None when the prompt was withdrawn before it was delivered."""
     stopped: bool | None = None
-    """It was withdrawn because the turn before it was stopped, not by the user."""
+    """True where the prompt was withdrawn because the turn before it was stopped, and not by the user."""
 
 
 class DecisionMade(Value):
@@ -193,7 +193,7 @@ class DecisionMade(Value):
     type: Literal["decision"] = "decision"
     decision: Decision
     facts: Facts | None = None
-    """The decider's inputs; the first decision of several made at once carries them."""
+    """The decider's inputs; of several decisions made at once, only the first has them."""
 
 
 class StepRequested(Value):
@@ -280,7 +280,7 @@ class Record(Value):
             return json.dumps(_json_value(data), separators=(",", ":")).encode() + b"\n"
 
     def wire(self) -> dict[str, Any]:
-        """Return the record as the flat object that a notice carries."""
+        """Return the record as the flat object that is sent to front ends."""
         return {"v": self.v, "seq": self.seq, "ts": self.ts} | self.event.model_dump(
             mode="json", exclude_none=True
         )

@@ -34,13 +34,13 @@ class PromptEvent:
 
 @dataclass(frozen=True, slots=True)
 class SystemEvent:
-    """The system prompt of a session, before its first request; the answer is added to it, or takes its place."""
+    """The system prompt of a session, before its first request; the hook's answer is added to it, or replaces it."""
 
     session_id: str
     agent: str
     model: str
     texts: tuple[str, ...]
-    """Its header and its body, as changed by the hooks before this one."""
+    """Header and body of the prompt, as changed by the earlier hooks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class ToolAfter(ToolBefore):
 
 @dataclass(frozen=True, slots=True)
 class CompactingEvent:
-    """A summary is about to be requested; the answer is more for it to keep, or another prompt."""
+    """A summary is about to be requested; the answer has further information to keep, or another prompt."""
 
     session_id: str
     messages: Messages
@@ -76,7 +76,7 @@ class CompactingEvent:
 
 @dataclass(frozen=True, slots=True)
 class DecideEvent:
-    """A request is about to be made; the answer is what to leave out of it, or to keep."""
+    """A request is about to be made; the answer has decisions about parts to leave out or to keep."""
 
     session_id: str
     model: str
@@ -111,7 +111,7 @@ class SystemPrompt:
     """The answer of a hook that writes the whole system prompt."""
 
     texts: Sequence[str]
-    """Each is sent as a message of its own; after an unchanged header all others are one."""
+    """Texts that are each sent as a separate message; after an unchanged header all others become one message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Compacting:
     context: tuple[str, ...] = ()
     """Further information for the summary to keep."""
     prompt: str | None = None
-    """The instructions for the summary, in the place of the policy's."""
+    """The instructions for the summary, which replace those of the policy."""
 
 
 @dataclass(frozen=True, slots=True)

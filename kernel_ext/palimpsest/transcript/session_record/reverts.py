@@ -14,13 +14,13 @@ class FileDiff(Value):
     """Path below the project's directory, with slashes."""
     status: ChangeStatus
     additions: int = 0
-    """Lines; 0 where the file is no text."""
+    """Number of added lines; 0 where the file is no text."""
     deletions: int = 0
     patch: str | None = None
     """The lines in unified form; None where they are not kept, and ``note`` says why."""
     note: str | None = None
     before: str | None = None
-    """The content before, by its name in a snapshot; None where there was no file."""
+    """Name, in a snapshot, of the content before the change; None where there was no file."""
     after: str | None = None
 
 
@@ -28,18 +28,18 @@ class RevertState(Value):
     """Messages that are reverted and not yet removed: ``session.revert``."""
 
     message_id: str
-    """The first message that is reverted; with ``part_id`` only its parts from that one on."""
+    """Id of the first reverted message; with ``part_id``, only its parts from that part on are reverted."""
     part_id: str | None = None
     snapshot: str | None = None
-    """The files as they were before; None where no snapshot could be taken."""
+    """The snapshot of the files before the revert; None where none could be taken."""
     left: str | None = None
-    """The files as the revert left them."""
+    """The snapshot of the files after the revert."""
     files: tuple[str, ...] = ()
     """Files that the revert changed, and ``unrevert`` restores."""
     diff: tuple[FileDiff, ...] = ()
     """The revert's changes to the files, without the lines."""
     kept: tuple[str, ...] = ()
-    """Files that stayed as they are, since something other than the session changed them."""
+    """Files that were not reverted, since something other than the session changed them."""
 
 
 class RevertedMessage(Value):
@@ -48,7 +48,7 @@ class RevertedMessage(Value):
     id: str
     role: Literal["user", "assistant"]
     excerpt: str = ""
-    """Its first words, or a description of its work."""
+    """The first words of the message, or a description of its work."""
 
 
 class RevertedFile(Value):
@@ -57,7 +57,7 @@ class RevertedFile(Value):
     file: str
     action: Literal["restore", "delete", "nothing", "conflict", "impossible"]
     reason: str | None = None
-    """Why it is left alone."""
+    """Why the file is not changed; None where it is."""
     diff: FileDiff | None = None
     """The change to the file; for a conflict, the change that overwriting it would make."""
 
@@ -70,9 +70,9 @@ class RevertPreview(Value):
     messages: tuple[RevertedMessage, ...] = ()
     files: tuple[RevertedFile, ...] = ()
     problem: str | None = None
-    """Why files are not touched at all."""
+    """Why no file is changed at all; None where files can be changed."""
     done: bool = False
-    """It was done; else this is only a preview."""
+    """Whether the revert was done; else this is only a preview."""
 
     @property
     def conflicts(self) -> tuple[str, ...]:

@@ -17,10 +17,10 @@ Measure = Literal["usd", "tokens", "price"]
 
 
 class Spent(Value):
-    """What was spent on requests."""
+    """The tokens and money that were spent on requests."""
 
     cost: float | None = None
-    """US dollars of the requests whose price is known; None when there was none."""
+    """US dollars of the requests whose price is known; None where there was no such request."""
     tokens: Usage = Usage()
     unpriced: int = 0
     """Requests whose price is unknown; ``cost`` leaves them out."""
@@ -65,7 +65,7 @@ class Budget(Value):
     unpriced: tuple[str, ...] = ()
     """Models of unknown price that the user allowed nevertheless."""
     own: bool = False
-    """Set for this session; else it is the configured one."""
+    """Whether the limit was set for this session; else it is the configured one."""
 
     def reached(self, spent: Spent) -> Measure | None:
         """Return the limit that is reached; None where none is."""
@@ -138,9 +138,9 @@ class SessionInfo(Value):
     agent: str | None = None
     model: ModelRef | None = None
     policy: Policy | None = None
-    """The context policy, in sessions that hold it whole."""
+    """The context policy, in older sessions whose record has all of it."""
     policy_choice: PolicyChoice | None = None
-    """The context policy that was chosen for this session; None takes the configured one."""
+    """The context policy that was chosen for this session; None means the configured policy."""
     own_policy: OwnPolicy | None = None
     """The user's own policy that acts before the context policy; a log never makes it run."""
     permission: tuple[Rule, ...] = ()
@@ -148,9 +148,9 @@ class SessionInfo(Value):
     limits: tuple[tuple[Rule, ...], ...] = ()
     """Rule sets of the sessions or callers that began this one: a denial in any of them holds here."""
     mode: str | None = None
-    """How freely the agent works: ask, plan, accept-edits or bypass, as it was shown last."""
+    """The permission mode that was shown last: ask, plan, accept-edits or bypass."""
     mode_own: bool | None = None
-    """It was chosen for this session; else it is the configured one."""
+    """True where the mode was chosen for this session; else it is the configured mode."""
     cost: float | None = None
     tokens: Usage = Usage()
     unpriced: int | None = None
@@ -164,8 +164,8 @@ class SessionInfo(Value):
     share: dict[str, Any] | None = None
     revert: dict[str, Any] | None = None
     summary: dict[str, Any] | None = None
-    """Its changes as counts (``additions``, ``deletions``, ``files``), and its work as text in ``body``,
-    which covers it up to the turn of ``message_id``."""
+    """The session's changes as counts (``additions``, ``deletions``, ``files``), and its work as text in ``body``, up to
+    the turn of ``message_id``."""
     metadata: dict[str, Any] | None = None
     warned_of: tuple[str, ...] = ()
     """Models whose small window the user was warned of in this session."""
@@ -215,7 +215,7 @@ class Busy(Value):
 
     type: Literal["busy"] = "busy"
     loading: int | None = None
-    """Since when it waits for the model's libraries to be imported, in milliseconds since 1970; None while it does not."""
+    """The time since which the turn waits for the import of the model's libraries, in milliseconds since 1970; else None."""
 
 
 class Retrying(Value):

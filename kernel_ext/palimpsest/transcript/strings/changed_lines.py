@@ -11,7 +11,7 @@ from palimpsest.transcript.visible_text import visible_code
 
 LEAST_LINES, MOST_LINES = 4, 1_000
 ALIKE = 0.6
-"""Share of equal lines from which one text is another form of the other."""
+"""Minimum share of equal lines of two texts that are compared."""
 SHOWN_CHARS = 80
 MOST_PLACES = 3
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, cast
 
 from palimpsest.frontends import terminal
-from palimpsest.frontends.operation_base.operation import Desk
+from palimpsest.frontends.operation_base.operation import OperationContext
 from palimpsest.home_paths import home_path
 from palimpsest.session.sharing.import_place import ImportPlace
 from palimpsest.transcript.errors import UserError
@@ -34,7 +34,7 @@ async def _no_session(_identifier: str | None) -> NoReturn:
 
 
 @contextmanager
-def terminal_desk(arguments: Namespace) -> Iterator[Desk]:
+def terminal_context(arguments: Namespace) -> Iterator[OperationContext]:
     """Yield the context of the parsed command; progress is shown only where standard error is a terminal."""
     shown_at = 0.0
 
@@ -48,7 +48,7 @@ def terminal_desk(arguments: Namespace) -> Iterator[Desk]:
     imports = project_place(arguments.project) if arguments.form.in_project else None
     application = cast("FrontendServices", _NoApplication())
     try:
-        yield Desk(
+        yield OperationContext(
             application, _no_session, is_synchronous=True, progress=progress, imports=imports
         )
     finally:
