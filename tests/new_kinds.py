@@ -193,7 +193,7 @@ POLICY = (
     def step(self, state: int, view: PolicyView) -> Decided:
         new = view.outputs[state:]
         long = (one for one in new if view.chars(one) > self.longest)
-        changes = replaced(view, long, "masked", "Masked.")
+        changes = placeholder_changes(view, long, "masked", "Masked.")
         longest = max((view.chars(one) for one in new), default=0)
         probe = Probe("characters of a result", longest, self.longest, "characters")
         return decided_with_reason(len(view.outputs), changes, probe, "results that it may mask")

@@ -267,7 +267,7 @@ async def test_a_live_turn_hears_a_refusal_as_its_policy_does(
             answer = await ask(session, "Go.", model="openai/gpt-test")
 
     assert trace.seen["is_overflow"]
-    assert trace.seen["says_overflow"]
+    assert trace.seen["certainly_means_overflow"]
     assert isinstance(answer.error, kind)
     assert getattr(answer.error, "tokens", None) == tokens
 

@@ -43,7 +43,7 @@ def test_answers_where_there_is_no_session_yet(empty: Kernel, command: str) -> N
 @pytest.fixture(scope="module")
 def asked(kernel: Kernel) -> Kernel:
     """A kernel with a session in which a prompt was answered."""
-    kernel.script("says('Good morning.')")
+    kernel.script("says('Good morning to all of you.')")
     kernel.client.run("%agent Good morning?")
     return kernel
 

@@ -331,13 +331,13 @@ def test_a_cell_knows_its_id_and_number(kernel: Kernel) -> None:
 def test_a_mistake_in_showing_does_not_end_the_turn(kernel: Kernel) -> None:
     kernel.script("says('The answer.')")
     kernel.run(
-        "import palimpsest.frontends.turn_output.cell_output as cell\nkept = cell.bundle\n"
-        "cell.bundle = lambda *a, **k: 1 / 0"
+        "import palimpsest.frontends.turn_output.cell_output as cell\nkept = cell.segment_bundle\n"
+        "cell.segment_bundle = lambda *a, **k: 1 / 0"
     )
     try:
         run = kernel.run("answer = %agent hi")
     finally:
-        kernel.run("cell.bundle = kept")
+        kernel.run("cell.segment_bundle = kept")
 
     assert run.status == "ok"
     assert "cannot be shown here" in run.markdown()

@@ -38,7 +38,7 @@ ORIGINALS: dict[str, Any] = {}
 """The original functions that pieces left replaced, by dotted name, for the code that undoes it."""
 _REPLACEMENTS: dict[str, Any] = {}
 """The functions with which the newest piece replaced them, by dotted name."""
-_UNDO_CODE = "{name} = __import__('{module}', fromlist=['REPLACED']).REPLACED[{name!r}]"
+_UNDO_CODE = "{name} = __import__('{module}', fromlist=['ORIGINALS']).ORIGINALS[{name!r}]"
 
 
 class ProcessState:

@@ -16,7 +16,6 @@ import { useEffect, useRef, type ComponentType } from 'react';
 import type { IconName, IHost } from '../../views/host';
 import { sanitizeInPlace } from '../../views/dom/inPlaceSanitizer';
 import { wrapInScrollBox } from '../../views/dom/scrollBoxes';
-import { drawOnce, isDrawnAlike } from './sharedDrawings';
 import { sanitizingRenderers, sanitizeOptions } from './sanitizingRenderers';
 import { Diagram, isPlainDiagram } from './mermaidDiagram';
 import { runInFrames } from '../../state/store/frameQueue';
@@ -30,7 +29,6 @@ const ICONS: Record<IconName, LabIcon> = {
   unfold: caretDownIcon
 };
 
-const MARKDOWN = 'text/markdown';
 const PRINTED = 'application/vnd.jupyter.stdout';
 
 /** Creates the host of one segment; its renderers are attached in the segment's slots. */
@@ -44,7 +42,7 @@ export function labHost(
   const { markdownParser: parser } = registry;
   const rendererFor = (mimeType: string) =>
     mimeComponent(renderers, slots, mimeType);
-  const Markdown = rendererFor(MARKDOWN);
+  const Markdown = rendererFor('text/markdown');
   return {
     Markdown,
     Code: ({ text, language }) => (
@@ -110,19 +108,14 @@ function mimeComponent(
         data: { [mimeType]: text },
         trusted: false
       });
-      runInFrames(async () => {
-        if (made === null || made.isDisposed) {
-          return;
-        }
-        const draw = async () => {
-          await made.renderModel(model);
-          sanitizeInPlace(made.node, options);
-          wrapInScrollBox(made.node);
-        };
-        await (mimeType === MARKDOWN && isDrawnAlike(text)
-          ? drawOnce(made.node, text, draw)
-          : draw());
-      });
+      runInFrames(() =>
+        made === null || made.isDisposed
+          ? Promise.resolve()
+          : made.renderModel(model).then(() => {
+              sanitizeInPlace(made.node, options);
+              wrapInScrollBox(made.node);
+            })
+      );
     }, [text]);
     const dir = mimeType === PRINTED ? undefined : 'auto';
     return <div className="plm-Rendered" dir={dir} ref={place} />;
@@ -152,18 +145,16 @@ function Highlighted({
     code.textContent = text;
     let isGone = false;
     runInFrames(async () => {
-      // One insertion: each looks through all text around it for its direction.
-      const colouredCode = document.createElement('span');
-      await drawOnce(colouredCode, `${language}\n${text}`, async () => {
-        const coloured = document.createElement('code');
-        await languages.highlight(
-          text,
-          language === '' ? null : languages.findBest(language),
-          coloured
-        );
-        colouredCode.append(...coloured.childNodes);
-      });
+      const coloured = document.createElement('code');
+      await languages.highlight(
+        text,
+        language === '' ? null : languages.findBest(language),
+        coloured
+      );
       if (!isGone) {
+        // One insertion: each looks through all text around it for its direction.
+        const colouredCode = document.createElement('span');
+        colouredCode.append(...coloured.childNodes);
         code.replaceChildren(colouredCode);
       }
     });
