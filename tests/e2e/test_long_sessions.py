@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 TURNS = sample_size(120, 650)
 """Five messages and fifteen parts each: 9,750 parts in the soak."""
 SHORT = 3
-STEPS = sample_size(24, 40)
+STEPS = 40
 """Of a long answer in a cell: more than stands in the two screens around its end."""
 MOST_WHOLE = 10
 """Maximum number of rendered turns: two screens around the viewport, and the viewport itself."""
