@@ -186,7 +186,7 @@ def test_compressed_files_of_a_folder_are_named(tmp_path: Path) -> None:
     assert [found_problem.sentence for found_problem in report.problems] == [
         "session.jsonl.gz: It is compressed and was passed over: unpack it, and import what comes out."
     ]
-    (problem,) = palimpsest.corpus(tmp_path, cache=False)._compressed_files
+    (problem,) = palimpsest.corpus(tmp_path, cache=False)._left_out
     assert problem == f"{packed}: {PASSED_OVER}"
 
 
@@ -297,3 +297,25 @@ def test_files_that_are_no_recordings_are_counted_and_named(nine: Path) -> None:
     assert problem.what == (
         "It is no recording of a known format and was left out, and so were b.json, c.jsonl, d.json and 1 more."
     )
+
+
+def test_the_name_of_a_file_draws_no_line_of_its_own(tmp_path: Path) -> None:
+    sample("pi_version_3.jsonl", tmp_path)
+    for name in ("a\x1b[31mred\nAll is well.json", "b\u202etxt.json"):
+        (tmp_path / name).write_text("{}")
+
+    _, report = bring(tmp_path)
+
+    [problem] = report.problems
+    assert problem.where == "a\\x1b[31mred All is well.json"
+    assert problem.what.endswith("and so were b\\u202etxt.json.")
+
+
+def test_the_keys_beside_a_database_are_not_looked_at(tmp_path: Path) -> None:
+    opencode_sample("opencode_storage", tmp_path).rename(tmp_path / "storage")
+    (tmp_path / "auth.json").write_text('{"anthropic": {"key": "sk-test"}}')
+
+    _, report = bring(tmp_path)
+
+    assert report.sessions
+    assert report.problems == ()

@@ -1,5 +1,6 @@
 """The tree of a pi session's entries by their ids, and the branches that end in its leaves."""
 
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -9,6 +10,8 @@ from palimpsest.recordings.reading.sources import json_lines
 
 MOST_BRANCHES = 100
 """Most branches that are read beside the newest; each requires another pass over the file."""
+MOST_UNREAD = 1_000
+"""Most lines that cannot be read for which a missing entry may stand: the newest of them."""
 
 
 class PiBranch(NamedTuple):
@@ -27,7 +30,7 @@ class PiTree:
     def __init__(self, path: Path, report: Report) -> None:
         self._parents: dict[str, str | None] = {}
         self._messages: set[str] = set()
-        self._unread: list[str | None] = []
+        self._unread: deque[str | None] = deque(maxlen=MOST_UNREAD)
         """For each line that cannot be read, the entry before it; without those whose id a later entry told."""
         for number, entry in json_lines(path, self._note_unread):
             if entry.get("type") == "session":

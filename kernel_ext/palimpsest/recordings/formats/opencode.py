@@ -18,6 +18,8 @@ FOLDERS = frozenset({"session", "message"})
 STORAGE = "storage"
 STORAGE_FOLDERS = FOLDERS | {STORAGE, "part", "project", "session_diff", "todo"}
 """The folders of OpenCode's storage, and the one that holds them."""
+OTHER_ENTRIES = frozenset({"auth.json", "mcp-auth.json", "bin", "snapshot", "tool-output"})
+"""Entries of OpenCode's folder without sessions: keys, programs, states of files and long outputs."""
 DATABASE = re.compile(r"opencode(-[a-z0-9]+)?\.db")
 """Name of the database in OpenCode's folder; it contains the release channel, unless that is the stable one."""
 
@@ -38,8 +40,8 @@ class OpenCodeImporter:
         return EXPORT.match(head.start) is not None
 
     def own_files(self, names: Collection[str]) -> Collection[str]:
-        """Return OpenCode's databases, and the folders that hold its sessions."""
-        return {*STORAGE_FOLDERS, *filter(DATABASE.match, names)}
+        """Return OpenCode's databases, the folders that hold its sessions, and what else it keeps beside them."""
+        return {*STORAGE_FOLDERS, *OTHER_ENTRIES, *filter(DATABASE.match, names)}
 
     def import_whole(
         self,

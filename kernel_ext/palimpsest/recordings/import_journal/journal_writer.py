@@ -41,6 +41,7 @@ from palimpsest.store.exchange.importer import (
 )
 from palimpsest.store.interface import Problem, Store
 from palimpsest.transcript.errors import SessionHeld, UserError
+from palimpsest.transcript.visible_text import visible_line
 
 MOST_PROBLEMS = 1_000
 """Most problems that are listed; a file with only broken lines may have millions."""
@@ -78,7 +79,8 @@ class ImportLog:
 
     def report(self, place: str, what: str) -> None:
         """Add a problem unless it was added before."""
-        problem = Problem(place, what)
+        # Both may hold the name of a file, which may hold anything.
+        problem = Problem(visible_line(place), visible_line(what))
         if len(self.problems) < MOST_PROBLEMS and problem not in self.problems[-50:]:
             self.problems.append(problem)
 

@@ -57,7 +57,7 @@ class Corpus(ShownAsTable):
         cache: ResultCache,
         progress: ProgressFunction,
         price: str | None,
-        compressed_files: Sequence[str] = (),
+        left_out: Sequence[str] = (),
     ) -> None:
         self.sources = tuple(sources)
         self._executor = executor
@@ -65,7 +65,7 @@ class Corpus(ShownAsTable):
         self._progress = progress
         self._price = price
         self._hashes: dict[SessionSource, str] = {}
-        self._compressed_files = tuple(compressed_files)
+        self._left_out = tuple(left_out)
 
     # Figures
 
@@ -78,7 +78,7 @@ class Corpus(ShownAsTable):
             rows, source_problems = results[source][FIGURES]
             problems += _with_source_name(source, source_problems)
             figures += _FIGURES.validate_python(rows)
-        return figures, (*problems, *self._compressed_files)
+        return figures, (*problems, *self._left_out)
 
     @property
     def figures(self) -> tuple[SessionFigures, ...]:

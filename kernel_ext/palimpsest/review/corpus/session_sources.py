@@ -15,6 +15,7 @@ from palimpsest.review.recorded_sessions.recording import project_root
 from palimpsest.store.log.segments import SEGMENT_NAME
 from palimpsest.store.project_folder.layout import SAFE_NAME
 from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.visible_text import visible_line
 
 MOST_DEPTH = 6
 """Depth to which folders are searched for projects, as for recordings."""
@@ -56,7 +57,9 @@ def sources_in(folder: str | Path) -> FolderSources:
     if project_root(top) is None or top.name != ".palimpsest":
         contents = REGISTRY.contents(top)
         sources += [SessionSource(str(path)) for path, _ in contents.recordings]
-        left_out = tuple(f"{path}: {sentence}" for path, sentence in contents.left_out())
+        left_out = tuple(
+            visible_line(f"{path}: {sentence}") for path, sentence in contents.left_out()
+        )
     if not sources:
         raise UserError(f"{str(top)!r} holds no session that can be read: {REGISTRY.titles()}.")
     return FolderSources(tuple(sources), left_out)
