@@ -142,6 +142,19 @@ class Meter:
         ]
 
 
+SELECT = """async cell => {
+  const { content } = window.jupyterapp.shell.currentWidget;
+  content.activeCellIndex = cell;
+  await content.scrollToItem(cell);
+}"""
+
+
+def select(page: Page, cell: int) -> None:
+    """Select a cell as one who has written into it, and wait until the cells around it are drawn."""
+    page.evaluate(SELECT, cell)
+    page.evaluate(REST)
+
+
 def run(page: Page, cell: int) -> None:
     """Run a cell until the page is at rest, asking seldom: a question in each frame costs CPU."""
     page.evaluate(RUN, cell)
@@ -180,8 +193,10 @@ def streaming_figures(page: Page, lab: Lab) -> list[Figure]:
     """Return what an answer costs that streams into a cell and the panel at once."""
     plain, traced, *typing = streamed_notebook(page, lab)
     meter = Meter(page)
+    select(page, plain)
     idle, _ = meter.spent(lambda: page.wait_for_timeout(DELTAS / RATE * 1000))
     main, renderer = meter.spent(lambda: run(page, plain))
+    select(page, traced)
     tasks = meter.tasks(lambda: run(page, traced))
     longest: dict[int, float] = defaultdict(float)
     for task in tasks:

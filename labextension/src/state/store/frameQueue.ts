@@ -3,7 +3,7 @@
  */
 
 /** Milliseconds that the work takes before the browser may draw a frame, which costs about as much again. */
-const SHARE_MS = 12;
+const SHARE_MS = 24;
 
 /** Milliseconds after which the next job begins all the same: a renderer that never ends holds nothing back. */
 export const PATIENCE_MS = 2000;

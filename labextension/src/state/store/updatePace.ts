@@ -11,7 +11,7 @@ export type Schedule = (run: () => void, onlyWords: boolean) => void;
 export const WORDS_MS = 100;
 
 /** From one update to the next, in times of what it took: so much of the page is left to typing and scrolling. */
-export const PAUSES = 14;
+export const PAUSES = 20;
 export const LONGEST_MS = 1000;
 
 /** Milliseconds until notices are applied in a hidden page, which gets no frames. */

@@ -61,7 +61,7 @@ describe('the pace of updates', () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(run).toHaveBeenCalledOnce();
 
-    expect(await pauseAfter(5)).toBeCloseTo(WORDS_MS, -1);
+    expect(await pauseAfter(2)).toBeCloseTo(WORDS_MS, -1);
   });
 
   it('leaves most of the time to the user where drawing takes long', async () => {
