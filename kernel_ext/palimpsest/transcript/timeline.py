@@ -24,6 +24,8 @@ ASKED_FOR = ("model", "prompt", "serialize")
 """The fields of a policy's ``compact`` that shape the summary request; events hold only other values than the default."""
 WRITTEN_BY = "written_by"
 """Key in the numbers of an event ``compact``: the recorded session whose request wrote the summary."""
+COPIED = "copied"
+"""Key in the recorded facts of a message that another session holds too; its request is counted in that session."""
 CHARS4 = "chars/4"
 """The estimator of most agents: four characters are a token, rounded up for each message."""
 

@@ -93,6 +93,11 @@ class ClaudeIndex:
         """Return the message of a record; empty where there is none."""
         return self._anchors.get(uuid, ("", ""))[1]
 
+    def main_messages(self) -> list[str]:
+        """Return the ids of the messages on the newest path of the main session, in order."""
+        thread = self.threads.get("")
+        return [] if thread is None or thread.newest is None else _path(thread, thread.newest)
+
     def _thread_of(
         self, record: JsonValue, name: str, number: int
     ) -> tuple[str, ClaudeThread, str | None]:

@@ -29,7 +29,8 @@ class PiTree:
 
     def __init__(self, path: Path, report: Report) -> None:
         self._parents: dict[str, str | None] = {}
-        self._messages: set[str] = set()
+        self.messages: set[str] = set()
+        """The ids of all messages."""
         self._unread: deque[str | None] = deque(maxlen=MOST_UNREAD)
         """For each line that cannot be read, the entry before it; without those whose id a later entry told."""
         for number, entry in json_lines(path, self._note_unread):
@@ -46,7 +47,7 @@ class PiTree:
                 report(f"line {number}", "What it follows is missing; it begins a new branch.")
             self._parents[name] = parent if is_known_parent else None
             if entry.get("type") in ("message", "custom_message", "branch_summary"):
-                self._messages.add(name)
+                self.messages.add(name)
 
     def _note_unread(self, _place: str, _what: str) -> None:
         self._unread.append(next(reversed(self._parents), None))
@@ -69,17 +70,24 @@ class PiTree:
                 return
             path = self._path(leaf)
             own_entries = [name for name in path if name not in branch_of_entry]
-            if number and not self._messages.intersection(own_entries):
+            if number and not self.messages.intersection(own_entries):
                 continue
             name = f"{session}/{own_entries[0]}" if number else session
             shared = [entry for entry in path if entry in branch_of_entry]
             parent_branch = branch_of_entry[shared[-1]] if shared else (session if number else None)
-            left_at = next((entry for entry in reversed(shared) if entry in self._messages), None)
+            left_at = next((entry for entry in reversed(shared) if entry in self.messages), None)
             for entry in own_entries:
                 branch_of_entry[entry] = name
             yield PiBranch(name, frozenset(path), parent_branch, left_at)
         if not leaves:
             yield PiBranch(session, frozenset())
+
+    def main_messages(self) -> list[str]:
+        """Return the ids of the messages on the path to the last entry."""
+        newest = next(reversed(self._parents), None)
+        return (
+            [] if newest is None else [name for name in self._path(newest) if name in self.messages]
+        )
 
     def _path(self, leaf: str) -> list[str]:
         # A parent is always in an earlier line, so the path ends.

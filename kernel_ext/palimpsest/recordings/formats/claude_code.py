@@ -6,7 +6,7 @@ recorded.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
@@ -40,6 +40,11 @@ from palimpsest.recordings.reading.recorded import (
     TitleRead,
     media_of,
     words_of,
+)
+from palimpsest.recordings.reading.shared_beginnings import (
+    Beginning,
+    modified_time,
+    shared_beginning,
 )
 from palimpsest.recordings.reading.sources import discard_report, json_lines, report_beside
 from palimpsest.transcript.errors import UserError
@@ -100,7 +105,14 @@ class ClaudeCodeImporter:
         is_whole = "" in index.threads
         if is_whole:
             writers = _summary_writers(path, session, index)
-            yield from _thread(path, index, "", SessionBegin(session, FORMAT), report, writers)
+            earlier = shared_beginning(path, self, index.main_messages(), _messages_of)
+            begin = SessionBegin(
+                session,
+                FORMAT,
+                branch_of=None if earlier is None else earlier.session,
+                branch_at=None if earlier is None else earlier.last_message,
+            )
+            yield from _thread(path, index, "", begin, report, writers)
         parent = session if is_whole else None
         files = _subagents(path, session, report) if is_whole else ()
         for file, inner, file_report in chain(((path, index, report),), files):
@@ -116,6 +128,21 @@ class ClaudeCodeImporter:
                         or index.prompts.get(thread.prompt),
                     )
                     yield from _thread(file, inner, name, begin, file_report)
+
+    def beginning(self, path: Path) -> Beginning:
+        """Return a session's id, and the first answer's id, time and usage."""
+        session = ""
+        for _, record in json_lines(path, discard_report):
+            session = session or record.text("sessionId")
+            if record.get("type") == "assistant":
+                message = record.at("message")
+                facts = message.get("id"), record.get("timestamp"), message.get("usage")
+                return Beginning(session, repr(facts))
+        return Beginning(session, "")
+
+
+def _messages_of(path: Path) -> Collection[str]:
+    return _index_of(path, discard_report).main_messages()
 
 
 def _summary_writers(path: Path, session: str, index: ClaudeIndex) -> dict[str, str]:
@@ -168,7 +195,9 @@ def _agent_files_beside(path: Path, session: str) -> list[Path]:
         return []
     folder = path.parent
     return [
-        folder / name for name, of in _agent_sessions(folder, _modified(folder)) if of == session
+        folder / name
+        for name, of in _agent_sessions(folder, modified_time(folder))
+        if of == session
     ]
 
 
@@ -177,13 +206,6 @@ def _agent_sessions(folder: Path, _modified: int) -> tuple[tuple[str, str], ...]
     """Return the files of subagents in a folder with the session of each; read anew when the folder has changed."""
     files = [file for file in sorted(folder.glob("agent-*.jsonl")) if not file.is_symlink()]
     return tuple((file.name, _session_of(file)) for file in files if file.is_file())
-
-
-def _modified(folder: Path) -> int:
-    try:
-        return folder.stat().st_mtime_ns
-    except OSError:
-        return 0
 
 
 def _index_of(path: Path, report: Report) -> ClaudeIndex:
@@ -268,8 +290,8 @@ class _PathReader:
             created=record.moment("timestamp"),
             parent=None if is_branch else begin.parent,
             parent_call=None if is_branch else begin.parent_call,
-            branch_of=begin.id if is_branch else None,
-            branch_at=branch_path.branches_at if is_branch else None,
+            branch_of=begin.id if is_branch else begin.branch_of,
+            branch_at=branch_path.branches_at if is_branch else begin.branch_at,
         )
 
     def _title(self, record: JsonValue) -> Iterator[Recorded]:

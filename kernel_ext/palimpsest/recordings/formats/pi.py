@@ -24,6 +24,7 @@ from palimpsest.recordings.reading.recorded import (
     media_of,
     words_of,
 )
+from palimpsest.recordings.reading.shared_beginnings import Beginning, shared_beginning
 from palimpsest.recordings.reading.sources import discard_report, first_object, json_lines
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Usage
@@ -77,9 +78,31 @@ class PiImporter:
             report(f"line {number}", HEADER_LOST)
         session = header.text("id") or recorded_name(path.stem)
         is_tree = not header or header.count("version") >= FIRST_TREE
-        tree = PiTree(path, report).branches(session, report) if is_tree else [PiBranch(session)]
-        for branch in tree:
+        if not is_tree:
+            yield from _PiPath(header, PiBranch(session)).read(path, report)
+            return
+        tree = PiTree(path, report)
+        earlier = shared_beginning(
+            path, self, tree.main_messages(), lambda file: PiTree(file, discard_report).messages
+        )
+        for branch in tree.branches(session, report):
+            if earlier is not None and branch.parent_branch is None:
+                branch = branch._replace(
+                    parent_branch=earlier.session, branches_at=earlier.last_message
+                )
             yield from _PiPath(header, branch).read(path, report)
+
+    def beginning(self, path: Path) -> Beginning:
+        """Return a session's id, and the first answer's id, time and usage."""
+        session = ""
+        for _, entry in json_lines(path, discard_report):
+            if _is_header(entry):
+                session = entry.text("id")
+            message = entry.at("message")
+            if message.get("role") == "assistant":
+                facts = entry.get("id"), entry.get("timestamp"), message.get("usage")
+                return Beginning(session, repr(facts))
+        return Beginning(session, "")
 
 
 class _PiPath:

@@ -8,6 +8,7 @@ and marked as such.
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from palimpsest.recordings.import_journal.message_parts import (
@@ -62,12 +63,16 @@ from palimpsest.transcript.session_record.events import (
     SessionCompacted,
 )
 from palimpsest.transcript.session_record.sessions import Spent
+from palimpsest.transcript.timeline import COPIED, WRITTEN_BY
 from palimpsest.transcript.values import Usage
 
 AGENT = "build"
 """The agent with which a fork of an imported session continues."""
 MOST_ANSWERS = 1_000
 """Number of newest answers whose usage may still be reported."""
+COPIED_SENTENCE = (
+    "Its first {messages} with {requests} are in session {session} too, and are counted there."
+)
 
 
 class NotJournaled(ValueError):
@@ -94,6 +99,13 @@ class SessionBuilder:
         self._summary_of: tuple[str, CompactionRead] | None = None
         """A compaction whose summary has not been read yet, after the id of its marker."""
         self._decisions = 0
+        self._last_copied = None if begin.branch_of is None else begin.branch_at
+        """The recorded id of the last message that another session holds too, until that message was added."""
+        self._copied_messages = 0
+        self._has_copied_title = False
+        """Whether the title is that of the other session's first prompt."""
+        self._copied_answers: set[str] = set()
+        """The recorded ids of the answers that the other session counts."""
         self.messages = 0
         """Number of messages, without the reverted ones."""
 
@@ -108,6 +120,21 @@ class SessionBuilder:
             raise NotJournaled("A session begins inside another one.")
         if build := self._builders.get(type(value)):
             yield from build(self, value)
+        if self._last_copied is not None and isinstance(value, MessageRead | CompactionRead):
+            self._count_copied(value)
+
+    def _count_copied(self, value: MessageRead | CompactionRead) -> None:
+        """Count a message that another session holds too; after the last one, add a sentence on all of them."""
+        self._copied_messages += 1
+        if value.id == self._last_copied:
+            self._last_copied = None
+            messages, requests = self._copied_messages, len(self._copied_answers)
+            what = COPIED_SENTENCE.format(
+                messages=f"{messages:,} messages" if messages > 1 else "message",
+                requests=f"{requests:,} request{'' if requests == 1 else 's'}",
+                session=self.facts.begin.branch_of,
+            )
+            self.facts.add_gap({"what": what})
 
     def ending(self) -> Iterator[Event]:
         """Yield the events that end open calls and summaries at the recording's end; a grown recording may add more."""
@@ -136,13 +163,14 @@ class SessionBuilder:
     def _user(self, value: MessageRead) -> Iterator[Event]:
         created = self.facts.advance_time(value.created)
         info = self._prompt_info(value.id, created, by_engine=value.by_program)
-        if not self.facts.title_so_far and not value.by_program:
-            self.facts.title_so_far = title_of(value)
+        is_copied = self._last_copied is not None
+        if not value.by_program and (not self.facts.title_so_far or self._has_copied_title):
+            self.facts.title_so_far = title_of(value) or self.facts.title_so_far
+            self._has_copied_title = is_copied
         from_child = None if value.session is None else self._names.other_session(value.session)
         has_time = value.created is not None
-        yield MessageUpdated(
-            info=with_recording_note(info, value.id, has_time=has_time, subagent=from_child)
-        )
+        facts = {"subagent": from_child, COPIED: is_copied or None}
+        yield MessageUpdated(info=with_recording_note(info, value.id, has_time=has_time, **facts))
         for place, part in enumerate(value.parts):
             if not isinstance(part, Call):
                 ids = self._ids(info.id, str(place))
@@ -164,6 +192,10 @@ class SessionBuilder:
 
     def _answer(self, value: MessageRead) -> Iterator[Event]:
         created = self.facts.advance_time(value.created)
+        is_copied = self._last_copied is not None
+        if is_copied:
+            self._copied_answers.add(value.id)
+            value = replace(value, usage=None, cost=None)
         parent = self._prompt
         if value.is_summary and self._summary_of is not None:
             parent = self._summary_of[0]
@@ -190,6 +222,7 @@ class SessionBuilder:
             has_time=value.created is not None,
             client=value.client or None,
             cache_miss=value.cache_miss or None,
+            **{COPIED: is_copied or None},
         )
         yield from self._answer_parts(value, info)
         if value.is_summary:
@@ -272,6 +305,8 @@ class SessionBuilder:
         yield DecisionMade(decision=Decision(id=name, rule=RULE, **part_ids, **decision_fields))
 
     def _usage(self, value: UsageRead) -> Iterator[Event]:
+        if value.message in self._copied_answers:
+            return
         info, spent = self._answers.get(value.message, (None, None))
         if info is None:
             raise NotJournaled(f"Usage is reported of {value.message!r}, which is no known answer.")
@@ -287,17 +322,21 @@ class SessionBuilder:
 
     def _compaction(self, value: CompactionRead) -> Iterator[Event]:
         created = self.facts.advance_time(value.created)
+        is_copied = self._last_copied is not None
+        if is_copied:
+            value = replace(value, usage=None)
         first_kept = self._first_kept(value)
         info = self._prompt_info(value.id, created, by_engine=True)
         facts = {
             "tokens_before": value.tokens_before,
             "tokens_after": value.tokens_after,
-            "written_by": None
+            WRITTEN_BY: None
             if value.written_by is None
             else self._names.other_session(value.written_by),
             "replaced": None
             if value.replaced is None
             else [self._names.message(name) for name in value.replaced],
+            COPIED: is_copied or None,
         }
         yield MessageUpdated(
             info=with_recording_note(info, value.id, has_time=value.created is not None, **facts)
@@ -369,7 +408,8 @@ class SessionBuilder:
     # The session as a whole
 
     def _title(self, value: TitleRead) -> Iterator[Event]:
-        self.facts.title_so_far = value.title or self.facts.title_so_far
+        if value.title:
+            self.facts.title_so_far, self._has_copied_title = value.title, False
         return iter(())
 
     def _totals(self, value: TotalsRead) -> Iterator[Event]:

@@ -41,9 +41,9 @@ class SessionBegin:
     parent_call: str | None = None
     """Id of the parent's tool call that started this session."""
     branch_of: str | None = None
-    """The session in the same recording of which this is another branch."""
+    """The session of which this is another branch, in the same recording or in a file beside it."""
     branch_at: str | None = None
-    """The last message that both branches have in common."""
+    """The last message that both branches have in common: all up to it are counted in the other one alone."""
 
 
 @dataclass(frozen=True, slots=True)

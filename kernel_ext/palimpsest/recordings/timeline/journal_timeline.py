@@ -16,7 +16,7 @@ from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.timeline.history_cut import HistoryCut
 from palimpsest.recordings.timeline.item_states import ItemStates
 from palimpsest.recordings.timeline.item_texts import ItemTexts
-from palimpsest.recordings.timeline.message_items import ItemList, with_own_containers
+from palimpsest.recordings.timeline.message_items import ItemList, note_of, with_own_containers
 from palimpsest.recordings.timeline.request_list import RequestList, context_changes
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import (
@@ -47,6 +47,7 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.timeline import (
     ASKED_FOR,
+    COPIED,
     WRITTEN_BY,
     RecordedTotals,
     Timeline,
@@ -178,7 +179,8 @@ class TimelineBuilder:
             self._open[info.id].info = info
         elif not is_known:
             is_answer = isinstance(info, AssistantMessage) and not info.summary
-            if is_answer and self._imported and self._origin != "palimpsest":
+            is_other_agents = self._imported and self._origin != "palimpsest"
+            if is_answer and is_other_agents and not note_of(info).get(COPIED):
                 # An answer of an imported session counts as a request.
                 self._request(info)
             self._open[info.id] = _OpenMessage(info)
@@ -232,12 +234,15 @@ class TimelineBuilder:
         covered = self._item_list.add_summary(info, parts, marker)
         request = self._summary_requests.get(info.id, self._last)
         prompt = _summary_settings(self._cut.compact_policy(request)) if request is not None else {}
-        if writer := _note_text(_note_of(self._infos.get(info.parent_id)), WRITTEN_BY):
+        marker_note = note_of(self._infos.get(info.parent_id))
+        if writer := _note_text(marker_note, WRITTEN_BY):
             prompt[WRITTEN_BY] = writer
         if covered is None and info.error is not None:
             covered = self._item_list.before_tail(marker)
         if covered is not None:
             self._states.add_summary(info, covered, marker, prompt)
+            if marker_note.get(COPIED):
+                self._states.events.pop()  # it is counted in the session that holds it too
 
     # Requests
 
@@ -245,7 +250,7 @@ class TimelineBuilder:
         """Begin the request of an imported answer."""
         self._flush()
         window = self._imported.get("window")
-        note = _note_of(info)
+        note = note_of(info)
         self._begin(
             info,
             has_time=note.get("timed") is not False,
@@ -355,12 +360,6 @@ class TimelineBuilder:
             count=self._count,
             earlier=self.earlier,
         )
-
-
-def _note_of(info: MessageInfo | None) -> dict[str, Any]:
-    """Return the note that an importer added to a message."""
-    note = None if info is None else (info.model_extra or {}).get("imported")
-    return note if isinstance(note, dict) else {}
 
 
 def _note_text(note: dict[str, Any], name: str) -> str:

@@ -29,7 +29,7 @@ from palimpsest.transcript.parts import (
     ToolCompleted,
     ToolPart,
 )
-from palimpsest.transcript.timeline import TimelineItem
+from palimpsest.transcript.timeline import COPIED, TimelineItem
 
 LABEL_CHARS = 80
 MEDIA_CHARS = 4 * MEDIA_TOKENS
@@ -120,7 +120,8 @@ class ItemList:
         """Add the items of a message that is no summary."""
         self._infos[info.id] = info
         self._block += 1
-        if isinstance(info, UserMessage) and not info.by_engine and not info.joins:
+        begins_turn = isinstance(info, UserMessage) and not info.by_engine and not info.joins
+        if begins_turn and not note_of(info).get(COPIED):
             self.turn += 1
         self._first_items.setdefault(info.id, len(self.items))
         calls: list[ToolPart] = []
@@ -280,6 +281,12 @@ class ItemList:
         )
         self._block += 1
         return section_before
+
+
+def note_of(info: MessageInfo | None) -> dict[str, Any]:
+    """Return the note that an importer added to a message."""
+    note = None if info is None else (info.model_extra or {}).get("imported")
+    return note if isinstance(note, dict) else {}
 
 
 def part_of(item: TimelineItem) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from palimpsest.home_paths import home_path
 from palimpsest.recordings.formats.built_in import REGISTRY
+from palimpsest.recordings.reading.shared_beginnings import earlier_recordings
 from palimpsest.review.recorded_sessions.recording import project_root
 from palimpsest.store.log.segments import SEGMENT_NAME
 from palimpsest.store.project_folder.layout import SAFE_NAME
@@ -95,6 +96,7 @@ def content_hash(source: SessionSource) -> str:
         folder = path.parent
         # Further files of a recording are in a folder of the same name, or beside it, such as a database's log.
         related_paths = [path.with_name(f"{path.name}-wal"), path.with_suffix("")]
+        related_paths += earlier_recordings(path, REGISTRY.recognise(path))
         files = [
             file
             for related in dict.fromkeys([path, *related_paths])
