@@ -2787,6 +2787,9 @@ export interface WasteKind {
   cost: number;
   /** Whether all costs were recorded, or follow recorded prices. */
   cost_is_fact: boolean;
+  /** ``break``, ``again``, ``unused``, ``large``, ``idle``, ``aborted`` or ``subagent``. */
+  kind: string;
+  count: number;
 }
 /** The todo list was replaced. */
 export interface TodoUpdated {

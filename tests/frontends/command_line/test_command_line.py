@@ -12,6 +12,7 @@ import pytest
 from tests.frontends.command_line.command_line import IMPORTED, PACKAGE, run
 from tests.harness.process_forks import forked_python
 from tests.recordings.formats.sample_files import sample
+from tests.recordings.formats.test_shared_beginnings import made
 
 from palimpsest.frontends.command_line.main import main
 
@@ -28,6 +29,22 @@ def valid(report: Any) -> Any:
 
 def listing(folder: Path) -> set[str]:
     return {path.relative_to(folder).as_posix() for path in folder.rglob("*")}
+
+
+def test_a_folder_is_one_table_in_the_order_that_is_named(tmp_path: Path) -> None:
+    made(tmp_path / "sessions", "claude")
+
+    ran = run("inspect", "sessions", "--by", "requests", "--json", cwd=tmp_path)
+    shown = run("inspect", "sessions", "--by", "requests", cwd=tmp_path)
+    one = run("inspect", "sessions", "--by", "requests", "--session", "1", cwd=tmp_path)
+
+    report = valid(json.loads(ran.out))
+    found = [(row["file"], row["requests"], row["input"]) for row in report["sessions"]]
+    assert found == [("z.jsonl", 3, 330), ("m.jsonl", 2, 220), ("a.jsonl", 1, 110)]
+    assert report["together"]["input"] == 660
+    assert "Together: 6 requests, 660 tokens read, 30 written" in shown.out
+    assert one.code == 2
+    assert "--by is about all sessions of a folder; leave out --session." in one.err
 
 
 @pytest.mark.slow

@@ -22,6 +22,7 @@ from palimpsest.frontends.operation_text.command_report import CommandReport
 from palimpsest.transcript.errors import UserError
 
 if TYPE_CHECKING:
+    from palimpsest.review.corpus.folder_overview import OverviewOrder
     from palimpsest.review.recorded_sessions.recording import Recording
     from palimpsest.review.recorded_sessions.recording_review import RecordingReview
     from palimpsest.review.session_review import PolicyLike, SessionReview
@@ -78,11 +79,19 @@ class ShowFigures(RecordingOperation):
     type: Literal["figures"] = "figures"
     path: Annotated[FileName, Argument("PATH")]
     """a recording, a folder, or a project"""
-    forms = (_terminal_form("inspect", "path", *PRICE_FIELDS, has_rows=True),)
+    by: Annotated[
+        Literal["", "cost", "waste", "input", "requests", "breaks", "file"],
+        Unvalidated(),
+        Argument("COLUMN", choices=("cost", "waste", "input", "requests", "breaks", "file")),
+    ] = ""
+    """of a folder one table of its sessions, the largest first: cost, waste, input, requests, breaks or file"""
+    forms = (_terminal_form("inspect", "path", "by", *PRICE_FIELDS, has_rows=True),)
 
     def answer(self, context: OperationContext) -> CommandReport:
         from palimpsest.frontends.operation_text.session_report import SessionReport
 
+        if self.by:
+            return self._folder_overview(self.by)
         with self.open_recording(self.path, context) as recording:
             reports = [
                 SessionReport(session) for session in _select_sessions(recording, self.session)
@@ -93,6 +102,21 @@ class ShowFigures(RecordingOperation):
                 [table for report in reports for table in report.tables],
                 recording.problems,
             )
+
+    def _folder_overview(self, by: "OverviewOrder") -> CommandReport:
+        from palimpsest.review.corpus.corpus import corpus
+        from palimpsest.store.interface import Problem
+
+        if self.session:
+            raise UserError("--by is about all sessions of a folder; leave out --session.")
+        sessions = corpus(self.path, price=self.price, lifetime=self.lifetime)
+        overview = sessions.overview(by)
+        return CommandReport(
+            "inspect",
+            {"path": self.path, **overview.json()},
+            [overview.table],
+            [Problem(*problem.rsplit(": ", 1)) for problem in overview.problems],
+        )
 
 
 class CompareRecordings(RecordingOperation):

@@ -73,7 +73,8 @@ class ImporterRegistry:
     ) -> ImportReport:
         """Import the sessions at a path; raises UserError with one sentence where there are none.
 
-        A folder that is no recording itself is searched for recordings. With ``alone``, and in a folder, subagents in
+        A folder that is no recording itself is searched for recordings. With ``alone`` nothing else is imported than the
+        recording itself; without it, the other recordings in its folder are. In a folder, as with ``alone``, subagents in
         separate recordings are not searched for. ``errors_in`` returns the folder in whose ``errors.log`` an importer's
         own error is written; by default that of the store's project.
         """
@@ -86,7 +87,10 @@ class ImporterRegistry:
         has_failed = bool(log.problems)
         import_one = partial(_import_with, store, clock, log, control or ImportControl())
         if importer is not None:
-            self._import_recording(path, importer, log, partial(import_one, alone=alone))
+            if alone:
+                import_one(importer, path, alone=True)
+            else:
+                self._import_recording(path, importer, log, partial(import_one, alone=False))
         elif is_compressed(path):
             raise UserError(f"{str(path)!r} is compressed: unpack it, and open what comes out.")
         elif not path.is_dir() or not self._import_folder(path, log, import_one):

@@ -20,6 +20,11 @@ from palimpsest.model.tokenizer import rough_words
 from palimpsest.render.reports.table import ReportTable, ShownAsTable
 from palimpsest.review.corpus.corpus_tables import CorpusComparison, data_frame, write_parquet
 from palimpsest.review.corpus.executors import ProgressFunction, results_of
+from palimpsest.review.corpus.folder_overview import (
+    FolderOverview,
+    OverviewOrder,
+    OverviewSession,
+)
 from palimpsest.review.corpus.progress_bar import default_progress
 from palimpsest.review.corpus.result_cache import ResultCache, default_folder, result_key
 from palimpsest.review.corpus.session_sources import (
@@ -29,6 +34,7 @@ from palimpsest.review.corpus.session_sources import (
 )
 from palimpsest.review.corpus.session_work import (
     FIGURES,
+    WASTES,
     ReplayOptions,
     Rows,
     SessionWork,
@@ -58,7 +64,10 @@ class Corpus(ShownAsTable):
         progress: ProgressFunction,
         price: str | None,
         left_out: Sequence[str] = (),
+        folder: Path = Path(),
     ) -> None:
+        """``folder`` is the absolute path at or below which the sources lie."""
+        self._folder = folder
         self.sources = tuple(sources)
         self._executor = executor
         self._cache = cache
@@ -121,6 +130,31 @@ class Corpus(ShownAsTable):
 
     def __repr__(self) -> str:
         return f"Corpus({len(self.sources)} sources)"
+
+    def overview(self, by: OverviewOrder = "cost") -> FolderOverview:
+        """Return one row a session with its file, its parent and its wastes, the totals, and what would have helped.
+
+        ``by`` orders the rows, the largest first: ``cost``, ``waste``, ``input``, ``requests``, ``breaks``; or ``file``.
+        """
+        results = self._results({FIGURES: None, WASTES: None}, ReplayOptions(self._price))
+        sessions: list[OverviewSession] = []
+        problems: list[str] = []
+        for source in self.sources:
+            rows, source_problems = results[source][FIGURES]
+            problems += _with_source_name(source, source_problems)
+            wastes = {str(row.get("session")): row for row in results[source][WASTES][0]}
+            sessions += [
+                OverviewSession(
+                    self._relative_name(source), figures, wastes.get(figures.session, {})
+                )
+                for figures in _FIGURES.validate_python(rows)
+            ]
+        return FolderOverview.of(sessions, by, (*problems, *self._left_out))
+
+    def _relative_name(self, source: SessionSource) -> str:
+        """Return a source's path below the folder."""
+        path = Path(source.path)
+        return str(path.relative_to(self._folder)) if path != self._folder else path.name
 
     # Policies
 
@@ -246,6 +280,7 @@ def corpus(
         progress or default_progress(),
         price_words(price, lifetime),
         found.left_out,
+        home_path(folder).absolute(),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from palimpsest.review.comparison.policy_comparison import REPORTED
 from palimpsest.review.corpus.session_sources import SessionSource
+from palimpsest.review.corpus.session_wastes import session_wastes
 from palimpsest.review.recorded_sessions.recording import open_recording
 from palimpsest.review.session_figures import session_figures
 from palimpsest.review.session_review import PolicyLike
@@ -17,6 +18,8 @@ from palimpsest.transcript.errors import PalimpsestError
 Rows = list[dict[str, Any]]
 FIGURES = "figures"
 """The key of a session's figures among the requested results."""
+WASTES = "wastes"
+"""The key of a session's wastes, as of ``session_wastes``."""
 
 
 class ReplayOptions(NamedTuple):
@@ -35,7 +38,7 @@ class SessionWork:
 
     source: SessionSource
     requested: Mapping[str, PolicyLike]
-    """The policies by their keys, and the key ``FIGURES``."""
+    """The policies by their keys, and the keys ``FIGURES`` and ``WASTES``."""
     options: ReplayOptions
 
 
@@ -68,7 +71,9 @@ def review_source(work: SessionWork) -> SessionResult:
 
 def _rows_of(work: SessionWork) -> SessionResult:
     rows: dict[str, Rows] = {key: [] for key in work.requested}
-    policies = {key: policy for key, policy in work.requested.items() if key != FIGURES}
+    policies = {
+        key: policy for key, policy in work.requested.items() if key not in (FIGURES, WASTES)
+    }
     price, window, summary = work.options
     # Subagents in separate recordings are separate sources.
     with open_recording(
@@ -78,6 +83,8 @@ def _rows_of(work: SessionWork) -> SessionResult:
         for review in recording:
             if FIGURES in rows:
                 rows[FIGURES].append(session_figures(review).json())
+            if WASTES in rows:
+                rows[WASTES].append(session_wastes(review))
             if not policies or not review.timeline.requests:
                 continue
             comparison = review.compare([*policies.values()], window=window, summary=summary)

@@ -83,3 +83,34 @@ class WasteKind:
     cost: float
     cost_is_fact: bool
     """Whether all costs were recorded, or follow recorded prices."""
+    kind: str
+    """``break``, ``again``, ``unused``, ``large``, ``idle``, ``aborted`` or ``subagent``."""
+    count: int
+
+
+_WASTE_KINDS: Mapping[str, tuple[str, str]] = {
+    "break": ("break of the cache", "breaks of the cache"),
+    "again": (
+        "result that came again while the first was still shown",
+        "results that came again while the first was still shown",
+    ),
+    "unused": (
+        "result of which no later answer used a name",
+        "results of which no later answer used a name",
+    ),
+    "large": ("large result without any name", "large results without any name"),
+    "idle": (
+        "large result that stayed after its last use",
+        "large results that stayed after their last use",
+    ),
+    "aborted": ("aborted or refused request", "aborted or refused requests"),
+    "subagent": (
+        "subagent that brought nothing that was used",
+        "subagents that brought nothing that was used",
+    ),
+}
+
+
+def waste_words(kind: str, number: int) -> str:
+    """Return a number of wastes with the name of their kind."""
+    return f"{number:,} {_WASTE_KINDS[kind][0 if number == 1 else 1]}"

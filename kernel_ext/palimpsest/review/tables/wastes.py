@@ -4,7 +4,7 @@ Carrying costs are estimates by the ruler: an item is written to the cache once 
 request that shows it. Breaks of the cache are facts of the reported usage.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import compress
@@ -12,8 +12,8 @@ from itertools import compress
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
-from palimpsest.review.tables.cache_breaks import CacheBreak, cache_breaks
-from palimpsest.review.tables.figures import Waste, WasteKind
+from palimpsest.review.tables.cache_breaks import CacheBreak, CacheBreaks, cache_breaks
+from palimpsest.review.tables.figures import Waste, WasteKind, waste_words
 from palimpsest.review.tables.links import link_to
 from palimpsest.review.tables.references import References, names_in
 from palimpsest.review.tables.session_tables import estimated_costs
@@ -97,29 +97,6 @@ def largest_wastes(
     return Wastes(wastes, timeline.title or timeline.session, price.unit, tuple(_kinds(ordered)))
 
 
-_KINDS: Mapping[str, tuple[str, str]] = {
-    "break": ("break of the cache", "breaks of the cache"),
-    "again": (
-        "result that came again while the first was still shown",
-        "results that came again while the first was still shown",
-    ),
-    "unused": (
-        "result of which no later answer used a name",
-        "results of which no later answer used a name",
-    ),
-    "large": ("large result without any name", "large results without any name"),
-    "idle": (
-        "large result that stayed after its last use",
-        "large results that stayed after their last use",
-    ),
-    "aborted": ("aborted or refused request", "aborted or refused requests"),
-    "subagent": (
-        "subagent that brought nothing that was used",
-        "subagents that brought nothing that was used",
-    ),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class _WasteCandidate:
     """A candidate whose sentence is only built if it is among the largest."""
@@ -147,8 +124,8 @@ def _kinds(candidates: Sequence[_WasteCandidate]) -> Iterator[WasteKind]:
     sums = {kind: sum(waste.cost for waste in group) for kind, group in by_kind.items()}
     for kind, group in sorted(by_kind.items(), key=lambda entry: -sums[entry[0]]):
         is_fact = all(waste.cost_is_fact for waste in group)
-        name = _KINDS[kind][0 if len(group) == 1 else 1]
-        yield WasteKind(f"{len(group):,} {name}", sums[kind], cost_is_fact=is_fact)
+        words = waste_words(kind, len(group))
+        yield WasteKind(words, sums[kind], cost_is_fact=is_fact, kind=kind, count=len(group))
 
 
 def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
@@ -158,9 +135,7 @@ def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCan
         )
         return f"Request {cache_break.request + 1} {action.format(f'{cache_break.loss:,} tokens')}: {cache_break.words}."
 
-    for cache_break in timeline.derived(
-        f"breaks {price}", lambda timeline: cache_breaks(timeline, price)
-    ):
+    for cache_break in _breaks_of(timeline, price):
         yield _WasteCandidate(
             "break",
             cache_break.cost,
@@ -170,16 +145,21 @@ def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCan
         )
 
 
+def _breaks_of(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
+    return timeline.derived(f"breaks {price}", lambda timeline: cache_breaks(timeline, price))
+
+
 def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
+    """Yield the requests without an answer; what one of them lost by a break of the cache is a waste of its own."""
+    break_costs = {lost.request: lost.cost for lost in _breaks_of(timeline, price)}
     template = "Request {} was {} after {:,} tokens were read."
     for request in timeline.requests:
         if request.status != "ok" and request.usage is not None:
             words = partial(
                 template.format, request.index + 1, request.status, request.reported or 0
             )
-            yield _WasteCandidate(
-                "aborted", price.cost_of(request), price.recorded, request.index, words
-            )
+            cost = max(price.cost_of(request) - break_costs.get(request.index, 0.0), 0.0)
+            yield _WasteCandidate("aborted", cost, price.recorded, request.index, words)
 
 
 def _unused_subagents(

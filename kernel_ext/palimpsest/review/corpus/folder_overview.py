@@ -1,0 +1,283 @@
+"""All sessions of a folder at a glance: which file, which parent, cost and waste of each, totals, what would have helped."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from palimpsest.context_policies.prompt_cache.ruler import money_words
+from palimpsest.render.content.phrases import short_count, some, usd_text
+from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
+from palimpsest.review.session_figures import SessionFigures
+from palimpsest.review.tables.figures import waste_words
+
+OverviewOrder = Literal["cost", "waste", "input", "requests", "breaks", "file"]
+MAX_NAME_CHARS = 16
+"""Characters of a title and of a path in the table, so that it fits a terminal of 80 columns."""
+MAX_REMEDIES = 3
+LEAST_SHARE = 0.01
+"""Share of the whole cost below which no waste is named."""
+
+
+@dataclass(frozen=True)
+class OverviewSession:
+    """One session of a folder."""
+
+    file: str
+    """The path of its recording below the folder."""
+    figures: SessionFigures
+    wastes: Mapping[str, Any]
+    """As ``session_wastes`` returns them."""
+
+    @property
+    def waste(self) -> float:
+        """The cost of all its wastes."""
+        return float(sum(cost for _, cost in self.wastes.get("kinds", {}).values()))
+
+    @property
+    def is_waste_fact(self) -> bool:
+        """Whether the cost of all its wastes was recorded."""
+        return bool(self.wastes.get("is_fact", True))
+
+
+@dataclass(frozen=True)
+class FolderTotals:
+    """Sums over sessions in one unit of money."""
+
+    sessions: int
+    requests: int
+    input: int
+    output: int
+    cost: float
+    waste: float
+    is_fact: bool
+    """Whether tokens and costs were all recorded."""
+
+
+@dataclass(frozen=True)
+class FolderOverview(ShownAsTable):
+    """The sessions of a folder in order, with totals and sentences."""
+
+    sessions: tuple[OverviewSession, ...]
+    by: OverviewOrder
+    unit: str
+    """The unit in which most sessions have their cost; sums are made of these sessions alone."""
+    repeated: tuple[tuple[str, str], ...]
+    """Each file whose session another file holds too, with that file; its session is in no row."""
+    problems: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls, sessions: Iterable[OverviewSession], by: OverviewOrder, problems: tuple[str, ...]
+    ) -> "FolderOverview":
+        """Return the overview of sessions; a session that two files hold alike counts once."""
+        first_files: dict[str, list[OverviewSession]] = {}
+        different: list[OverviewSession] = []
+        repeated: list[tuple[str, str]] = []
+        for session in sessions:
+            same_id = first_files.setdefault(session.figures.session, [])
+            same = next((other for other in same_id if other.figures == session.figures), None)
+            if same is not None:
+                repeated.append((session.file, same.file))
+            else:
+                same_id.append(session)
+                different.append(session)
+        units = Counter(session.figures.unit for session in different)
+        unit = max(units, key=lambda name: (units[name], name), default="USD")
+
+        def place(session: OverviewSession) -> tuple[bool, float, str, bool]:
+            figures = session.figures
+            amount = {"file": 0.0, "waste": session.waste}.get(by)
+            if amount is None:
+                amount = getattr(figures, by) or 0.0
+            is_other_money = by in ("cost", "waste") and figures.unit != unit
+            return is_other_money, -amount, session.file, figures.parent is not None
+
+        return cls(tuple(sorted(different, key=place)), by, unit, tuple(repeated), problems)
+
+    def totals(self, *, with_subagents: bool = True) -> FolderTotals:
+        """Return the sums over all sessions in the folder's unit, or over those that are no subagents."""
+        sessions = [
+            session for session in self._in_unit if with_subagents or session.figures.parent is None
+        ]
+        figures = [session.figures for session in sessions]
+        return FolderTotals(
+            len(sessions),
+            sum(figure.requests for figure in figures),
+            sum(figure.input for figure in figures),
+            sum(figure.output for figure in figures),
+            sum(figure.cost or 0.0 for figure in figures),
+            sum(session.waste for session in sessions),
+            all(not figure.estimates & {"cost", "input"} for figure in figures),
+        )
+
+    @cached_property
+    def _in_unit(self) -> tuple[OverviewSession, ...]:
+        return tuple(session for session in self.sessions if session.figures.unit == self.unit)
+
+    @cached_property
+    def table(self) -> ReportTable:
+        """One row a session, numbered in order; ``of`` is the number of the session that started a subagent."""
+        numbers = {
+            session.figures.session: number for number, session in enumerate(self.sessions, 1)
+        }
+        rows: list[tuple[Cell, ...]] = []
+        estimates: set[tuple[int, str]] = set()
+        for row, session in enumerate(self.sessions):
+            figures = session.figures
+            parent = numbers.get(figures.parent) if figures.parent is not None else None
+            rows.append(
+                (
+                    row + 1,
+                    _short(figures.title or figures.session),
+                    _short_path(session.file),
+                    parent,
+                    figures.requests,
+                    short_count(figures.input),
+                    self._amount(session, figures.cost),
+                    self._amount(session, session.waste),
+                )
+            )
+            estimates |= {(row, key) for key in figures.estimates & {"cost", "input"}}
+            if not session.is_waste_fact:
+                estimates.add((row, "waste"))
+        money: Form = "usd" if self.unit == "USD" else "count"
+        columns = (
+            TableColumn("number", "#", "count"),
+            TableColumn("title", "session"),
+            TableColumn("file", "file"),
+            TableColumn("of", "of", "count", about="The session that started this subagent."),
+            TableColumn("requests", "requests", "count"),
+            TableColumn("input", "input", "count"),
+            TableColumn("cost", self.unit, money),
+            TableColumn(
+                "waste",
+                "waste",
+                money,
+                about="The cost of all wastes; one result can be of two kinds.",
+            ),
+        )
+        files = {session.file for session in self.sessions}
+        title = f"{some(len(self.sessions), 'session')} in {some(len(files), 'file')}, by {self.by}"
+        return ReportTable(
+            title, columns, tuple(rows), self.sentences, estimates=frozenset(estimates)
+        )
+
+    @cached_property
+    def sentences(self) -> tuple[str, ...]:
+        """The totals, what cost most, what was wasted, what would have helped, and what is not in the table."""
+        if not self.sessions:
+            return tuple(self._left_out_sentences())
+        own, together = self.totals(with_subagents=False), self.totals()
+        sentences = [self._totals_sentence("Together", together)]
+        if own.sessions < together.sessions:
+            subagents = together.sessions - own.sessions
+            sentences[0] = self._totals_sentence(f"With {some(subagents, 'subagent')}", together)
+            sentences.insert(0, self._totals_sentence("Without subagents", own))
+        sentences += self._cost_sentences(together)
+        sentences += self._left_out_sentences()
+        return tuple(sentences)
+
+    def _totals_sentence(self, label: str, totals: FolderTotals) -> str:
+        money = self._money(totals.cost, is_fact=totals.is_fact)
+        return (
+            f"{label}: {some(totals.requests, 'request')}, {totals.input:,} tokens read, "
+            f"{totals.output:,} written, {money}."
+        )
+
+    def _cost_sentences(self, together: FolderTotals) -> Iterable[str]:
+        dearest = max(self._in_unit, key=lambda session: session.figures.cost or 0.0)
+        cost = dearest.figures.cost or 0.0
+        if together.cost > 0 and len(self._in_unit) > 1:
+            is_fact = "cost" not in dearest.figures.estimates
+            yield (
+                f"{self._name(dearest)} cost most: {self._money(cost, is_fact=is_fact)}, "
+                f"{cost / together.cost * 100:.0f} % of all."
+            )
+        least = together.cost * LEAST_SHARE
+        counts, costs, remedies = Counter[str](), Counter[str](), Counter[str]()
+        for session in self._in_unit:
+            for kind, (count, kind_cost) in session.wastes.get("kinds", {}).items():
+                counts[kind] += count
+                costs[kind] += kind_cost
+            remedies.update(session.wastes.get("remedies", {}))
+        wasted = [(kind, amount) for kind, amount in costs.most_common() if amount > least]
+        if not wasted:
+            yield "No waste of a hundredth of the cost was found."
+            return
+        most = max(self._in_unit, key=lambda session: session.waste)
+        words = ", ".join(
+            f"{waste_words(kind, counts[kind])} ({self._money(amount)})" for kind, amount in wasted
+        )
+        yield f"Wasted: {words}."
+        yield f"{self._name(most)} wasted most: {self._money(most.waste)}."
+        unhelped = sum(costs.values()) - sum(remedies.values())
+        helping = [
+            f"{remedy} (against {self._money(amount)})"
+            for remedy, amount in remedies.most_common(MAX_REMEDIES)
+            if amount > least
+        ]
+        if helping:
+            yield f"What would have helped: {'; '.join(helping)}."
+        if unhelped > least:
+            yield f"Against {self._money(unhelped)} of it nothing that would have helped is known."
+
+    def _left_out_sentences(self) -> Iterable[str]:
+        other_units = len(self.sessions) - len(self._in_unit)
+        if other_units:
+            have = "has its" if other_units == 1 else "have their"
+            yield (
+                f"{some(other_units, 'session')} {have} cost in another unit than {self.unit} "
+                f"{'(u) ' if self.unit == 'USD' else ''}and {'is' if other_units == 1 else 'are'} not in the sums; "
+                "give one price by --price."
+            )
+        if self.repeated:
+            file, first = self.repeated[0]
+            counts = "counts once: " if len(self.repeated) == 1 else "count once, such as "
+            yield f"{some(len(self.repeated), 'session')} came twice and {counts}that of {file}, as in {first}."
+        if self.problems:
+            yield f"{some(len(self.problems), 'problem')} of reading, named on standard error and in `problems`."
+
+    def _amount(self, session: OverviewSession, amount: float | None) -> Cell:
+        """Return an amount for the table; in the other unit with its sign."""
+        if amount is None or session.figures.unit == self.unit:
+            return amount
+        return f"{amount:,.0f} u" if self.unit == "USD" else f"{usd_text(amount)} USD"
+
+    def _name(self, session: OverviewSession) -> str:
+        number = self.sessions.index(session) + 1
+        return f"Number {number} ({session.file})"
+
+    def _money(self, amount: float, *, is_fact: bool = False) -> str:
+        return money_words(amount, self.unit, "fact" if is_fact else "estimate")
+
+    def json(self) -> dict[str, Any]:
+        """Return rows, totals and sentences as plain values."""
+        return {
+            "by": self.by,
+            "sessions": [
+                {
+                    **session.figures.json(),
+                    "file": session.file,
+                    "waste": session.waste,
+                    "waste_basis": "fact" if session.is_waste_fact else "estimate",
+                }
+                for session in self.sessions
+            ],
+            "unit": self.unit,
+            "without_subagents": vars(self.totals(with_subagents=False)),
+            "together": vars(self.totals()),
+            "repeated": [{"file": file, "as": first} for file, first in self.repeated],
+            "sentences": list(self.sentences),
+        }
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= MAX_NAME_CHARS else f"{line[: MAX_NAME_CHARS - 1]}…"
+
+
+def _short_path(path: str) -> str:
+    """Return the end of a path, whose last part says more than its first."""
+    return path if len(path) <= MAX_NAME_CHARS else f"…{path[1 - MAX_NAME_CHARS :]}"

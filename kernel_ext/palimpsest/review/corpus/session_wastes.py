@@ -1,0 +1,42 @@
+"""The wastes of one session in a corpus: the total of each kind, and what would have helped."""
+
+from collections import defaultdict
+from typing import Any
+
+from palimpsest.review.session_review import SessionReview
+from palimpsest.review.tables.break_avoidance import avoided_by
+
+KEPT_WARM = "requests that keep the cache warm through a pause"
+SHORTER = "shorter outputs, or clearing them sooner"
+_REMEDIES = {
+    "again": "not reading again what is still in the context",
+    "unused": SHORTER,
+    "large": SHORTER,
+    "idle": "clearing large outputs after their last use",
+}
+"""What would have helped against each kind of waste but a break of the cache."""
+
+
+def session_wastes(review: SessionReview) -> dict[str, Any]:
+    """Return the wastes of a session as plain values.
+
+    ``kinds`` has number and cost of each kind, ``remedies`` the cost of the wastes against which each remedy helps: what was
+    wasted, not what would have been saved, since a remedy has a price of its own.
+    """
+    price, timeline = review.price(None), review.timeline
+    wastes = review.wastes()
+    remedies: dict[str, float] = defaultdict(float)
+    for cache_break in review.breaks():
+        remedy = avoided_by(timeline, cache_break, price)
+        if remedy:
+            remedies[KEPT_WARM if cache_break.cause == "idle" else remedy] += cache_break.cost
+    for kind in wastes.kinds:
+        if remedy := _REMEDIES.get(kind.kind, ""):
+            remedies[remedy] += kind.cost
+    return {
+        "session": timeline.session,
+        "unit": wastes.unit,
+        "is_fact": all(kind.cost_is_fact for kind in wastes.kinds),
+        "kinds": {kind.kind: [kind.count, kind.cost] for kind in wastes.kinds},
+        "remedies": dict(remedies),
+    }
