@@ -52,6 +52,7 @@ from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.request_contents.shown_items import checked_request
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.review.tables.cache_breaks import CacheBreaks, cache_breaks
+from palimpsest.review.tables.cache_use import CacheUse, cache_use
 from palimpsest.review.tables.explanation import why
 from palimpsest.review.tables.links import link_to
 from palimpsest.review.tables.problem_sentences import problem_sentences
@@ -302,6 +303,14 @@ class SessionReview:
         return self.timeline.derived(
             f"breaks {profile}", lambda timeline: cache_breaks(timeline, profile)
         )
+
+    def cache_use(self, price: PriceLike = None) -> CacheUse:
+        """Return how the cache served the requests: fresh tokens, reads by pause, whether an hour's cache would pay.
+
+        >>> session.cache_use().fresh
+        0
+        """
+        return cache_use(self.timeline, self.ruler, self.price(price))
 
     def wastes(
         self,

@@ -42,6 +42,7 @@ class SessionReport:
     def __init__(self, review: SessionReview) -> None:
         self.figures = session_figures(review)
         self.breaks, self.wastes = review.breaks(), review.wastes()
+        self.cache_use = review.cache_use()
         self.kinds, self.subagents = items_by_kind(review), review.subagents
         self.proof = review.proof()
         """How exactly a replay reproduces the session; comparisons with policies depend on it."""
@@ -54,6 +55,8 @@ class SessionReport:
         report_tables = [self._totals(), self.kinds]
         if len(self.subagents):
             report_tables.append(self.subagents.table)
+        if self.cache_use.rows:
+            report_tables.append(self.cache_use.table)
         if len(self.breaks):
             report_tables.append(self.breaks.table)
         if len(self.wastes):
@@ -115,6 +118,7 @@ class SessionReport:
             "proof": self.proof.json(),
             "items_by_kind": self.kinds.records(),
             "subagents": self.subagents.json(),
+            "cache_use": self.cache_use.json(),
             "cache_breaks": self.breaks.table.priced_records(),
             "wastes": self.wastes.table.priced_records(),
             "gaps": list(self.gaps),

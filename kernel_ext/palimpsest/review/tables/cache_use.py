@@ -1,0 +1,256 @@
+"""How the provider's cache served a session: fresh tokens, reads by pause, and whether an hour's cache would pay.
+
+Fresh tokens are those of a prompt that were not read from the cache. Shares of input by pause are measured as in
+TraceLab (arXiv 2606.30560).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import pairwise
+from math import ceil, inf
+from typing import Any
+
+from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR, MINUTES, cache_lifetime
+from palimpsest.context_policies.prompt_cache.recorded_clock import behind_the_clock
+from palimpsest.context_policies.prompt_cache.ruler import (
+    PriceProfile,
+    Ruler,
+    kept_for,
+    money_words,
+)
+from palimpsest.render.content.phrases import some
+from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
+from palimpsest.transcript.timeline import Timeline, TimelineRequest
+
+FIRST = "first request"
+NOT_KNOWN = "not known"
+_PAUSES = (
+    (60, "up to 1 minute"),
+    (MINUTES, "1 to 5 minutes"),
+    (HOUR, "5 minutes to 1 hour"),
+    (inf, "over 1 hour"),
+)
+"""The longest pause of each row in seconds, and its name."""
+_SECTIONS = ("system", "tools")
+
+
+@dataclass(frozen=True, slots=True)
+class PauseRow:
+    """The requests that came after pauses of about the same length."""
+
+    pause: str
+    requests: int
+    input: int
+    read: int
+
+    @property
+    def fresh(self) -> int:
+        """Tokens that were not read from the cache."""
+        return self.input - self.read
+
+    @property
+    def hit(self) -> float | None:
+        """Share of the input that was read from the cache."""
+        return self.read / self.input if self.input else None
+
+
+@dataclass(frozen=True, slots=True)
+class HourCache:
+    """Whether a cache that is kept for an hour pays, against one of five minutes; both amounts are estimates."""
+
+    extra: float
+    """What all writes cost more when they are kept for an hour."""
+    pauses: int
+    """Number of pauses of five minutes to an hour."""
+    gain: float
+    """What these pauses would cost with a cache of five minutes, beyond reading the prefix."""
+
+    @property
+    def break_even(self) -> int | None:
+        """Number of such pauses from which an hour's cache pays; None without any pause to judge by."""
+        return ceil(self.extra / (self.gain / self.pauses)) if self.pauses and self.gain else None
+
+
+@dataclass(frozen=True)
+class CacheUse(ShownAsTable):
+    """How the cache served the requests that report their usage."""
+
+    rows: tuple[PauseRow, ...]
+    appended: int
+    """Tokens by which prompts grew, the first prompt included: what had not been sent before."""
+    beginning: float
+    """Tokens of system prompt and tools at the beginning of each request; an estimate."""
+    idle_compactions: int
+    """Compactions after a pause in which the cache was lost."""
+    hour: HourCache | None
+    """None where the prices do not depend on the lifetime."""
+    unit: str
+
+    @property
+    def requests(self) -> int:
+        """Number of requests with reported usage."""
+        return sum(row.requests for row in self.rows)
+
+    @property
+    def input(self) -> int:
+        """Tokens of all prompts together."""
+        return sum(row.input for row in self.rows)
+
+    @property
+    def fresh(self) -> int:
+        """Tokens that were not read from the cache."""
+        return sum(row.fresh for row in self.rows)
+
+    @property
+    def amplification(self) -> float | None:
+        """Fresh tokens as a multiple of the appended ones: 1 where each token is processed once; None for one request."""
+        return self.fresh / self.appended if self.appended and self.requests > 1 else None
+
+    @property
+    def beginning_share(self) -> float | None:
+        """Share of the input that is the system prompt and the tools; None for one request, whose parts are not known."""
+        if not self.input or self.requests < 2:
+            return None
+        return min(self.beginning * self.requests / self.input, 1.0)
+
+    @cached_property
+    def table(self) -> ReportTable:
+        """One row for each length of pause before a request."""
+        columns = (
+            TableColumn("pause", "after a pause of"),
+            TableColumn("requests", "requests", "count", "fact"),
+            TableColumn("input", "input", "count", "fact"),
+            TableColumn("fresh", "fresh", "count", "fact", "Tokens that the cache did not have."),
+            TableColumn("hit", "read from the cache", "share", "fact"),
+        )
+        return table_of("How the cache served it", columns, self.rows, tuple(self._sentences()))
+
+    def _sentences(self) -> Iterator[str]:
+        if self.input:
+            amplified = (
+                ""
+                if self.amplification is None
+                else f", {self.amplification:.1f} times the {self.appended:,} that were new"
+            )
+            share = self.fresh / self.input * 100
+            yield f"{self.fresh:,} of {self.input:,} tokens were fresh ({share:.1f} %){amplified}."
+        if self.beginning_share is not None:
+            yield f"System prompt and tools are ~{self.beginning_share * 100:.0f} % of all input."
+        if self.idle_compactions:
+            yield f"{some(self.idle_compactions, 'compaction')} came after a pause that had lost the cache."
+        if self.hour is not None:
+            yield self._hour_sentence(self.hour)
+
+    def _hour_sentence(self, hour: HourCache) -> str:
+        extra, gain = (money_words(cost, self.unit, "estimate") for cost in (hour.extra, hour.gain))
+        if not hour.pauses:
+            return f"A cache of an hour would cost {extra} more than one of five minutes, and no pause needs it."
+        least = "" if hour.break_even is None else f" {some(hour.break_even, 'such pause')}"
+        verdict = f"pays from{least} on" if hour.gain > hour.extra else f"would pay from{least} on"
+        return (
+            f"A cache of an hour costs {extra} more than one of five minutes, and saves {gain} in "
+            f"{some(hour.pauses, 'pause')} of five minutes to an hour; it {verdict}."
+        )
+
+    def json(self) -> dict[str, Any]:
+        """Return rows and figures as plain values."""
+        return {
+            "rows": self.table.records(),
+            "requests": self.requests,
+            "input": self.input,
+            "fresh": self.fresh,
+            "appended": self.appended,
+            "amplification": self.amplification,
+            "beginning_share": self.beginning_share,
+            "idle_compactions": self.idle_compactions,
+            "hour": None
+            if self.hour is None
+            else {**asdict(self.hour), "break_even": self.hour.break_even},
+            "unit": self.unit,
+        }
+
+
+def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse:
+    """Return how the cache served a session's requests with reported usage; without rows where none has one."""
+    requests = [request for request in timeline.requests if request.usage is not None]
+    sections = {item.index for item in timeline.items if item.kind in _SECTIONS}
+    weights = timeline.weights(ruler.estimator) if sections else ()
+    recorded_sections = sum(weights[item] for item in sections) * ruler.factor
+    return CacheUse(
+        tuple(_rows(timeline, requests)),
+        _appended(requests),
+        ruler.unseen + recorded_sections,
+        _idle_compactions(timeline),
+        _hour_cache(timeline, requests, price),
+        price.unit,
+    )
+
+
+def _rows(timeline: Timeline, requests: Sequence[TimelineRequest]) -> Iterator[PauseRow]:
+    groups: dict[str, list[TimelineRequest]] = {
+        FIRST: [],
+        **{name: [] for _, name in _PAUSES},
+        NOT_KNOWN: [],
+    }
+    for request in requests:
+        groups[_pause_name(timeline, request)].append(request)
+    for name, group in groups.items():
+        if group:
+            usages = [request.usage for request in group if request.usage is not None]
+            read = sum(usage.cache_read for usage in usages)
+            yield PauseRow(name, len(group), sum(usage.prompt for usage in usages), read)
+
+
+def _pause_name(timeline: Timeline, request: TimelineRequest) -> str:
+    if not request.index:
+        return FIRST
+    seconds = _pause_before(timeline, request.index)
+    if seconds is None:
+        return NOT_KNOWN
+    return next(name for longest, name in _PAUSES if seconds <= longest)
+
+
+def _pause_before(timeline: Timeline, request: int) -> float | None:
+    """Return the seconds since the request before; None where they are not known."""
+    before = timeline.requests[request - 1]
+    if behind_the_clock(timeline) & {request, before.index}:
+        return None
+    return timeline.requests[request].seconds_since(before)
+
+
+def _appended(requests: Sequence[TimelineRequest]) -> int:
+    prompts = [0, *(request.reported or 0 for request in requests)]
+    return sum(max(after - before, 0) for before, after in pairwise(prompts))
+
+
+def _idle_compactions(timeline: Timeline) -> int:
+    lifetime = cache_lifetime(timeline).seconds
+    compacted = {event.request for event in timeline.events if event.kind == "compact"}
+    pauses = (
+        _pause_before(timeline, request)
+        for request in compacted
+        if 0 < request < len(timeline.requests)
+    )
+    return sum(pause is not None and pause > lifetime for pause in pauses)
+
+
+def _hour_cache(
+    timeline: Timeline, requests: Sequence[TimelineRequest], price: PriceProfile
+) -> HourCache | None:
+    usual, hourly = kept_for(price, hourly=False), kept_for(price, hourly=True)
+    extra, gain, pauses = 0.0, 0.0, 0
+    for request in requests:
+        if request.usage is None:
+            continue
+        terms, prompt, written = request.terms, request.reported or 0, request.usage.cache_write
+        extra += hourly.cost(0, 0, written, 0, terms=terms, prompt=prompt)
+        extra -= usual.cost(0, 0, written, 0, terms=terms, prompt=prompt)
+        seconds = _pause_before(timeline, request.index) if request.index else None
+        if seconds is None or not MINUTES < seconds <= HOUR:
+            continue
+        pauses += 1
+        prefix = min(timeline.requests[request.index - 1].reported or 0, prompt)
+        gain += usual.cost(0, 0, prefix, 0, terms=terms, prompt=prompt)
+        gain -= usual.cost(0, prefix, 0, 0, terms=terms, prompt=prompt)
+    return HourCache(extra, pauses, gain) if extra > 0 else None
