@@ -195,3 +195,27 @@ def test_a_compaction_counts_in_the_first_session_that_holds_it(tmp_path: Path) 
         if transition.state == "summarised"
     }
     assert summarised
+
+
+def test_two_recordings_with_one_id_are_told_apart_by_their_files(tmp_path: Path) -> None:
+    store = MemoryStore()
+    written(tmp_path / "first run.jsonl", pi("one", "ab"))
+    written(tmp_path / "second run.jsonl", pi("one", "xy", second=9))
+
+    first, second = imported(store, tmp_path).sessions
+
+    assert (first.title, second.title) == ("Prompt a", "Prompt x (second run.jsonl)")
+    assert requests_of(store, second.id) == ["< Answer x", "< Answer y"]
+
+
+def test_a_session_that_appears_beside_an_imported_one_brings_no_copy(tmp_path: Path) -> None:
+    store = MemoryStore()
+    folder = made(tmp_path / "sessions", "claude")
+    (folder / "z.jsonl").rename(tmp_path / "z.jsonl")
+    alone = imported(store, folder / "m.jsonl")
+
+    (tmp_path / "z.jsonl").rename(folder / "z.jsonl")
+    again = imported(store, folder / "m.jsonl")
+
+    assert [session.outcome for session in again.sessions] == ["same"]
+    assert [session.id for session in again.sessions] == [session.id for session in alone.sessions]

@@ -6,7 +6,8 @@ import continues where it ended, and of a recording that grew only the new value
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from uuid import uuid4
 
 from pydantic import ValidationError
@@ -34,6 +35,7 @@ from palimpsest.transcript.session_record.events import (
     SessionUpdated,
 )
 from palimpsest.transcript.session_record.sessions import SessionInfo
+from palimpsest.transcript.visible_text import visible_line
 
 IMPORTER_VERSION = 1
 """Version of the builder's results; increased when it builds other events from the same values."""
@@ -41,6 +43,7 @@ BATCH_BYTES = 2_000_000
 """Bytes of content after which a batch is written; with a tenth of it an import takes a tenth longer."""
 MOST_KEPT_PROBLEMS = 50
 """Most unreadable places that are stored with a session; the others are counted."""
+AGAIN = "imported again"
 UNREADABLE = (NotJournaled, ValidationError, TypeError, AttributeError, KeyError, OverflowError)
 """Errors that a value raises if it cannot be part of a session."""
 
@@ -85,7 +88,7 @@ class SessionJournal:
         self._report = report
         self._begin = begin
         self._names = RecordedNames(begin.format, begin.id, copy)
-        self._existing = self._find_existing()
+        self._existing = self._find_existing(self._names.session)
         time_now = self._now if self._existing is None else self._existing.session.time.created
         self._builder = SessionBuilder(begin, self._names, store, now=time_now)
         self._hash = RunningHash()
@@ -98,16 +101,17 @@ class SessionJournal:
         """Whether a summary replaced messages, which then need not be read to open the session."""
         self._unread: list[Json] = []
         self._more_unread = 0
-        self._hash.add(begin)
+        # Which session holds the beginning too depends on the files beside the recording.
+        self._hash.add(replace(begin, branch_of=None, branch_at=None))
         self._check_same()
         if self._existing is None:
             created = SessionCreated(session=self._session(complete=False))
             self._open().append([self._record(created)])
 
-    def _find_existing(self) -> _ExistingSession | None:
-        """Return the session as an earlier import left it; raises Differs where another program wrote it."""
+    def _find_existing(self, session_id: str) -> _ExistingSession | None:
+        """Return a session as an earlier import left it; raises Differs where another program wrote it."""
         try:
-            newest = self._store.stream(self._names.session)
+            newest = self._store.stream(session_id)
             first = next(newest, None)
         except NotFound:
             return None
@@ -249,7 +253,17 @@ class SessionJournal:
 
     def _title(self) -> str:
         title = self._builder.facts.title
-        return f"{title} (imported again)" if self._copy else title
+        return f"{title} ({self._difference})" if self._copy else title
+
+    @cached_property
+    def _difference(self) -> str:
+        """What tells a copy from the first session with its recorded id: the file's name, if it is another file."""
+        try:
+            first = self._find_existing(RecordedNames(self._begin.format, self._begin.id).session)
+        except Differs:
+            first = None
+        name = None if first is None else first.note.get("name")
+        return AGAIN if name in (None, self._source) else visible_line(self._source)
 
     def _session(self, *, complete: bool) -> SessionInfo:
         facts = self._builder.facts
