@@ -5,12 +5,12 @@ be rejected there.
 """
 
 import os
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from palimpsest.render.content.phrases import count
+from palimpsest.transcript.strings.terminal_columns import columns_of
 
 MAX_ROWS = 2_000
 """Most rows of a question that can be approved, about fifty pages."""
@@ -122,8 +122,4 @@ def wrap_line(line: str, columns: int) -> list[str]:
 
 
 def _columns(character: str) -> int:
-    if character == "\t":
-        return TAB_COLUMNS
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return TAB_COLUMNS if character == "\t" else columns_of(character)

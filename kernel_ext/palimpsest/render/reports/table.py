@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeGuard
 
 from palimpsest.render.content.phrases import count, usd_digits, usd_text
 from palimpsest.render.safety.escaping import clean, in_html, inline
+from palimpsest.transcript.strings.terminal_columns import columns_of
 from palimpsest.transcript.visible_text import visible_line
 
 ESTIMATED = "~"
@@ -139,10 +140,10 @@ class ReportTable(ShownAsTable):
         """The table as plain text."""
         head = [_terminal_line(_column_title(column)) for column in self.columns]
         body = [[_terminal_line(cell) for cell in row] for row in self._shown_rows()]
-        widths = [max(map(len, column)) for column in zip(head, *body, strict=True)]
+        widths = [max(map(columns_of, column)) for column in zip(head, *body, strict=True)]
         lines = [
             "  ".join(
-                cell.ljust(width) if column.form == "text" else cell.rjust(width)
+                _padded(cell, width, is_left=column.form == "text")
                 for cell, width, column in zip(row, widths, self.columns, strict=True)
             ).rstrip()
             for row in (head, *body)
@@ -310,6 +311,11 @@ def _style(column: TableColumn) -> str:
 def _terminal_line(text: str) -> str:
     """Return text as one line for a terminal, since a recording may hold a terminal's commands."""
     return visible_line(text)
+
+
+def _padded(text: str, columns: int, *, is_left: bool) -> str:
+    blanks = " " * (columns - columns_of(text))
+    return text + blanks if is_left else blanks + text
 
 
 def _cell(text: str) -> str:

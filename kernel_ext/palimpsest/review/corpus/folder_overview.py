@@ -11,10 +11,11 @@ from palimpsest.render.content.phrases import short_count, some, usd_text
 from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.session_figures import SessionFigures
 from palimpsest.review.tables.figures import waste_words
+from palimpsest.transcript.strings.terminal_columns import columns_of
 
 OverviewOrder = Literal["cost", "waste", "input", "requests", "breaks", "file"]
-MAX_NAME_CHARS = 16
-"""Characters of a title and of a path in the table, so that it fits a terminal of 80 columns."""
+MAX_NAME_COLUMNS = 16
+"""Columns of a title and of a path in the table, so that it fits a terminal of 80 columns."""
 MAX_REMEDIES = 3
 LEAST_SHARE = 0.01
 """Share of the whole cost below which no waste is named."""
@@ -274,10 +275,18 @@ class FolderOverview(ShownAsTable):
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= MAX_NAME_CHARS else f"{line[: MAX_NAME_CHARS - 1]}…"
+    line = " ".join(text[: 4 * MAX_NAME_COLUMNS].split())
+    if columns_of(line) <= MAX_NAME_COLUMNS:
+        return line
+    while columns_of(line) >= MAX_NAME_COLUMNS:
+        line = line[:-1]
+    return f"{line}…"
 
 
 def _short_path(path: str) -> str:
     """Return the end of a path, whose last part says more than its first."""
-    return path if len(path) <= MAX_NAME_CHARS else f"…{path[1 - MAX_NAME_CHARS :]}"
+    if columns_of(path) <= MAX_NAME_COLUMNS:
+        return path
+    while columns_of(path) >= MAX_NAME_COLUMNS:
+        path = path[1:]
+    return f"…{path}"
