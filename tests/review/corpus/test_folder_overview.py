@@ -9,6 +9,7 @@ from tests.recordings.formats.test_shared_beginnings import made, pi, written
 import palimpsest
 from palimpsest.review.corpus.corpus import Corpus
 from palimpsest.review.corpus.folder_overview import OverviewOrder
+from palimpsest.testing import ScriptedModel, isolated_session, says
 
 WIDTH = 80
 
@@ -155,3 +156,21 @@ def test_sentences_say_what_cost_most_what_was_wasted_and_what_would_have_helped
         "What would have helped: requests that keep the cache warm through a pause (against ~"
         in sentences
     )
+
+
+def test_a_fork_of_our_own_counts_only_what_it_sent_itself(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        says("One."), says("Two."), says("Another two.").reports(input=900, output=9)
+    )
+    with isolated_session(model, folder=tmp_path) as session:
+        session.prompt("Count.")
+        session.prompt("Go on.")
+        branch = session.fork(request=2)
+        branch.loop().result()
+        assert len(branch.review.timeline.requests) == 2  # what a person opens has all of it
+
+    requests = {row.figures.session: row.figures for row in opened(tmp_path).overview().sessions}
+
+    assert (requests[session.id].requests, requests[branch.id].requests) == (2, 1)
+    # Its prompt is that of the session from which it was forked.
+    assert (requests[branch.id].input, requests[branch.id].turns) == (900, 0)

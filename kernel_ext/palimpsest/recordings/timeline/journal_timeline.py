@@ -16,7 +16,7 @@ from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.timeline.history_cut import HistoryCut
 from palimpsest.recordings.timeline.item_states import ItemStates
 from palimpsest.recordings.timeline.item_texts import ItemTexts
-from palimpsest.recordings.timeline.message_items import ItemList, note_of, with_own_containers
+from palimpsest.recordings.timeline.message_items import ItemList, with_own_containers
 from palimpsest.recordings.timeline.request_list import RequestList, context_changes
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import (
@@ -82,12 +82,15 @@ def timeline_of(
     session_id: str,
     count: CounterOf | None = None,
     price: PriceOfModel = lambda _model: None,
+    *,
+    own_only: bool = False,
 ) -> Timeline:
     """Return the timeline of a session; raises NotFound.
 
-    ``count`` returns the counter of an estimator, ``price`` the price of a model where the log has none.
+    ``count`` returns the counter of an estimator, ``price`` the price of a model where the log has none. With ``own_only``
+    a fork's timeline is without the requests and compactions of the session that it was forked from.
     """
-    builder = TimelineBuilder(store, session_id, count, price)
+    builder = TimelineBuilder(store, session_id, count, price, own_only=own_only)
     for record in store.read(session_id, only=SESSION_EVENTS):
         # The record with the note that the session was imported may come last.
         builder.add_record(record)
@@ -108,7 +111,13 @@ class TimelineBuilder:
     """Collects items, requests and transitions from records."""
 
     def __init__(
-        self, store: Store, session_id: str, count: CounterOf | None, price: PriceOfModel
+        self,
+        store: Store,
+        session_id: str,
+        count: CounterOf | None,
+        price: PriceOfModel,
+        *,
+        own_only: bool = False,
     ) -> None:
         self.earlier: dict[str, Any] = {}
         """Values derived from the builder's earlier timelines, for the next timeline."""
@@ -131,6 +140,11 @@ class TimelineBuilder:
         self._infos: dict[str, MessageInfo] = {}
         self._markers: dict[str, CompactionPart] = {}
         self._subagents: dict[str, str] = {}
+        self._own_only = own_only
+        self._forked_at = 0
+        """Number of the last record that a fork shares with the session that it was forked from."""
+        self._copied: set[str] = set()
+        """The messages that count in another session."""
 
     @property
     def _origin(self) -> str:
@@ -142,17 +156,29 @@ class TimelineBuilder:
         match record.event:
             case SessionCreated(session=session) | SessionUpdated(session=session):
                 self._session = session
+                if session.id == self._session_id and session.forked_from is not None:
+                    self._forked_at = session.forked_from.seq
                 imported = (session.metadata or {}).get("imported")
                 if isinstance(imported, dict):
                     self._imported = imported
             case DecisionMade(decision=decision):
                 self._states.decisions.append(decision)
+            case StepRequested() if self._is_of_parent(record):
+                pass
             case StepRequested(request=request) if request.purpose == "step":
                 self._begin_request(request, record.ts)
             case StepRequested(request=request) if request.purpose == "compaction":
                 self._summary_requests.setdefault(request.message_id or "", request)
             case event:
+                if isinstance(event, MessageUpdated) and (
+                    self._is_of_parent(record) or _note_of(event.info).get(COPIED)
+                ):
+                    self._copied.add(event.info.id)
                 self._add_content(event)
+
+    def _is_of_parent(self, record: Record) -> bool:
+        """Return whether a fork shares a record with the session that it was forked from, which counts it."""
+        return self._own_only and record.seq <= self._forked_at
 
     def _add_content(self, event: Event) -> None:
         match event:
@@ -180,7 +206,7 @@ class TimelineBuilder:
         elif not is_known:
             is_answer = isinstance(info, AssistantMessage) and not info.summary
             is_other_agents = self._imported and self._origin != "palimpsest"
-            if is_answer and is_other_agents and not note_of(info).get(COPIED):
+            if is_answer and is_other_agents and info.id not in self._copied:
                 # An answer of an imported session counts as a request.
                 self._request(info)
             self._open[info.id] = _OpenMessage(info)
@@ -226,7 +252,9 @@ class TimelineBuilder:
             if isinstance(info, AssistantMessage) and info.summary:
                 self._summary(info, message.parts.values())
             else:
-                self._item_list.add_message(info, message.parts.values())
+                self._item_list.add_message(
+                    info, message.parts.values(), is_copied=info.id in self._copied
+                )
 
     def _summary(self, info: AssistantMessage, parts: Iterable[Part]) -> None:
         """Add a summary, which replaces the items that it covers."""
@@ -234,14 +262,14 @@ class TimelineBuilder:
         covered = self._item_list.add_summary(info, parts, marker)
         request = self._summary_requests.get(info.id, self._last)
         prompt = _summary_settings(self._cut.compact_policy(request)) if request is not None else {}
-        marker_note = note_of(self._infos.get(info.parent_id))
+        marker_note = _note_of(self._infos.get(info.parent_id))
         if writer := _note_text(marker_note, WRITTEN_BY):
             prompt[WRITTEN_BY] = writer
         if covered is None and info.error is not None:
             covered = self._item_list.before_tail(marker)
         if covered is not None:
             self._states.add_summary(info, covered, marker, prompt)
-            if marker_note.get(COPIED):
+            if info.id in self._copied:
                 self._states.events.pop()  # it is counted in the session that holds it too
 
     # Requests
@@ -250,7 +278,7 @@ class TimelineBuilder:
         """Begin the request of an imported answer."""
         self._flush()
         window = self._imported.get("window")
-        note = note_of(info)
+        note = _note_of(info)
         self._begin(
             info,
             has_time=note.get("timed") is not False,
@@ -360,6 +388,12 @@ class TimelineBuilder:
             count=self._count,
             earlier=self.earlier,
         )
+
+
+def _note_of(info: MessageInfo | None) -> dict[str, Any]:
+    """Return the note that an importer added to a message."""
+    note = None if info is None else (info.model_extra or {}).get("imported")
+    return note if isinstance(note, dict) else {}
 
 
 def _note_text(note: dict[str, Any], name: str) -> str:

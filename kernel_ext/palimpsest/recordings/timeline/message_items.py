@@ -29,7 +29,7 @@ from palimpsest.transcript.parts import (
     ToolCompleted,
     ToolPart,
 )
-from palimpsest.transcript.timeline import COPIED, TimelineItem
+from palimpsest.transcript.timeline import TimelineItem
 
 LABEL_CHARS = 80
 MEDIA_CHARS = 4 * MEDIA_TOKENS
@@ -116,12 +116,14 @@ class ItemList:
         for part_id in [name for name, part in self.waiting.items() if result_of(part) is not None]:
             self._result(self.waiting.pop(part_id))
 
-    def add_message(self, info: MessageInfo, parts: Iterable[Part]) -> None:
-        """Add the items of a message that is no summary."""
+    def add_message(
+        self, info: MessageInfo, parts: Iterable[Part], *, is_copied: bool = False
+    ) -> None:
+        """Add the items of a message that is no summary; one that counts in another session begins no turn."""
         self._infos[info.id] = info
         self._block += 1
         begins_turn = isinstance(info, UserMessage) and not info.by_engine and not info.joins
-        if begins_turn and not note_of(info).get(COPIED):
+        if begins_turn and not is_copied:
             self.turn += 1
         self._first_items.setdefault(info.id, len(self.items))
         calls: list[ToolPart] = []
@@ -281,12 +283,6 @@ class ItemList:
         )
         self._block += 1
         return section_before
-
-
-def note_of(info: MessageInfo | None) -> dict[str, Any]:
-    """Return the note that an importer added to a message."""
-    note = None if info is None else (info.model_extra or {}).get("imported")
-    return note if isinstance(note, dict) else {}
 
 
 def part_of(item: TimelineItem) -> str:

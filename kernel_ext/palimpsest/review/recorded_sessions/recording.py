@@ -54,16 +54,18 @@ class Recording(Sequence[Reviewing]):
         price: str | None = None,
         remove: Callable[[], object] = lambda: None,
         reads_log: bool = False,
+        own_only: bool = False,
     ) -> None:
         """``price`` are the user's prices for all sessions, as words; ``problems`` are those of an import.
 
-        With ``reads_log`` each session's problems are read from its log.
+        With ``reads_log`` each session's problems are read from its log; with ``own_only`` a fork has only its own requests.
         """
         self._store = store
         self.ids = tuple(ids)
         """The sessions' ids, in the order in which they were recorded."""
         self._problems = tuple(problems)
         self._reads_log = reads_log
+        self._own_only = own_only
         self._make = review
         self._get_policy = get_policy
         self._price_of = price_of
@@ -121,6 +123,7 @@ class Recording(Sequence[Reviewing]):
             self._get_policy,
             problems=self._problems_of(session_id),
             price=self._price,
+            own_only=self._own_only,
         )
 
     def _problems_of(self, session_id: str) -> Sequence[Problem]:
@@ -158,7 +161,8 @@ def open_recording(
     A recording may be any that can be imported (docs/import.md); of a project (a folder with ``.palimpsest``)
     its sessions are read, or the one named. Nothing is written beside it. ``price`` and ``lifetime`` hold for all of its
     sessions: a model's id, ``units``, ``MODEL=in/out/read/write`` or a price file, several in a list; and the seconds for
-    which the cache keeps a prefix. ``review`` makes the review of a timeline. With ``alone`` a recording's subagents that are recordings of their own are not looked for. Raises UserError with one sentence.
+    which the cache keeps a prefix. ``review`` makes the review of a timeline. With ``alone`` a session is reviewed as one of many: subagents
+    in recordings of their own are not looked for, and a fork has only its own requests. Raises UserError with one sentence.
     """
     make_recording = partial(
         Recording[RecordingReview],
@@ -172,7 +176,7 @@ def open_recording(
     if root is not None:
         store = _project_store(root, session)
         ids = [session] if session else [info.id for info in store.list()]
-        return make_recording(store, ids, reads_log=True)
+        return make_recording(store, ids, reads_log=True, own_only=alone)
     folder = temporary_folder("palimpsest-recording-")
     try:
         with storage_errors(folder):

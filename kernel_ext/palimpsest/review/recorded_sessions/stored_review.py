@@ -34,11 +34,15 @@ def review_made_by(
     in_file: bool = False,
     problems: Sequence[Problem] = (),
     price: str | None = None,
+    own_only: bool = False,
 ) -> Reviewing:
-    """Build the timeline, or read it from its file, and pass it to ``make``; raises NotFound."""
+    """Build the timeline, or read it from its file, and pass it to ``make``; raises NotFound.
+
+    ``own_only`` is that of ``timeline_of``.
+    """
 
     def timeline(session: str) -> Timeline:
-        return timeline_of(store, session, counter, price_of)
+        return timeline_of(store, session, counter, price_of, own_only=own_only)
 
     def children_of(parent: str) -> Sequence[Timeline]:
         return [timeline(session.id) for session in store.list() if session.parent_id == parent]
