@@ -269,7 +269,7 @@ class TimelineBuilder:
             covered = self._item_list.before_tail(marker)
         if covered is not None:
             self._states.add_summary(info, covered, marker, prompt)
-            if info.id in self._copied:
+            if info.parent_id in self._copied:
                 self._states.events.pop()  # it is counted in the session that holds it too
 
     # Requests
