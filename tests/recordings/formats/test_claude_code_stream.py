@@ -21,6 +21,7 @@ from palimpsest.recordings.reading.recorded import (
     UsageRead,
 )
 from palimpsest.review.recorded_sessions.recording import open_recording
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import RecordedTotals
 from palimpsest.transcript.values import Usage
 
@@ -246,6 +247,13 @@ def test_a_stream_whose_first_line_is_lost_is_recognised_and_read(tmp_path: Path
 
     assert input_tokens(found) == input_tokens(read(STREAM))
     assert [report.partition(":")[0] for report in reports] == ["line 1"]
+
+
+def test_a_stream_that_was_cut_after_its_first_line_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "cut.jsonl", LINES[:1])
+
+    with pytest.raises(UserError, match=r"'cut\.jsonl' holds no message of Claude Code"):
+        bring(path)
 
 
 def test_a_prompt_that_was_not_printed_is_a_gap() -> None:

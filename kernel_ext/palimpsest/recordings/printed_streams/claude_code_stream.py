@@ -47,6 +47,7 @@ from palimpsest.recordings.reading.recorded import (
     words_of,
 )
 from palimpsest.recordings.reading.sources import discard_report, first_object
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.timeline import NO_TOTALS
 from palimpsest.transcript.values import Usage
@@ -83,6 +84,8 @@ def printed_sessions(path: Path, report: Report) -> Iterator[Recorded]:
     index = StreamIndex(recorded_name(path.stem))
     for number, record in printed_records(path, report):
         index.add(number, record)
+    if not index.threads:
+        raise UserError(f"{path.name!r} holds no message of Claude Code.")
     if index.left_out:
         report("", f"Only the first {len(index.threads)} of its sessions and subagents were read.")
     for thread in index.threads.values():
@@ -128,7 +131,7 @@ class _ThreadReader:
             )
         yield begin
         yield GapRead(NOT_PRINTED)
-        for number, record in printed_records(path, discard_report):
+        for number, record in printed_records(path, discard_report, thread.records):
             place = self._index.place(record)
             if place == (thread.session, thread.call):
                 yield from self._record(number, record)
@@ -144,7 +147,7 @@ class _ThreadReader:
                 yield from self._assistant(number, record)
             case "user":
                 yield from self._answers.in_order(*self._user(number, record))
-            case "system" if record.get("subtype") == "compact_boundary":
+            case "system":
                 yield from self._answers.in_order(*self._boundary(number, record))
             case "result" if not self._thread.call:
                 yield from self._answers.in_order(*self._result(number, record))

@@ -4,7 +4,7 @@ Only ids and figures are stored, no content.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from palimpsest.recordings.format_parts.claude_code_blocks import (
     result_blocks,
     usage_of,
 )
+from palimpsest.recordings.format_parts.claude_code_index import BOUNDARY
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
 from palimpsest.recordings.reading.recorded import SessionBegin
@@ -31,13 +32,17 @@ def is_list(head: Head) -> bool:
     return _LIST.match(head.start) is not None
 
 
-def printed_records(path: Path, report: Report) -> Iterator[tuple[int, JsonValue]]:
-    """Yield the records of a file with their numbers, from 1: lines, or the items of one list."""
+def printed_records(
+    path: Path, report: Report, wanted: Container[int] | None = None
+) -> Iterator[tuple[int, JsonValue]]:
+    """Yield the records of a file with their numbers, from 1: lines, or the items of one list; ``wanted`` ones only."""
     if not is_list(head_of(path)):
-        yield from json_lines(path, report)
+        yield from json_lines(path, report, wanted)
         return
     objects = json_objects(path, "item", report, "message")
-    yield from enumerate((record for _, record in objects), 1)
+    for number, (_, record) in enumerate(objects, 1):
+        if wanted is None or number in wanted:
+            yield number, record
 
 
 @dataclass(slots=True)
@@ -56,8 +61,10 @@ class StreamThread:
     """Usage and finish of the answers whose end was printed, too."""
     streamed: tuple[str, JsonValue] = ("", NOTHING)
     """Id and usage of the answer whose events are being printed."""
+    records: set[int] = field(default_factory=set)
+    """The lines of its records, without the pieces of answers."""
     result_record: int = 0
-    """The line with the result of its call."""
+    """The line with the result of its call; also one of ``records``."""
 
     @property
     def name(self) -> str:
@@ -105,14 +112,13 @@ class StreamIndex:
         self._session, call = self.place(record)
         self._add_begin(record)
         if kind == "system":
-            started = record.text("tool_use_id") if record.get("subtype") == "task_started" else ""
-            thread = self._thread(self._session, started) if started else None
-            if thread is not None:
-                thread.agent = thread.agent or record.id("task_id")
+            self._system(number, record, call)
             return
         thread = self._thread(self._session, call)
         if thread is None:
             return
+        if kind != "stream_event":
+            thread.records.add(number)
         match kind:
             case "assistant":
                 self._assistant(thread, number, record)
@@ -121,10 +127,21 @@ class StreamIndex:
                     begun = self.started_by(self._session, block.text("tool_use_id"))
                     if begun is not None:
                         begun.result_record = begun.result_record or number
+                        begun.records.add(begun.result_record)
             case "stream_event":
                 _add_event(thread, record.at("event"))
             case _:
                 pass  # a result is read where it stands
+
+    def _system(self, number: int, record: JsonValue, call: str) -> None:
+        if record.get("subtype") == "task_started" and (started := record.text("tool_use_id")):
+            thread = self._thread(self._session, started)
+            if thread is not None:
+                thread.agent = thread.agent or record.id("task_id")
+        elif record.get("subtype") == BOUNDARY:
+            thread = self._thread(self._session, call)
+            if thread is not None:
+                thread.records.add(number)
 
     def _thread(self, session: str, call: str) -> StreamThread | None:
         place = session, call
