@@ -1,4 +1,4 @@
-"""A changed or broken recording of OpenHands, Inspect, Cline, Gemini CLI or OpenTelemetry raises one sentence at most."""
+"""A changed or broken recording of a format, or of what an agent printed, raises one sentence at most."""
 
 import copy
 import json
@@ -13,7 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.recordings.formats.reading import SAMPLES
 
+from palimpsest.recordings.formats.claude_code import ClaudeCodeImporter
 from palimpsest.recordings.formats.cline import ClineImporter
+from palimpsest.recordings.formats.codex import CodexImporter
 from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter
 from palimpsest.recordings.formats.inspect_eval import InspectEvalImporter
 from palimpsest.recordings.formats.openhands import OpenHandsImporter
@@ -29,6 +31,14 @@ LINES: list[tuple[Importer, str]] = [
     (OtelGenAiImporter(), "otel_genai.jsonl"),
     (OtelGenAiImporter(), "otel_genai.json"),
     (ClineImporter(), "cline/1793523600000_abcde_cli.messages.json"),
+    (ClaudeCodeImporter(), "printed/claude_partial.jsonl"),
+    (ClaudeCodeImporter(), "printed/claude_compaction.jsonl"),
+    (ClaudeCodeImporter(), "printed/claude_list.json"),
+    (CodexImporter(), "printed/codex.jsonl"),
+    (CodexImporter(), "printed/codex_39.jsonl"),
+    (GeminiCliImporter(), "printed/gemini.jsonl"),
+    (GeminiCliImporter(), "printed/gemini.json"),
+    (GeminiCliImporter(), "printed/gemini_session.jsonl"),
 ]
 ODD: st.SearchStrategy[Any] = st.sampled_from(
     [
@@ -176,7 +186,9 @@ def test_a_log_with_broken_bytes_raises_nothing(
 @pytest.mark.parametrize(
     "importer",
     [
+        ClaudeCodeImporter(),
         ClineImporter(),
+        CodexImporter(),
         GeminiCliImporter(),
         InspectEvalImporter(),
         OpenHandsImporter(),
@@ -194,7 +206,9 @@ def test_other_files_are_not_recognised(importer: Importer, tmp_path: Path) -> N
 
 def test_each_recording_is_recognised_by_one_importer_only() -> None:
     importers: list[Importer] = [
+        ClaudeCodeImporter(),
         ClineImporter(),
+        CodexImporter(),
         GeminiCliImporter(),
         InspectEvalImporter(),
         OpenHandsImporter(),

@@ -133,6 +133,10 @@ FILES: dict[str, tuple[Callable[[Path], Path], str]] = {
         TAKES_TOO_MUCH,
     ),
     "otel.jsonl": (within("otel_genai.jsonl", b"\n{", FAT), TAKES_TOO_MUCH),
+    "claude_stream.jsonl": (within("printed/claude_compaction.jsonl", b'"message":{', FAT), TAKES_TOO_MUCH),
+    "codex_exec.jsonl": (within("printed/codex.jsonl", b'"item":{', FAT), TAKES_TOO_MUCH),
+    "codex_39.jsonl": (within("printed/codex_39.jsonl", b'"msg":{', FAT), TAKES_TOO_MUCH),
+    "gemini_stream.jsonl": (within("printed/gemini.jsonl", b'\n{', FAT), TAKES_TOO_MUCH),
     "openhands.jsonl": (within("openhands_v0.jsonl", b'"history": [', b"{" + FAT[:-2] + b"},"), TAKES_TOO_MUCH),
 }  # fmt: skip
 

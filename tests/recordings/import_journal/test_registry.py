@@ -34,6 +34,17 @@ DATABASE = Path(__file__).parents[2] / "store" / "exchange" / "opencode_database
         ("pi_large_session.jsonl", "pi"),
         ("claude_code/compaction_session.jsonl", "claude-code"),
         ("codex_rollout.jsonl", "codex"),
+        ("printed/claude.jsonl", "claude-code"),
+        ("printed/claude_list.json", "claude-code"),
+        ("printed/claude_failed.jsonl", "claude-code"),
+        ("printed/codex.jsonl", "codex"),
+        ("printed/claude_result.json", "claude-code"),
+        ("printed/codex_42.jsonl", "codex"),
+        ("printed/codex_39.jsonl", "codex"),
+        ("printed/codex_20.jsonl", "codex"),
+        ("printed/gemini.jsonl", "gemini-cli"),
+        ("printed/gemini.json", "gemini-cli"),
+        ("printed/gemini_session.jsonl", "gemini-cli"),
     ],
 )
 def test_a_recording_is_recognised_under_any_name(tmp_path: Path, name: str, expected: str) -> None:

@@ -2,7 +2,12 @@
 
 import json
 
-from palimpsest.recordings.reading.json_fields import JsonValue, media_at, normalised_usage
+from palimpsest.recordings.reading.json_fields import (
+    NOTHING,
+    JsonValue,
+    media_at,
+    normalised_usage,
+)
 from palimpsest.recordings.reading.recorded import (
     Call,
     Json,
@@ -16,6 +21,7 @@ from palimpsest.recordings.reading.recorded import (
 from palimpsest.transcript.provider_calls import responses_item
 from palimpsest.transcript.values import Usage
 
+FORMAT = "codex"
 CALLS = frozenset({"function_call", "custom_tool_call", "local_shell_call", "tool_search_call"})
 OUTPUTS = frozenset({"function_call_output", "custom_tool_call_output", "tool_search_output"})
 PROGRAM = (
@@ -169,3 +175,20 @@ def usage_of(
         report.tokens("reasoning_output_tokens"),
     )
     return usage_read.model_copy(update={"service_tier": service_tier})
+
+
+class ReportedUsage:
+    """Recognises which reports of usage are new: each is written twice, so one counts where the total changed."""
+
+    def __init__(self) -> None:
+        self.total = NOTHING
+        """The newest total."""
+
+    def usage_of_event(self, event: JsonValue, service_tier: str | None = None) -> Usage | None:
+        """Return the usage of the request that an event reports; None where it was reported before."""
+        info = event.at("info")
+        total = info.at("total_token_usage")
+        if not total or total.raw == self.total.raw:
+            return None
+        before, self.total = self.total, total
+        return usage_of(info.at("last_token_usage"), total, before, service_tier)

@@ -11,8 +11,10 @@ from typing import Any, Literal
 
 from palimpsest.recordings.format_parts.codex_items import (
     CALLS,
+    FORMAT,
     INHERITED,
     OUTPUTS,
+    ReportedUsage,
     agent_message,
     answer_part,
     inherited_parts,
@@ -21,7 +23,6 @@ from palimpsest.recordings.format_parts.codex_items import (
     provider_result,
     ran_at_provider,
     result_of,
-    usage_of,
 )
 from palimpsest.recordings.format_parts.codex_threads import NamedThreads, thread_header
 from palimpsest.recordings.reading.importer import Report
@@ -45,7 +46,6 @@ from palimpsest.recordings.reading.sources import discard_report, json_lines
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Usage, priced_tier
 
-FORMAT = "codex"
 LOOKED_AHEAD = 200
 """Number of first lines that are searched for the first model and its window."""
 ANSWERS = CALLS | {"reasoning"}
@@ -73,7 +73,7 @@ class CodexRollout:
         self._effort: str | None = None
         self._tier: str | None = None
         """The service tier of the turn, if it has a price of its own."""
-        self._total = NOTHING
+        self._reports = ReportedUsage()
         self._count = 0
         self._parts: list[Text | Thinking | Media | Call] = []
         """Parts of the answer that is not complete yet."""
@@ -185,8 +185,7 @@ class CodexRollout:
         elif kind == "turn_context":
             yield from self._record(kind, payload, time, "")
         elif kind == "event_msg":
-            total = payload.at("info", "total_token_usage")
-            self._total = total or self._total
+            self._reports.usage_of_event(payload)
         elif kind == "response_item" and (parts := inherited_parts(payload)):
             yield self._message_to_model(parts, time)
 
@@ -289,12 +288,9 @@ class CodexRollout:
         self.threads.add_event(event)
         match event.get("type"):
             case "token_count":
-                info = event.at("info")
-                total = info.at("total_token_usage")
-                if total and total.raw != self._total.raw:
-                    before, self._total = self._total, total
-                    last = info.at("last_token_usage")
-                    yield from self._usage(usage_of(last, total, before, self._tier), time)
+                usage = self._reports.usage_of_event(event, self._tier)
+                if usage is not None:
+                    yield from self._usage(usage, time)
             case "turn_aborted":
                 yield from self._complete(time, finish="aborted")
             case "thread_rolled_back":

@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from palimpsest.recordings.format_parts.codex_rollout import FORMAT, CodexRollout
+from palimpsest.recordings.format_parts.codex_items import FORMAT
+from palimpsest.recordings.format_parts.codex_rollout import CodexRollout
 from palimpsest.recordings.format_parts.codex_threads import NamedThreads
 from palimpsest.recordings.format_parts.codex_tree import RolloutTree
+from palimpsest.recordings.printed_streams.codex_exec import is_printed_by_codex, printed_threads
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.recorded import Recorded
-from palimpsest.recordings.reading.sources import first_object, report_beside
+from palimpsest.recordings.reading.sources import first_object, head_of, report_beside
 
 RECORDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 """Types of records with a payload, of any version."""
@@ -26,23 +28,28 @@ class CodexImporter:
     tried_on = "real sessions"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether a file begins with the header of a rollout, of any version, or with records whose header is lost."""
+        """Return whether a file begins like a rollout of any version, also without its header, or was printed by Codex."""
         line = head.start.split(b"\n", 1)[0]
         if b'"session_meta"' in line and b'"payload"' in line:
             return True
         record = first_object(head)
         if "payload" in record and record.text("type") in RECORDS:
             return True
-        return (
-            "type" not in record and {"id", "timestamp", "instructions"} <= record.fields().keys()
-        )
+        is_oldest = {"id", "timestamp", "instructions"} <= record.fields().keys()
+        return ("type" not in record and is_oldest) or is_printed_by_codex(head)
 
     def read_alone(self, path: Path, report: Report) -> Iterator[Recorded]:
-        """Yield the session of a rollout."""
-        yield from CodexRollout(path, report).read()
+        """Yield the session of a rollout, or the printed sessions."""
+        if is_printed_by_codex(head_of(path)):
+            yield from printed_threads(path, report)
+        else:
+            yield from CodexRollout(path, report).read()
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a rollout, then its subagents at all levels."""
+        if is_printed_by_codex(head_of(path)):
+            yield from printed_threads(path, report)
+            return
         first = CodexRollout(path, report)
         yield from first.read()
         if first.threads.possible_children or first.threads.has_review:

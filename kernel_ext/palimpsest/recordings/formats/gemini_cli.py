@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from palimpsest.recordings.format_parts.gemini_tokens import FORMAT, gemini_usage
+from palimpsest.recordings.printed_streams.gemini_stream import is_printed_by_gemini, printed_chat
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue, fingerprint, media_at
 from palimpsest.recordings.reading.recorded import (
@@ -39,7 +41,6 @@ from palimpsest.recordings.reading.sources import (
     report_beside,
 )
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.values import Usage
 
 SUBAGENT = "subagent"
 """Value of a field in the head of a subagent's chat."""
@@ -49,6 +50,11 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
 SENT_TYPES = {"user", "gemini"}
 """Types of records that are sent; ``info``, ``error`` and ``warning`` are for the user only."""
 FAILED = {"error", "cancelled"}
+PROGRAM = (
+    "<session_context>",
+    "This is the Gemini CLI. We are setting up the context for our chat.",
+)
+"""Beginnings of texts that the program wrote as user messages."""
 MASKED = "gemini.mask"
 NOT_ASKED = "The program put this answer into the history; no request made it."
 CHANGED = "The text of this message was changed after it had been recorded."
@@ -57,25 +63,27 @@ CHANGED = "The text of this message was changed after it had been recorded."
 class GeminiCliImporter:
     """Reads one chat."""
 
-    name = "gemini-cli"
+    name = FORMAT
     title = "Gemini CLI"
     tried_on = "files of the real writer"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether a file begins with the head of a chat."""
-        beginning = head.start[:2_000].lstrip()
-        return (
-            beginning.startswith(b"{")
-            and b'"sessionId"' in beginning
-            and b'"projectHash"' in beginning
-        )
+        """Return whether a file begins with the head of a chat, or with what the program printed of one."""
+        return _is_chat(head) or is_printed_by_gemini(head)
 
     def read_alone(self, path: Path, report: Report) -> Iterator[Recorded]:
-        """Yield the session of a chat."""
-        yield from _chat(path, _GeminiChat(path.parent.name), report)
+        """Yield the session of a chat, or the printed sessions."""
+        head = head_of(path)
+        if _is_chat(head):
+            yield from _chat(path, _GeminiChat(path.parent.name), report)
+        else:
+            yield from printed_chat(path, head, report)
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a chat, then its subagents; the messages of a single document are read like lines."""
+        if not _is_chat(head_of(path)):
+            yield from self.read_alone(path, report)
+            return
         chat = _GeminiChat(path.parent.name)
         yield from _chat(path, chat, report)
         for file in _subagents(path, chat, report):
@@ -85,6 +93,13 @@ class GeminiCliImporter:
                 yield from _chat(file, child, file_report)
             except (OSError, UserError):
                 file_report("", "It cannot be read.")
+
+
+def _is_chat(head: Head) -> bool:
+    beginning = head.start[:2_000].lstrip()
+    return (
+        beginning.startswith(b"{") and b'"sessionId"' in beginning and b'"projectHash"' in beginning
+    )
 
 
 def _chat(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Recorded]:
@@ -108,7 +123,7 @@ def _subagents(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Path
         report("", f"Only the first {MOST_CHILDREN} of its subagents were read.")
     for file in files[:MOST_CHILDREN]:
         try:
-            is_chat = not file.is_symlink() and GeminiCliImporter().recognises(head_of(file))
+            is_chat = not file.is_symlink() and _is_chat(head_of(file))
         except UserError:
             is_chat = False
         if is_chat:
@@ -178,7 +193,7 @@ class _GeminiChat:
         is_child_folder = self.is_subagent and self.folder not in ("", "chats", self.session)
         return SessionBegin(
             self.session,
-            GeminiCliImporter.name,
+            FORMAT,
             parent=self.folder if is_child_folder else None,
             directory=JsonValue(next(iter(record.list_at("directories")), "")).text(),
             created=record.milliseconds("startTime") or record.milliseconds("timestamp"),
@@ -210,7 +225,7 @@ class _GeminiChat:
                 (*_thoughts(record), *_content(record.at("content")), *map(_call, calls)),
                 record.milliseconds("timestamp"),
                 model=f"gemini/{model}" if (model := record.text("model")) else "",
-                usage=_usage(record.at("tokens")),
+                usage=gemini_usage(record.at("tokens")),
                 finish="tool-calls" if calls else "stop",
             )
             for call in calls:
@@ -220,7 +235,13 @@ class _GeminiChat:
     def _from_user(self, name: str, record: JsonValue) -> Iterator[Recorded]:
         if parts := tuple(_content(record.at("content"))):
             self._add(name, record)
-            yield MessageRead(name, "user", parts, record.milliseconds("timestamp"))
+            yield MessageRead(
+                name,
+                "user",
+                parts,
+                record.milliseconds("timestamp"),
+                by_program=words_of(parts).lstrip().startswith(PROGRAM),
+            )
 
     def _add(self, name: str, record: JsonValue) -> None:
         self.history[name] = None
@@ -245,7 +266,7 @@ class _GeminiChat:
     def _update(self, name: str, record: JsonValue) -> Iterator[Recorded]:
         """Yield the usage, results or changes that a later record adds to a message."""
         former_content, had_tokens = self.yielded_records[name]
-        usage = _usage(record.at("tokens"))
+        usage = gemini_usage(record.at("tokens"))
         if usage and not had_tokens:
             yield UsageRead(name, usage)
         yield from self._changed_results(record)
@@ -346,16 +367,3 @@ def _output(value: JsonValue) -> str:
         else:
             outputs += [part.text for part in _content(value_part) if isinstance(part, Text)]
     return "\n".join(outputs)
-
-
-def _usage(counts: JsonValue) -> Usage | None:
-    cached, prompt = counts.tokens("cached"), counts.tokens("input")
-    if not (prompt or counts.tokens("output")):
-        return None
-    return Usage(
-        # Prompts of the provider's own tools are counted beside the prompt.
-        input=max(0, prompt - cached) + counts.tokens("tool"),
-        output=counts.tokens("output"),
-        reasoning=counts.tokens("thoughts"),
-        cache_read=cached,
-    )

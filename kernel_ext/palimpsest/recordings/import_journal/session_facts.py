@@ -106,6 +106,7 @@ class RecordingFacts:
             "id": begin.id,
             "title": self.title,
             "window": begin.window,
+            "permissions": begin.permissions,
             "parent_call": begin.parent_call,
             "gaps": list(self._gaps) or None,
             "more_gaps": self._more_gaps or None,

@@ -36,6 +36,8 @@ class SessionBegin:
     """The system prompt, where it was recorded."""
     tools: tuple[ToolSpec, ...] | None = None
     """The offered tools; None where they were not recorded."""
+    permissions: str = ""
+    """What the agent was allowed to do without asking, in the recording's own word."""
     parent: str | None = None
     """The session in the same recording that started this one as a subagent."""
     parent_call: str | None = None

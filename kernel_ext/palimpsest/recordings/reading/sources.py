@@ -7,7 +7,7 @@ and at an incomplete character.
 """
 
 import re
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Container, Generator, Iterator, Sequence
 from contextvars import ContextVar
 from json import JSONDecoder
 from math import isfinite
@@ -76,10 +76,15 @@ def is_compressed(path: Path) -> bool:
     return path.is_file() and head_of(path).start.startswith(_COMPRESSED)
 
 
-def json_lines(path: Path, report: Report) -> Iterator[tuple[int, JsonValue]]:
-    """Yield the objects of a file with one JSON object a line, with their line numbers, from 1."""
+def json_lines(
+    path: Path, report: Report, wanted: Container[int] | None = None
+) -> Iterator[tuple[int, JsonValue]]:
+    """Yield the objects of a file with one JSON object a line, with their line numbers, from 1.
+
+    With ``wanted`` only lines with these numbers are parsed: a second pass costs little more than reading the file.
+    """
     for number, line in _lines(path, report):
-        if not line.strip():
+        if not line.strip() or (wanted is not None and number not in wanted):
             continue
         try:
             value = json_value(line)

@@ -1,0 +1,203 @@
+"""Index what Claude Code printed: which records belong to a session or a subagent, and which of an answer's is the last.
+
+Only ids and figures are stored, no content.
+"""
+
+import re
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from palimpsest.recordings.format_parts.claude_code_blocks import (
+    FORMAT,
+    VERSION_CHARS,
+    result_blocks,
+    usage_of,
+)
+from palimpsest.recordings.format_parts.claude_code_index import BOUNDARY
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.recorded import SessionBegin
+from palimpsest.recordings.reading.sources import head_of, json_lines, json_objects
+from palimpsest.transcript.values import Usage
+
+MOST_THREADS = 200
+"""Most sessions and subagents that are read; each requires another pass over the file."""
+RECORDS = frozenset({"system", "assistant", "user", "stream_event", "result"})
+_LIST = re.compile(rb'\s*\[\s*\{\s*"type"\s*:\s*"system"')
+
+
+def is_list(head: Head) -> bool:
+    """Return whether the records are one list."""
+    return _LIST.match(head.start) is not None
+
+
+def printed_records(
+    path: Path, report: Report, wanted: Container[int] | None = None
+) -> Iterator[tuple[int, JsonValue]]:
+    """Yield the records of a file with their numbers, from 1: lines, or the items of one list; ``wanted`` ones only."""
+    if not is_list(head_of(path)):
+        yield from json_lines(path, report, wanted)
+        return
+    objects = json_objects(path, "item", report, "message")
+    for number, (_, record) in enumerate(objects, 1):
+        if wanted is None or number in wanted:
+            yield number, record
+
+
+@dataclass(slots=True)
+class StreamThread:
+    """The printed records of a session, or of one of its subagents."""
+
+    session: str
+    """The printed id of the session."""
+    call: str
+    """The call that started the subagent; empty for the session itself."""
+    agent: str = ""
+    """Id of the subagent, where it is printed before its records."""
+    last_records: dict[str, int] = field(default_factory=dict)
+    """The line of each answer's newest record."""
+    final: dict[str, tuple[Usage | None, str | None]] = field(default_factory=dict)
+    """Usage and finish of the answers whose end was printed, too."""
+    streamed: tuple[str, JsonValue] = ("", NOTHING)
+    """Id and usage of the answer whose events are being printed."""
+    records: set[int] = field(default_factory=set)
+    """The lines of its records, without the pieces of answers."""
+    result_record: int = 0
+    """The line with the result of its call; also one of ``records``."""
+
+    @property
+    def name(self) -> str:
+        """Id of the session that the thread becomes."""
+        return f"{self.session}/{self.agent or self.call}" if self.call else self.session
+
+
+class StreamIndex:
+    """The threads of a file, and what is printed of an answer after it."""
+
+    def __init__(self, name: str) -> None:
+        """``name`` is the id of a session whose records hold none."""
+        self.threads: dict[tuple[str, str], StreamThread] = {}
+        self.left_out = False
+        self.begins: dict[str, SessionBegin] = {}
+        """The facts of each session, by its id."""
+        self._session = name
+        self._messages: dict[str, str] = {}
+        """The message of each record, by uuid."""
+        self._callers: dict[str, str] = {}
+        """The call of the thread in which each call was made; empty for the session itself."""
+
+    def place(self, record: JsonValue) -> tuple[str, str]:
+        """Return the session of a record, and the call that started its subagent; empty for the session itself."""
+        return record.id("session_id") or self._session, record.text("parent_tool_use_id")
+
+    def message_of(self, uuid: str) -> str:
+        """Return the message of a record; empty where there is none."""
+        return self._messages.get(uuid, "")
+
+    def started_by(self, session: str, call: str) -> StreamThread | None:
+        """Return the thread of the subagent that a call started."""
+        return self.threads.get((session, call)) if call else None
+
+    def parent_of(self, thread: StreamThread) -> str:
+        """Return the session in which a subagent's call was made."""
+        parent = self.threads.get((thread.session, self._callers.get(thread.call, "")))
+        return thread.session if parent is None or parent is thread else parent.name
+
+    def add(self, number: int, record: JsonValue) -> None:
+        """Add the next record."""
+        kind = record.text("type")
+        if kind not in RECORDS:
+            return
+        self._session, call = self.place(record)
+        self._add_begin(record)
+        if kind == "system":
+            self._system(number, record, call)
+            return
+        thread = self._thread(self._session, call)
+        if thread is None:
+            return
+        if kind != "stream_event":
+            thread.records.add(number)
+        match kind:
+            case "assistant":
+                self._assistant(thread, number, record)
+            case "user":
+                for block in result_blocks(record.at("message")):
+                    begun = self.started_by(self._session, block.text("tool_use_id"))
+                    if begun is not None:
+                        begun.result_record = begun.result_record or number
+                        begun.records.add(begun.result_record)
+            case "stream_event":
+                _add_event(thread, record.at("event"))
+            case _:
+                pass  # a result is read where it stands
+
+    def _system(self, number: int, record: JsonValue, call: str) -> None:
+        if record.get("subtype") == "task_started" and (started := record.text("tool_use_id")):
+            thread = self._thread(self._session, started)
+            if thread is not None:
+                thread.agent = thread.agent or record.id("task_id")
+        elif record.get("subtype") == BOUNDARY:
+            thread = self._thread(self._session, call)
+            if thread is not None:
+                thread.records.add(number)
+
+    def _thread(self, session: str, call: str) -> StreamThread | None:
+        place = session, call
+        if place not in self.threads:
+            if len(self.threads) >= MOST_THREADS:
+                self.left_out = True
+                return None
+            self.threads[place] = StreamThread(session, call)
+        return self.threads[place]
+
+    def _add_begin(self, record: JsonValue) -> None:
+        begin = self.begins.get(self._session)
+        if begin is None:
+            begin = self.begins[self._session] = SessionBegin(self._session, FORMAT)
+        is_init = record.get("subtype") == "init" and not begin.format_version
+        if is_init:
+            model = record.text("model")
+            names = [name for name in record.list_at("tools") if isinstance(name, str)]
+            begin = replace(
+                begin,
+                format_version=record.text("claude_code_version")[:VERSION_CHARS],
+                directory=record.text("cwd"),
+                model=f"anthropic/{model}" if model else "",
+                tools=JsonValue([{"name": name} for name in names]).tool_specs() if names else None,
+                permissions=record.text("permissionMode")[:VERSION_CHARS],
+            )
+        if begin.created is None:
+            begin = replace(begin, created=record.moment("timestamp"))
+        self.begins[self._session] = begin
+
+    def _assistant(self, thread: StreamThread, number: int, record: JsonValue) -> None:
+        message = record.at("message")
+        node = node_of(number, record)
+        self._messages[record.text("uuid")] = node
+        for block in message.objects("content"):
+            if name := block.id("id"):
+                self._callers[name] = thread.call
+        thread.last_records[node] = number
+
+
+def node_of(number: int, record: JsonValue) -> str:
+    """Return the id of the message that a record belongs to."""
+    return record.id("message", "id") or record.text("uuid") or f"m{number}"
+
+
+def _add_event(thread: StreamThread, event: JsonValue) -> None:
+    """Add an event of an answer: the last one holds the whole usage, often the output alone."""
+    match event.get("type"):
+        case "message_start":
+            thread.streamed = event.id("message", "id"), event.at("message", "usage")
+        case "message_delta" if thread.streamed[0]:
+            node, begun = thread.streamed
+            counted = {
+                name: value for name, value in event.fields("usage").items() if value is not None
+            }
+            usage = usage_of(JsonValue(begun.fields() | counted))
+            thread.final[node] = usage, event.finish("delta", "stop_reason")
+        case _:
+            pass

@@ -1,0 +1,201 @@
+"""Read what ``codex exec --json`` prints: since 0.44 events of threads, turns and items, one a line.
+
+Neither requests nor the model are printed, and the tokens of ``turn.completed`` are those of the whole thread so far: a
+resumed thread counts its earlier turns again, so they are a total and no turn's own. Older versions: ``codex_exec_events``.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from palimpsest.recordings.format_parts.codex_items import FORMAT
+from palimpsest.recordings.message_formats.content_blocks import texts_and_media
+from palimpsest.recordings.printed_streams.codex_exec_events import OldEvents, is_old_event
+from palimpsest.recordings.printed_streams.printed_answers import PrintedAnswers
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.json_fields import JsonValue
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    GapRead,
+    Recorded,
+    ResultRead,
+    SessionBegin,
+    Text,
+    Thinking,
+    TotalsRead,
+    media_of,
+    words_of,
+)
+from palimpsest.recordings.reading.sources import discard_report, first_object, json_lines
+from palimpsest.transcript.strings.relative_paths import recorded_name
+from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
+
+BEGINS = frozenset({"thread.started", "session.created"})
+EVENTS = frozenset({"turn.started", "item.started", "item.updated", "item.completed"})
+SILENT = frozenset({"error"})
+"""Kinds of items that are for the screen only."""
+PLAN = "todo_list"
+NO_PROMPTS = "The prompts, the model, the system prompt and the tools are not in the recording."
+NO_REQUESTS = "The requests are not recorded as such, nor their tokens; one is cut where a text or a call follows a result."
+WHOLE_THREAD = (
+    "The recorded totals are those of the whole thread: earlier runs of it are counted, too."
+)
+
+
+def is_printed_by_codex(head: Head) -> bool:
+    """Return whether a file begins with events that ``codex exec --json`` printed."""
+    record = first_object(head)
+    kind = record.text("type")
+    if kind in BEGINS:
+        return bool(_thread_id(record))
+    return (kind in EVENTS and (kind == "turn.started" or "item" in record)) or is_old_event(record)
+
+
+def printed_threads(path: Path, report: Report) -> Iterator[Recorded]:
+    """Yield each printed thread as a session."""
+    is_old = next((is_old_event(record) for _, record in json_lines(path, discard_report)), False)
+    name = recorded_name(path.stem)
+    events = OldEvents(name, path) if is_old else _ThreadEvents(name, report)
+    for number, record in json_lines(path, report):
+        yield from events.record(number, record)
+    yield from events.finish()
+
+
+def _thread_id(record: JsonValue) -> str:
+    return record.id("thread_id") or record.id("session_id")
+
+
+class _ThreadEvents:
+    """Reads the events of one thread after the other."""
+
+    def __init__(self, name: str, report: Report) -> None:
+        """``name`` is the id of a thread whose first event is missing."""
+        self._name = name
+        self._report = report
+        self._thread = ""
+        self._run = 0
+        self._answers = PrintedAnswers()
+        self._open: dict[str, None] = {}
+        """Items that have begun."""
+        self._plans = 0
+        self._has_totals = False
+
+    def record(self, number: int, record: JsonValue) -> Iterator[Recorded]:
+        """Yield the values of the next event."""
+        kind = record.text("type")
+        if kind in BEGINS or not self._thread:
+            yield from self._begin(_thread_id(record) if kind in BEGINS else "")
+        match kind:
+            case "item.started" | "item.updated" | "item.completed":
+                yield from self._item(record.at("item"), kind, f"line {number}")
+            case "turn.completed":
+                yield from self._answers.complete()
+                yield from self._totals(record.at("usage"))
+            case "turn.failed":
+                words = record.text("error", "message") or "The turn failed."
+                yield from self._answers.complete(finish="error", error=words)
+            case _:
+                pass  # for the screen only
+
+    def finish(self) -> Iterator[Recorded]:
+        """Yield the answer that nothing follows."""
+        yield from self._answers.complete()
+
+    def _begin(self, thread: str) -> Iterator[Recorded]:
+        yield from self._answers.complete()
+        self._run += 1
+        self._open = {}
+        if self._thread and self._thread == thread:
+            return  # the thread was resumed
+        self._thread = thread or self._name
+        self._answers, self._has_totals = PrintedAnswers(), False
+        yield SessionBegin(self._thread, FORMAT)
+        yield GapRead(NO_PROMPTS)
+        yield GapRead(NO_REQUESTS)
+
+    def _totals(self, usage: JsonValue) -> Iterator[Recorded]:
+        totals = RecordedTotals(
+            input=usage.tokens("input_tokens") or None,
+            cached=usage.tokens("cached_input_tokens") or None,
+            output=usage.tokens("output_tokens") or None,
+        )
+        if totals == NO_TOTALS:
+            return
+        yield TotalsRead(totals)
+        if not self._has_totals:
+            self._has_totals = True
+            yield GapRead(WHOLE_THREAD)
+
+    def _item(self, item: JsonValue, event: str, place: str) -> Iterator[Recorded]:
+        kind = item.text("type") or item.text("item_type")
+        words = item.text("text")
+        if kind == PLAN:
+            yield from self._plan(item, event)
+        elif kind in ("agent_message", "assistant_message", "plan", "reasoning"):
+            if event == "item.completed":
+                part = Thinking(words) if kind == "reasoning" else Text(words)
+                yield from self._answers.add(part)
+        elif (call := _call_of(item, kind, f"{self._run}.{item.id('id') or place}")) is not None:
+            yield from self._call(call, item, kind, event)
+        elif kind not in SILENT:
+            self._report(
+                place, f"It is of the kind {kind!r}, which is not known, and was left out."
+            )
+
+    def _call(self, call: Call, item: JsonValue, kind: str, event: str) -> Iterator[Recorded]:
+        if call.id not in self._open:
+            self._open[call.id] = None
+            yield from self._answers.add(call)
+        if event == "item.completed":
+            del self._open[call.id]
+            result, is_recorded = _result_of(item, kind, call.id)
+            yield from self._answers.add_result(result, is_recorded=is_recorded)
+
+    def _plan(self, item: JsonValue, event: str) -> Iterator[Recorded]:
+        """Yield the call that made or changed the plan; it is printed once more when the turn ends."""
+        if event == "item.completed":
+            return
+        self._plans += 1
+        call = Call(f"plan.{self._plans}", "update_plan", {"items": item.list_at("items")})
+        yield from self._answers.add(call)
+        yield from self._answers.add_result(ResultRead(call.id, ""), is_recorded=False)
+
+
+def _call_of(item: JsonValue, kind: str, name: str) -> Call | None:
+    """Return the call that an item is; None for another item."""
+    match kind:
+        case "command_execution":
+            return Call(name, "shell", {"command": item.text("command")})
+        case "file_change":
+            return Call(name, "apply_patch", {"changes": item.list_at("changes")})
+        case "mcp_tool_call":
+            tool = f"{item.text('server')}__{item.text('tool')}"
+            return Call(name, tool, item.tool_input("arguments", name="arguments"))
+        case "collab_tool_call":
+            given = {"prompt": item.text("prompt"), "agents": item.list_at("receiver_thread_ids")}
+            return Call(name, item.text("tool") or kind, given)
+        case "web_search":
+            return Call(name, kind, {"query": item.text("query")}, at_provider=True)
+        case _:
+            return None
+
+
+def _result_of(item: JsonValue, kind: str, call: str) -> tuple[ResultRead, bool]:
+    """Return the result of a call, and whether its output was printed."""
+    has_failed = item.text("status") in ("failed", "declined")
+    match kind:
+        case "command_execution":
+            exit_code = item.get("exit_code")
+            facts = {"exit_code": exit_code} if isinstance(exit_code, int) else {}
+            output = item.text("aggregated_output")
+            return ResultRead(call, output, is_error=has_failed, metadata=facts), True
+        case "mcp_tool_call":
+            content = texts_and_media(item.get("result", "content"))
+            output = words_of(content) or item.text("error", "message")
+            is_recorded = bool(output or content) or item.at("result").raw is not None
+            media = media_of(content)
+            return ResultRead(call, output, is_error=has_failed, media=media), is_recorded
+        case "collab_tool_call" if states := item.fields("agents_states"):
+            output = JsonValue(states).as_text()
+            return ResultRead(call, output, is_error=has_failed), True
+        case _:
+            return ResultRead(call, "", is_error=has_failed), kind == "web_search"

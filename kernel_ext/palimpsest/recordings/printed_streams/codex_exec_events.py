@@ -1,0 +1,185 @@
+"""Read what ``codex exec --json`` printed before 0.44: the settings, the prompt, and ``{id, msg}`` events.
+
+The tokens of each request follow the results of its calls: in the newest of these versions beside a total, in the
+oldest alone. No times and no id of the session are printed.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from palimpsest.recordings.format_parts.codex_items import FORMAT, ReportedUsage, usage_of
+from palimpsest.recordings.message_formats.content_blocks import texts_and_media
+from palimpsest.recordings.printed_streams.printed_answers import PrintedAnswers
+from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    GapRead,
+    MessageRead,
+    Recorded,
+    ResultRead,
+    SessionBegin,
+    Text,
+    Thinking,
+    media_of,
+    words_of,
+)
+from palimpsest.recordings.reading.sources import discard_report, json_lines
+from palimpsest.transcript.values import Usage
+
+SETTINGS = frozenset({"workdir", "model", "provider"})
+LOOKED_AHEAD = 20
+"""First lines that are searched for the context window."""
+NOT_PRINTED = "The system prompt and the tools are not in the recording."
+
+
+def is_old_event(record: JsonValue) -> bool:
+    """Return whether a record is an event of these versions, or their settings."""
+    return record.fields().keys() >= SETTINGS or ("id" in record and bool(_kind(record)))
+
+
+def _kind(record: JsonValue) -> str:
+    return record.text("msg", "type")
+
+
+class OldEvents:
+    """Reads the events of one session after the other."""
+
+    def __init__(self, name: str, path: Path) -> None:
+        """``name`` is the id of the first session, since none is printed."""
+        self._name = name
+        self._path = path
+        self._sessions = 0
+        self._answers = PrintedAnswers(ends_with_tokens=True)
+        self._reports = ReportedUsage()
+        self._calls = 0
+
+    def record(self, number: int, record: JsonValue) -> Iterator[Recorded]:
+        """Yield the values of the next record."""
+        is_settings = record.fields().keys() >= SETTINGS
+        if is_settings or not self._sessions:
+            yield from self._begin(record if is_settings else NOTHING, number)
+        if words := record.text("prompt"):
+            yield from self._answers.complete()
+            answers = self._answers
+            yield MessageRead(answers.new_id(), "user", (Text(words),), model=answers.model)
+        if _kind(record):
+            yield from self._event(record.at("msg"), _kind(record))
+
+    def finish(self) -> Iterator[Recorded]:
+        """Yield the answer that nothing follows."""
+        yield from self._answers.complete()
+
+    def _begin(self, settings: JsonValue, number: int) -> Iterator[Recorded]:
+        yield from self._answers.complete()
+        self._sessions += 1
+        self._answers = PrintedAnswers(ends_with_tokens=True)
+        self._reports = ReportedUsage()
+        provider, model = settings.text("provider") or "openai", settings.text("model")
+        self._answers.model = f"{provider}/{model}" if model else ""
+        self._answers.effort = settings.text("reasoning effort") or None
+        yield SessionBegin(
+            self._name if self._sessions == 1 else f"{self._name}-{self._sessions}",
+            FORMAT,
+            directory=settings.text("workdir"),
+            model=self._answers.model,
+            window=self._window(number),
+            permissions=settings.text("approval"),
+        )
+        yield GapRead(NOT_PRINTED)
+
+    def _window(self, first: int) -> int | None:
+        """Return the context window that is printed soon after a line."""
+        for number, record in json_lines(self._path, discard_report):
+            window = record.count("msg", "model_context_window")
+            if number >= first + LOOKED_AHEAD or (number >= first and window):
+                return window or None
+        return None
+
+    def _event(self, event: JsonValue, kind: str) -> Iterator[Recorded]:
+        answers = self._answers
+        match kind:
+            case "agent_message":
+                yield from answers.add(Text(event.text("message")))
+            case "agent_reasoning" | "agent_reasoning_raw_content":
+                yield from answers.add(Thinking(event.text("text")))
+            case "token_count":
+                usage = self._usage(event)
+                if usage is not None:
+                    yield from answers.complete(usage)
+            case "task_complete":
+                yield from answers.complete()
+            case "turn_aborted":
+                yield from answers.complete(finish="aborted")
+            case "error":
+                words = event.text("message") or "The turn failed."
+                yield from answers.complete(finish="error", error=words)
+            case _:
+                yield from self._tool_event(event, kind)
+
+    def _usage(self, event: JsonValue) -> Usage | None:
+        if "input_tokens" in event:
+            return usage_of(event, NOTHING, NOTHING)
+        return self._reports.usage_of_event(event)
+
+    def _tool_event(self, event: JsonValue, kind: str) -> Iterator[Recorded]:
+        """Yield what the beginning or the end of a call completes; other events are for the screen only."""
+        call = _call_of(event, kind)
+        if call is not None:
+            if not call.id:  # a plan, or a picture that was looked at: only the call is printed
+                self._calls += 1
+                call = Call(f"call.{self._calls}", call.tool, call.input)
+                yield from self._answers.add(call)
+                result = ResultRead(call.id, "")
+                yield from self._answers.add_result(result, is_recorded=False)
+            else:
+                yield from self._answers.add(call)
+        result_read = _result_of(event, kind)
+        if result_read is not None:
+            yield from self._answers.add_result(result_read)
+
+
+def _call_of(event: JsonValue, kind: str) -> Call | None:
+    """Return the call that begins with an event; its id is empty where no end of it is printed."""
+    name = event.id("call_id")
+    match kind:
+        case "exec_command_begin":
+            return Call(name, "shell", {"command": event.list_at("command")})
+        case "patch_apply_begin":
+            return Call(name, "apply_patch", {"changes": event.fields("changes")})
+        case "mcp_tool_call_begin":
+            invocation = event.at("invocation")
+            tool = f"{invocation.text('server')}__{invocation.text('tool')}"
+            return Call(name, tool, invocation.tool_input("arguments", name="arguments"))
+        case "web_search_end":
+            return Call(name, "web_search", {"query": event.text("query")}, at_provider=True)
+        case "plan_update":
+            return Call("", "update_plan", {"plan": event.list_at("plan")})
+        case "view_image_tool_call":
+            return Call("", "view_image", {"path": event.text("path")})
+        case _:
+            return None
+
+
+def _result_of(event: JsonValue, kind: str) -> ResultRead | None:
+    """Return the result of the call that ends with an event."""
+    name = event.id("call_id")
+    both = f"{event.text('stdout')}{event.text('stderr')}"
+    match kind:
+        case "exec_command_end":
+            output = event.either("formatted_output", "aggregated_output").text() or both
+            exit_code = event.get("exit_code")
+            has_code = isinstance(exit_code, int)
+            facts = {"exit_code": exit_code} if has_code else {}
+            return ResultRead(name, output, is_error=has_code and exit_code != 0, metadata=facts)
+        case "patch_apply_end":
+            return ResultRead(name, both, is_error=event.get("success") is False)
+        case "mcp_tool_call_end":
+            content = texts_and_media(event.get("result", "Ok", "content"))
+            failure = event.at("result", "Err")
+            is_error = failure.raw is not None or event.get("result", "Ok", "isError") is True
+            output = words_of(content) or failure.as_text()
+            return ResultRead(name, output, is_error=is_error, media=media_of(content))
+        case "web_search_end":
+            return ResultRead(name, "")
+        case _:
+            return None

@@ -1,0 +1,177 @@
+"""Read what Gemini CLI prints with ``--output-format stream-json``, one event a line, or ``json``, one document.
+
+Requests are printed one after the other, but not their tokens: the result counts all of them. What a tool returned is
+printed as it is displayed, which may be nothing. The document holds the last answer and the statistics alone.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from palimpsest.recordings.format_parts.gemini_tokens import FORMAT, gemini_usage
+from palimpsest.recordings.printed_streams.printed_answers import PrintedAnswers
+from palimpsest.recordings.printed_streams.printed_totals import sum_of_totals
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.json_fields import JsonValue
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    GapRead,
+    MessageRead,
+    Recorded,
+    ResultRead,
+    SessionBegin,
+    Text,
+    TotalsRead,
+)
+from palimpsest.recordings.reading.sources import HEAD_BYTES, first_object, json_field, json_lines
+from palimpsest.transcript.strings.relative_paths import recorded_name
+from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
+
+EVENTS = frozenset({"message", "tool_use", "tool_result", "result"})
+NOT_PRINTED = "The system prompt, the tools, the thoughts and the tokens of single requests are not in the recording."
+AS_DISPLAYED = "Results are recorded as they were displayed, not as the model was given them."
+ONLY_LAST = "Only the last answer is in the recording: the prompts, the other answers and the calls are not."
+_DOCUMENT = re.compile(
+    rb'\s*\{\s*(?P<id>"session_id"\s*:\s*"[^"\\]{0,200}"\s*,\s*)?"(response|stats)"\s*:'
+)
+
+
+def is_printed_by_gemini(head: Head) -> bool:
+    """Return whether a file begins with events, or is a document, that Gemini CLI printed."""
+    return _is_document(head) or _is_event(first_object(head))
+
+
+def _is_event(record: JsonValue) -> bool:
+    if record.get("type") == "init":
+        return isinstance(record.get("session_id"), str) and "timestamp" in record
+    has_own_field = any(name in record for name in ("tool_id", "delta", "stats"))
+    return record.text("type") in EVENTS and "timestamp" in record and has_own_field
+
+
+def _is_document(head: Head) -> bool:
+    found = _DOCUMENT.match(head.start)
+    if found is None:
+        return False
+    is_cut = found["id"] is not None and len(head.start) >= HEAD_BYTES
+    return is_cut or b'"stats"' in head.start
+
+
+def printed_chat(path: Path, head: Head, report: Report) -> Iterator[Recorded]:
+    """Yield each printed chat as a session."""
+    name = recorded_name(path.stem)
+    if _is_document(head):
+        yield from _document(path, name)
+        return
+    events = _ChatEvents(name)
+    for _, record in json_lines(path, report):
+        yield from events.record(record)
+    yield from events.finish()
+
+
+class _ChatEvents:
+    """Reads the events of one run after the other."""
+
+    def __init__(self, name: str) -> None:
+        """``name`` is the id of a chat whose first event is missing."""
+        self._name = name
+        self._session = ""
+        self._answers = PrintedAnswers()
+        self._before = self._newest = NO_TOTALS
+        """The totals of the runs before, and of the newest one."""
+
+    def record(self, record: JsonValue) -> Iterator[Recorded]:
+        """Yield the values of the next event."""
+        kind, time = record.text("type"), record.moment("timestamp")
+        if kind == "init" or not self._session:
+            yield from self._begin(record, time)
+        answers = self._answers
+        match kind:
+            case "message" if record.get("role") == "user":
+                yield from answers.complete()
+                words = record.text("content")
+                yield MessageRead(
+                    answers.new_id(), "user", (Text(words),), time, model=answers.model
+                )
+            case "message":
+                yield from answers.add_piece(record.text("content"), time)
+            case "tool_use":
+                name = record.text("tool_name") or "unknown"
+                call = Call(record.id("tool_id"), name, record.tool_input("parameters"))
+                yield from answers.add(call, time)
+            case "tool_result":
+                output = record.text("output") or record.text("error", "message")
+                is_error = record.get("status") == "error"
+                result = ResultRead(record.id("tool_id"), output, is_error=is_error, ended=time)
+                yield from answers.add_result(result, is_recorded=bool(output))
+            case "result":
+                yield from self._result(record)
+            case _:
+                pass  # warnings for the screen
+
+    def finish(self) -> Iterator[Recorded]:
+        """Yield the answer that nothing follows."""
+        yield from self._answers.complete()
+
+    def _begin(self, record: JsonValue, time: int | None) -> Iterator[Recorded]:
+        yield from self._answers.complete()
+        session = record.id("session_id") or self._name
+        model = f"gemini/{name}" if (name := record.text("model")) else self._answers.model
+        if session != self._session:
+            self._session = session
+            self._answers, self._before = PrintedAnswers(), NO_TOTALS
+            yield SessionBegin(session, FORMAT, created=time, model=model)
+            yield GapRead(NOT_PRINTED)
+            yield GapRead(AS_DISPLAYED)
+        else:
+            self._before = sum_of_totals(self._before, self._newest)
+        self._answers.model, self._newest = model, NO_TOTALS
+
+    def _result(self, record: JsonValue) -> Iterator[Recorded]:
+        if record.get("status") == "error":
+            words = record.text("error", "message") or "The run failed."
+            yield from self._answers.complete(finish="error", error=words)
+        else:
+            yield from self._answers.complete()
+        stats = record.at("stats")
+        self._newest = RecordedTotals(
+            input=stats.tokens("input_tokens") or None,
+            cached=stats.tokens("cached") or None,
+            output=stats.tokens("output_tokens") or None,
+        )
+        totals = sum_of_totals(self._before, self._newest)
+        if totals != NO_TOTALS:
+            yield TotalsRead(totals)
+
+
+def _document(path: Path, name: str) -> Iterator[Recorded]:
+    """Yield the last answer, and the totals of all requests; of a single request they are its own tokens."""
+    models = json_field(path, "stats.models")
+    tokens = [JsonValue(model).at("tokens") for model in models.fields().values()]
+    requests = [
+        JsonValue(model).count("api", "totalRequests") for model in models.fields().values()
+    ]
+    first = next(iter(models.fields()), "") if len(tokens) == 1 else ""
+    model = f"gemini/{JsonValue(first).text()}" if first else ""
+    yield SessionBegin(json_field(path, "session_id").id() or name, FORMAT, model=model)
+    yield GapRead(ONLY_LAST)
+    words = json_field(path, "response").text()
+    failure = json_field(path, "error").text("message")
+    counted = (gemini_usage(counts, prompt="prompt", answer="candidates") for counts in tokens)
+    usages = [usage for usage in counted if usage is not None]
+    yield MessageRead(
+        "m1",
+        "assistant",
+        (Text(words),) if words else (),
+        model=model,
+        usage=usages[0] if sum(requests) == 1 and len(usages) == 1 else None,
+        finish="error" if failure else "stop",
+        error=failure or None,
+    )
+    totals = RecordedTotals(
+        input=sum(usage.prompt for usage in usages) or None,
+        cached=sum(usage.cache_read for usage in usages) or None,
+        output=sum(usage.output for usage in usages) or None,
+        requests=sum(requests) or None,
+    )
+    if totals != NO_TOTALS:
+        yield TotalsRead(totals)

@@ -1,0 +1,112 @@
+"""Join what an agent prints while it runs into answers: texts and calls up to the results, or up to the tokens."""
+
+from collections.abc import Iterator
+
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    GapRead,
+    MessageRead,
+    Recorded,
+    ResultRead,
+    Text,
+    Thinking,
+)
+from palimpsest.transcript.values import Usage
+
+NO_ANSWER = "The answer of this request is not in the recording."
+NO_OUTPUT = "The output of this call is not in the recording."
+MOST_WAITING = 100
+"""Most results that wait for the tokens of their request, which may never be printed."""
+MOST_TEXT_CHARS = 16_000_000
+"""Characters of a text in pieces after which its answer ends, so that it is not stored without limit."""
+
+
+class PrintedAnswers:
+    """Makes answers of texts, calls and results in the order in which they were printed."""
+
+    def __init__(self, *, ends_with_tokens: bool = False) -> None:
+        """With ``ends_with_tokens`` the tokens of a request are printed after the results of its calls, which wait."""
+        self.model = ""
+        self.effort: str | None = None
+        self._ends_with_tokens = ends_with_tokens
+        self._count = 0
+        self._parts: list[Text | Thinking | Call] = []
+        self._pieces: list[str] = []
+        """Pieces of the text that is being printed."""
+        self._text_chars = 0
+        self._created: int | None = None
+        self._results: list[Recorded] = []
+        """Results that wait for their answer."""
+
+    def new_id(self) -> str:
+        """Return the id of the next message."""
+        self._count += 1
+        return f"m{self._count}"
+
+    def add_piece(self, text: str, created: int | None = None) -> Iterator[Recorded]:
+        """Add a piece of a text, which other pieces continue; yields the answer before it, if that has ended."""
+        yield from self._begin(created)
+        self._pieces.append(text)
+        self._text_chars += len(text)
+        if self._text_chars > MOST_TEXT_CHARS:
+            yield from self.complete()
+
+    def add(self, part: Text | Thinking | Call, created: int | None = None) -> Iterator[Recorded]:
+        """Add a part; yields the answer before it, if that has ended."""
+        waits = isinstance(part, Call) and 0 < len(self._results) < MOST_WAITING
+        if not waits:
+            yield from self._begin(created)
+        self._end_text()
+        self._parts.append(part)
+
+    def _begin(self, created: int | None) -> Iterator[Recorded]:
+        if self._results:
+            yield from self.complete()
+        if not self._parts and not self._pieces:
+            self._created = created
+
+    def _end_text(self) -> None:
+        if self._pieces:
+            self._parts.append(Text("".join(self._pieces)))
+            self._pieces, self._text_chars = [], 0
+
+    def add_result(self, result: ResultRead, *, is_recorded: bool = True) -> Iterator[Recorded]:
+        """Add a result; yields what can be yielded. With ``is_recorded`` False only its place is known."""
+        values: list[Recorded] = [result]
+        if not is_recorded:
+            values.append(GapRead(NO_OUTPUT, call=result.call))
+        if self._ends_with_tokens:
+            self._results += values
+        else:
+            yield from self.complete()
+            yield from values
+
+    def complete(
+        self,
+        usage: Usage | None = None,
+        *,
+        finish: str | None = None,
+        error: str | None = None,
+    ) -> Iterator[Recorded]:
+        """Yield the current answer, if there is one, and the results that waited for it."""
+        self._end_text()
+        if not (self._parts or self._results or usage or error):
+            return
+        has_calls = any(isinstance(part, Call) for part in self._parts)
+        answer = MessageRead(
+            self.new_id(),
+            "assistant",
+            tuple(self._parts),
+            self._created,
+            model=self.model,
+            effort=self.effort,
+            usage=usage,
+            finish=finish or ("tool-calls" if has_calls else "stop"),
+            error=error,
+        )
+        results = self._results
+        self._parts, self._results = [], []
+        yield answer
+        if not answer.parts and error is None:
+            yield GapRead(NO_ANSWER, message=answer.id)
+        yield from results

@@ -1,0 +1,69 @@
+"""Add up the totals that agents print: of several programs that printed to one file, and those of Claude Code."""
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from palimpsest.recordings.format_parts.claude_code_blocks import usage_of
+from palimpsest.recordings.reading.json_fields import JsonValue
+from palimpsest.transcript.timeline import RecordedTotals
+from palimpsest.transcript.values import Usage
+
+N = TypeVar("N", int, float)
+
+
+@dataclass(slots=True)
+class ClaudeTotals:
+    """The totals of a session of Claude Code: of its newest program, and of those that printed to the file before.
+
+    A program prints cost and tokens of everything so far; older versions print the tokens of each turn.
+    """
+
+    _before: RecordedTotals = field(default_factory=RecordedTotals)
+    _newest: RecordedTotals = field(default_factory=RecordedTotals)
+
+    def after(self, result: JsonValue) -> RecordedTotals:
+        """Return the totals with the newest result."""
+        cost = result.cost("total_cost_usd")
+        if cost is not None and cost < (self._newest.cost or 0):
+            self._before = sum_of_totals(self._before, self._newest)
+            self._newest = RecordedTotals()
+        models = [JsonValue(value) for value in result.fields("modelUsage").values()]
+        usages = [
+            Usage(
+                input=model.tokens("inputTokens"),
+                output=model.tokens("outputTokens"),
+                cache_read=model.tokens("cacheReadInputTokens"),
+                cache_write=model.tokens("cacheCreationInputTokens"),
+            )
+            for model in models
+        ]
+        if usages:
+            self._newest = _totals_of(usages, cost)
+        else:
+            turn = usage_of(result.at("usage"))
+            newest = sum_of_totals(self._newest, _totals_of([turn] if turn else [], None))
+            self._newest = newest._replace(cost=cost)
+        return sum_of_totals(self._before, self._newest)
+
+
+def _totals_of(usages: list[Usage], cost: float | None) -> RecordedTotals:
+    return RecordedTotals(
+        cost=cost,
+        input=sum(usage.prompt for usage in usages) or None,
+        cached=sum(usage.cache_read for usage in usages) or None,
+        output=sum(usage.output for usage in usages) or None,
+    )
+
+
+def sum_of_totals(first: RecordedTotals, second: RecordedTotals) -> RecordedTotals:
+    """Return the totals of two runs together; what neither has is unknown."""
+    return RecordedTotals(
+        cost=_both(first.cost, second.cost),
+        input=_both(first.input, second.input),
+        cached=_both(first.cached, second.cached),
+        output=_both(first.output, second.output),
+    )
+
+
+def _both(one: N | None, other: N | None) -> N | None:
+    return one if other is None else other if one is None else one + other

@@ -1,0 +1,290 @@
+"""What ``claude -p`` prints: runs of the real program against a scripted provider, with a subagent and a compaction."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.recordings.formats.imported import bring, origin
+from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests, said
+
+from palimpsest.recordings.formats.claude_code import ClaudeCodeImporter
+from palimpsest.recordings.printed_streams import claude_code_stream_index
+from palimpsest.recordings.reading.recorded import (
+    CompactionRead,
+    GapRead,
+    MessageRead,
+    Recorded,
+    ResultRead,
+    SessionBegin,
+    TotalsRead,
+    UsageRead,
+)
+from palimpsest.review.recorded_sessions.recording import open_recording
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import RecordedTotals
+from palimpsest.transcript.values import Usage
+
+PRINTED = SAMPLES / "printed"
+STREAM = PRINTED / "claude.jsonl"
+COMPACTION = PRINTED / "claude_compaction.jsonl"
+LINES = [json.loads(line) for line in STREAM.read_text().splitlines()]
+
+
+def read(path: Path) -> list[Recorded]:
+    found, reports = recorded(ClaudeCodeImporter(), path)
+    assert reports == []
+    return found
+
+
+def written(path: Path, lines: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def outputs(found: list[Recorded]) -> list[int]:
+    return [answer.usage.output for answer in requests(found) if answer.usage is not None]
+
+
+def test_records_with_one_message_id_are_one_request() -> None:
+    found = read(STREAM)
+
+    assert [said(answer) for answer in requests(found)] == [
+        "I read both. Read() Read()",
+        "Agent()",
+        "It says alpha; b.txt has 3 words.",
+        "Read()",
+        "There are 3 words.",
+    ]
+    assert input_tokens(found) == [1_101, 6_202, 21_505, 11_303, 16_404]
+    assert requests(found)[1].usage == Usage(
+        input=200, output=1, cache_read=5_000, cache_write=1_002
+    )
+
+
+def test_the_first_record_tells_tools_model_folder_version_and_permissions() -> None:
+    begin = only(SessionBegin, read(STREAM))[0]
+    store, report = bring(STREAM)
+
+    assert begin.tools is not None
+    assert {"Task", "Bash", "Read"} <= {tool.name for tool in begin.tools}
+    assert begin.model == "anthropic/claude-sonnet-4-5"
+    assert (begin.directory, begin.format_version) == ("/home/user/project", "2.1.197")
+    assert begin.permissions == "default"
+    notes = [origin(store, session.id) for session in report.sessions]
+    assert [note.get("permissions") for note in notes] == ["default", None]
+
+
+def test_the_result_s_totals_are_those_of_all_requests_with_the_subagents() -> None:
+    found = read(STREAM)
+    prompts = [tokens for tokens in input_tokens(found) if tokens is not None]
+
+    assert only(TotalsRead, found) == [
+        TotalsRead(RecordedTotals(cost=0.04003125, input=56_515, cached=50_000, output=115))
+    ]
+    assert sum(prompts) == 56_515
+    told = "The recorded totals count the requests of its subagents, too."
+    assert [gap.what for gap in only(GapRead, found)].count(told) == 1
+    with open_recording(STREAM) as recording:
+        assert recording[0].timeline.recorded_totals.input == 56_515
+        (row,) = recording[0].subagents.table.records()
+    assert (row["call"], row["requests"], row["input"]) == ("Agent Count the words", 2, 27_707)
+
+
+def test_a_subagent_is_a_session_of_the_call_that_started_it() -> None:
+    found = read(STREAM)
+    main, child = only(SessionBegin, found)
+
+    assert (child.parent, child.parent_call) == (main.id, "toolu_2_0")
+    started = next(line for line in LINES if line.get("subtype") == "task_started")
+    assert child.id == f"{main.id}/{started['task_id']}"
+    results = {result.call: result for result in only(ResultRead, found)}
+    assert results["toolu_2_0"].session == child.id
+    assert results["toolu_1_3"].is_error
+    assert results["toolu_3_1"].output == "1\tone two three\n2\t"
+    prompts = [message for message in only(MessageRead, found) if message.role == "user"]
+    assert [said(prompt) for prompt in prompts] == ["Count the words of b.txt"]
+
+
+def test_a_subagent_s_last_answer_is_taken_from_the_result_of_its_call() -> None:
+    answer = requests(read(STREAM))[-1]
+
+    assert said(answer) == "There are 3 words."
+    assert answer.usage == Usage(
+        input=400, output=24, cache_read=15_000, cache_write=1_004, cache_write_hour=0
+    )
+
+
+def test_a_last_answer_that_was_printed_itself_is_not_counted_twice(tmp_path: Path) -> None:
+    at = next(n for n, line in enumerate(LINES) if "task_updated" in json.dumps(line))
+    answer = json.loads(json.dumps(next(line for line in LINES if line["type"] == "assistant")))
+    answer["parent_tool_use_id"] = "toolu_2_0"
+    answer["message"] |= {"id": "msg_4", "content": [{"type": "text", "text": "There are 3."}]}
+    path = written(tmp_path / "one.jsonl", [*LINES[:at], answer, *LINES[at:]])
+
+    assert [said(found) for found in requests(read(path))][-2:] == ["Read()", "There are 3."]
+
+
+def test_events_of_an_answer_are_no_second_count_and_tell_its_length() -> None:
+    found = read(PRINTED / "claude_partial.jsonl")
+
+    assert input_tokens(found) == input_tokens(read(STREAM))
+    # The scripted lengths are 20 and the number of the request; a subagent's events are not printed.
+    assert outputs(found) == [21, 22, 25, 1, 24]
+    assert [answer.finish for answer in requests(found)][:3] == ["tool-calls", "tool-calls", "stop"]
+
+
+def test_without_events_a_gap_says_that_lengths_are_those_of_the_beginning() -> None:
+    counted = "are those counted when it began"
+    gaps = {
+        name: [gap.message for gap in only(GapRead, read(PRINTED / name)) if counted in gap.what]
+        for name in ("claude.jsonl", "claude_partial.jsonl")
+    }
+
+    assert outputs(read(STREAM)) == [1, 1, 1, 1, 24]
+    assert gaps == {"claude.jsonl": ["msg_1", "msg_3"], "claude_partial.jsonl": ["msg_3"]}
+
+
+def test_a_turn_of_one_request_has_the_tokens_of_its_result() -> None:
+    found = read(COMPACTION)
+
+    assert only(UsageRead, found) == [
+        UsageRead(
+            "msg_7",
+            Usage(input=700, output=27, cache_read=30_000, cache_write=1_007, cache_write_hour=0),
+        )
+    ]
+
+
+def test_a_result_with_another_prompt_says_nothing_of_the_request(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in COMPACTION.read_text().splitlines()]
+    assert lines[-1]["type"] == "result"
+    lines[-1]["usage"]["input_tokens"] += 1
+    path = written(tmp_path / "one.jsonl", lines)
+
+    assert only(UsageRead, read(path)) == []
+
+
+def test_a_boundary_is_a_compaction_with_its_summary_and_what_it_kept() -> None:
+    found = read(COMPACTION)
+    (compaction,) = only(CompactionRead, found)
+
+    assert compaction.summary is not None
+    assert "Two files were read." in compaction.summary
+    assert (compaction.auto, compaction.tokens_before) == (False, 21_530)
+    assert compaction.keeps_from == "msg_5"
+    prompts = [message for message in only(MessageRead, found) if message.role == "user"]
+    assert [said(prompt) for prompt in prompts if not prompt.by_program] == [
+        "What is in a.txt, and how long is b.txt?",
+        "Thank you",
+        "Count the words of b.txt",
+    ]
+
+
+def test_totals_of_later_turns_count_everything_so_far() -> None:
+    found = read(COMPACTION)
+
+    assert [value.totals.input for value in only(TotalsRead, found)] == [56_515, 83_121, 114_828]
+    assert only(TotalsRead, found)[-1].totals.cost == 0.068775
+
+
+def test_a_second_program_that_printed_to_the_same_file_adds_its_totals(tmp_path: Path) -> None:
+    again = json.loads(json.dumps(LINES[-1]))
+    again["total_cost_usd"] = 0.01
+    again["modelUsage"] = {"m": {"inputTokens": 5, "outputTokens": 1, "cacheReadInputTokens": 100}}
+    path = written(tmp_path / "two.jsonl", [*LINES, again])
+
+    assert only(TotalsRead, read(path))[-1].totals == RecordedTotals(
+        cost=0.05003125, input=56_620, cached=50_100, output=116
+    )
+
+
+def test_turns_of_older_versions_are_added_up(tmp_path: Path) -> None:
+    def older(line: Any, cost: float) -> Any:
+        return {k: v for k, v in line.items() if k != "modelUsage"} | {"total_cost_usd": cost}
+
+    path = written(tmp_path / "old.jsonl", [*LINES[:-1], older(LINES[-1], 1), older(LINES[-1], 2)])
+
+    assert [value.totals for value in only(TotalsRead, read(path))] == [
+        RecordedTotals(cost=1, input=28_808, cached=25_000, output=68),
+        RecordedTotals(cost=2, input=57_616, cached=50_000, output=136),
+    ]
+
+
+def test_one_list_of_all_messages_reads_like_lines() -> None:
+    found = read(PRINTED / "claude_list.json")
+
+    assert input_tokens(found) == input_tokens(read(STREAM))
+    assert len(only(SessionBegin, found)) == 2
+    assert only(TotalsRead, found)[0].totals.output == 115
+
+
+def test_a_result_alone_is_the_last_answer() -> None:
+    found = read(PRINTED / "claude_result.json")
+
+    assert [said(answer) for answer in requests(found)] == ["It says alpha; b.txt has 3 words."]
+    assert input_tokens(found) == [None]
+    assert only(TotalsRead, found)[0].totals.input == 56_515
+    assert "Only the last answer of the session is in the recording." in [
+        gap.what for gap in only(GapRead, found)
+    ]
+
+
+def test_a_failed_request_has_its_error_and_no_tokens() -> None:
+    found = read(PRINTED / "claude_failed.jsonl")
+    (answer,) = requests(found)
+
+    assert (answer.finish, answer.error) == ("error", "API Error: 400 It fails.")
+    assert answer.usage is None
+    assert only(TotalsRead, found) == []
+
+
+def test_a_stream_whose_first_line_is_lost_is_recognised_and_read(tmp_path: Path) -> None:
+    path = written(tmp_path / "cut.jsonl", LINES[1:])
+    path.write_text('"Read"],"model":"x"}\n' + path.read_text())
+
+    found, reports = recorded(ClaudeCodeImporter(), path)
+
+    assert input_tokens(found) == input_tokens(read(STREAM))
+    assert [report.partition(":")[0] for report in reports] == ["line 1"]
+
+
+def test_a_stream_that_was_cut_after_its_first_line_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "cut.jsonl", LINES[:1])
+
+    with pytest.raises(UserError, match=r"'cut\.jsonl' holds no message of Claude Code"):
+        bring(path)
+
+
+def test_a_prompt_that_was_not_printed_is_a_gap() -> None:
+    told = "The prompt is not in the recording."
+    counts = [
+        [gap.what for gap in only(GapRead, read(PRINTED / name))].count(told)
+        for name in ("claude.jsonl", "claude_compaction.jsonl")
+    ]
+
+    assert counts == [1, 0]
+
+
+def test_a_stream_that_grew_adds_what_is_new(tmp_path: Path) -> None:
+    text = COMPACTION.read_text().splitlines(keepends=True)
+    path = tmp_path / "one.jsonl"
+    end = next(n for n, line in enumerate(text) if line.startswith('{"type":"result"'))
+    path.write_text("".join(text[: end + 1]))
+    store, before = bring(path)
+
+    path.write_text("".join(text))
+    _, after = bring(path, store)
+
+    assert [session.outcome for session in before.sessions] == ["new", "new"]
+    assert [session.outcome for session in after.sessions] == ["updated", "same"]
+    assert [session.id for session in after.sessions] == [session.id for session in before.sessions]
+
+
+def test_only_so_many_subagents_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(claude_code_stream_index, "MOST_THREADS", 1)
+
+    found, reports = recorded(ClaudeCodeImporter(), STREAM)
+
+    assert len(only(SessionBegin, found)) == 1
+    assert reports == [": Only the first 1 of its sessions and subagents were read."]

@@ -1,0 +1,166 @@
+"""What Gemini CLI prints as ``stream-json`` and ``json``, and the chat that it kept of the same run."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.recordings.formats.imported import bring, info
+from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests, said
+
+from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter
+from palimpsest.recordings.printed_streams import printed_answers
+from palimpsest.recordings.reading.recorded import (
+    GapRead,
+    MessageRead,
+    Recorded,
+    ResultRead,
+    SessionBegin,
+    TotalsRead,
+)
+from palimpsest.transcript.timeline import RecordedTotals
+from palimpsest.transcript.values import Usage
+
+PRINTED = SAMPLES / "printed"
+STREAM = PRINTED / "gemini.jsonl"
+LINES = [json.loads(line) for line in STREAM.read_text().splitlines()]
+
+
+def read(path: Path) -> list[Recorded]:
+    found, reports = recorded(GeminiCliImporter(), path)
+    assert reports == []
+    return found
+
+
+def written(path: Path, lines: list[Any]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def test_pieces_and_calls_up_to_the_results_are_one_answer() -> None:
+    found = read(STREAM)
+
+    assert [said(message) for message in only(MessageRead, found)] == [
+        "What is in a.txt, and how long is b.txt?",
+        "I read both. read_file() read_file()",
+        "It says alpha.",
+    ]
+    (begin,) = only(SessionBegin, found)
+    assert begin.model == "gemini/gemini-2.5-pro"
+
+
+def test_the_tokens_are_a_total_and_no_request_s() -> None:
+    found = read(STREAM)
+
+    assert input_tokens(found) == [None, None]
+    assert only(TotalsRead, found) == [
+        TotalsRead(RecordedTotals(input=3_000, cached=300, output=43))
+    ]
+
+
+def test_a_result_that_was_displayed_as_nothing_is_a_gap() -> None:
+    found = read(STREAM)
+    read_one, missing = only(ResultRead, found)
+
+    assert (read_one.output, read_one.is_error) == ("", False)
+    assert (missing.output, missing.is_error) == ("File not found.", True)
+    assert [gap.call for gap in only(GapRead, found) if gap.call] == [read_one.call]
+
+
+def test_a_run_that_resumed_the_chat_adds_its_tokens(tmp_path: Path) -> None:
+    found = read(written(tmp_path / "two.jsonl", [*LINES, *LINES]))
+
+    assert len(only(SessionBegin, found)) == 1
+    assert only(TotalsRead, found)[-1].totals == RecordedTotals(input=6_000, cached=600, output=86)
+
+
+def test_a_failed_run_has_its_error() -> None:
+    found = read(PRINTED / "gemini_failed.jsonl")
+    (answer,) = requests(found)
+
+    assert answer.finish == "error"
+    assert answer.error is not None
+    assert "It fails." in answer.error
+    assert only(TotalsRead, found) == []
+
+
+def test_a_document_has_the_last_answer_and_the_totals_of_all_requests() -> None:
+    found = read(PRINTED / "gemini.json")
+
+    assert [said(answer) for answer in requests(found)] == ["It says alpha."]
+    assert input_tokens(found) == [None]
+    assert only(TotalsRead, found) == [
+        TotalsRead(RecordedTotals(input=3_000, cached=300, output=43, requests=2))
+    ]
+    assert only(SessionBegin, found)[0].model == "gemini/gemini-2.5-pro"
+
+
+def test_a_document_of_one_request_has_its_tokens(tmp_path: Path) -> None:
+    document = json.loads((PRINTED / "gemini.json").read_text())
+    document["stats"]["models"]["gemini-2.5-pro"]["api"]["totalRequests"] = 1
+    (tmp_path / "one.json").write_text(json.dumps(document))
+
+    (answer,) = requests(read(tmp_path / "one.json"))
+
+    assert answer.usage == Usage(input=2_700, output=43, reasoning=10, cache_read=300)
+
+
+def test_a_document_of_an_older_version_has_no_id(tmp_path: Path) -> None:
+    document = json.loads((PRINTED / "gemini.json").read_text())
+    del document["session_id"]
+    (tmp_path / "old.json").write_text(json.dumps(document))
+
+    assert [begin.id for begin in only(SessionBegin, read(tmp_path / "old.json"))] == ["old"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"response": "Yes."}',
+        '{"session_id": "x", "response": "Yes."}',
+        '{"session_id": "x", "status": "ok", "stats": {}}',
+        '{"type": "init", "session_id": "x"}',
+        '{"type": "message", "timestamp": "2026-11-29T22:42:58Z", "content": "Yes."}',
+    ],
+)
+def test_documents_that_are_alike_are_not_taken(text: str, tmp_path: Path) -> None:
+    (tmp_path / "other.json").write_text(text)
+
+    _, report = _brought(tmp_path)
+
+    assert report == ["other.json"]
+
+
+def _brought(folder: Path) -> tuple[int, list[str]]:
+    (folder / "chat.jsonl").write_text(STREAM.read_text())
+    _, report = bring(folder)
+    return len(report.sessions), [problem.where for problem in report.problems]
+
+
+def test_a_text_of_endless_pieces_is_not_stored_without_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(printed_answers, "MOST_TEXT_CHARS", 10)
+    piece = {**LINES[2], "content": "12345"}
+
+    found = read(written(tmp_path / "long.jsonl", [*LINES[:2], *[piece] * 7]))
+
+    assert [said(answer) for answer in requests(found)] == ["12345" * 3, "12345" * 3, "12345"]
+
+
+def test_the_chat_that_was_kept_has_each_request_and_begins_with_the_program_s_words() -> None:
+    found = read(PRINTED / "gemini_session.jsonl")
+    store, report = bring(PRINTED / "gemini_session.jsonl")
+
+    assert input_tokens(found) == [1_000, 2_000]
+    assert [message.by_program for message in only(MessageRead, found)] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert info(store, report.sessions[0].id).title == "What is in a.txt, and how long is b.txt?"
+    assert [result.output for result in only(ResultRead, found)] == [
+        "alpha\n",
+        "File not found: /home/user/project/missing.txt",
+    ]
