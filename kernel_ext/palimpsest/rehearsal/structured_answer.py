@@ -22,7 +22,7 @@ _BLOCK = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])")
 _YES = re.compile(r"\b(?:yes|true)\b", re.IGNORECASE)
 _NO = re.compile(r"\b(?:no|false)\b", re.IGNORECASE)
-_MOST_LEVELS = 24
+_MAX_LEVELS = 24
 """The nesting limit: a schema that refers to itself is filled as deep as its required fields need, up to this."""
 _REPEATS = 2
 """How often a schema that refers to itself is entered for optional fields."""
@@ -49,7 +49,7 @@ class _Filler:
 
     def value(self, schema: Any, answer: str, path: tuple[str, ...], *, needed: bool) -> Any:
         """Return the value for a schema; ``_NO_VALUE`` where the answer has none and, if needed, no simple one fits."""
-        if not isinstance(schema, Mapping) or len(path) > _MOST_LEVELS:
+        if not isinstance(schema, Mapping) or len(path) > _MAX_LEVELS:
             return _NO_VALUE if schema is not True else _or_no_value(answer if needed else None)
         if isinstance(name := schema.get("$ref"), str):
             if not needed and path.count(name) >= _REPEATS:

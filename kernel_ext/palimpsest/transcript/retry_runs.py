@@ -20,7 +20,7 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.strings.number_words import duration
 
-MOST_REASONS = 3
+MAX_REASONS = 3
 """Maximum different reasons that a line shows; some servers put a new number into each message."""
 
 RetryEnd = Literal["open", "answered", "failed", "stopped"]
@@ -95,7 +95,7 @@ def message_retries(message: Message) -> RetryLines:
 
 def retry_words(run: RetryRun) -> str:
     """Return a run in one line: its reasons, how often it failed and how it ended."""
-    sentences = [_sentence(reason) for reason in run.reasons[:MOST_REASONS]]
+    sentences = [_sentence(reason) for reason in run.reasons[:MAX_REASONS]]
     rest = len(run.reasons) - len(sentences)
     why = " Then: ".join(sentences) + (f" And {rest} other reasons." if rest > 1 else "")
     why += " And another reason." if rest == 1 else ""

@@ -126,7 +126,7 @@ def _sum_or_none(first: int | None, second: int | None) -> int | None:
 
 COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write")
 """The fields of ``Usage`` that hold tokens."""
-MOST_TOKENS = 1_000_000_000
+MAX_TOKENS = 1_000_000_000
 """Most tokens of one request; a report of more is wrong."""
 
 
@@ -157,11 +157,11 @@ class Usage(Value):
     def possible(self) -> "Usage":
         """The usage with impossible numbers, such as negative ones, set to zero, and then marked as an estimate."""
         wrong: dict[str, int | None] = {
-            name: 0 for name in COUNTS if not 0 <= getattr(self, name) <= MOST_TOKENS
+            name: 0 for name in COUNTS if not 0 <= getattr(self, name) <= MAX_TOKENS
         }
         for name in ("total", "cache_write_hour"):
             value = getattr(self, name)
-            if value is not None and not 0 <= value <= MOST_TOKENS:
+            if value is not None and not 0 <= value <= MAX_TOKENS:
                 wrong[name] = None
         return self.model_copy(update=wrong | {"estimated": True}) if wrong else self
 

@@ -24,7 +24,7 @@ from palimpsest.context_policies.replay.growing_replay import recorded_replay
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.transcript.timeline import CHARS4, Timeline, TimelineRequest
 
-MOST_MEASURED = 4
+MAX_MEASURED = 4
 """Number of newest measures of a recorded session that are kept, one for each ruler."""
 LEAST_GROWTH = 1_000
 """Estimated tokens by which the requests must have grown altogether for a factor to be fitted."""
@@ -73,7 +73,7 @@ def recorded_simulation(timeline: Timeline, ruler: Ruler) -> Simulation:
     )
     if measured is None:
         measured = replace(replay, ruler=ruler, sizes=_measure(replay, ruler))
-        measurements[:] = [*measurements[1 - MOST_MEASURED :], (ruler, measured)]
+        measurements[:] = [*measurements[1 - MAX_MEASURED :], (ruler, measured)]
     return measured
 
 

@@ -28,7 +28,7 @@ Outcome = Literal["first", "reproduced", "taken", "missed"]
 Pairs = Sequence[tuple[TimelineRequest, RequestSize]]
 """The requests with reported usage, each with its replayed size."""
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 """Most requests that a reason lists."""
 FEW = 3
 """With at most so many reporting requests, each is predicted from one or two others only."""
@@ -233,6 +233,6 @@ def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> list[str]:
 
 
 def _request_numbers(requests: Sequence[int]) -> str:
-    numbers = ", ".join(f"{request:,}" for request in requests[:MOST_NAMED])
-    more = len(requests) - MOST_NAMED
+    numbers = ", ".join(f"{request:,}" for request in requests[:MAX_NAMED])
+    more = len(requests) - MAX_NAMED
     return f"{numbers} and {more:,} more" if more > 0 else numbers

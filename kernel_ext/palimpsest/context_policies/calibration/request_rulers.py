@@ -36,7 +36,7 @@ LEAST_KNOWN = 2
 """With so many requests it counts as evidence that none of them read from the cache, or had an answer."""
 SAME_SHARE = 0.02
 """Share of the reported read; a replay that differs by no more has reproduced it."""
-MOST_TAKEN = 0.25
+MAX_TAKEN = 0.25
 """Share of the requests whose loss may be taken from the recording; above it the cache follows unknown rules."""
 
 
@@ -361,4 +361,4 @@ def _sent_share(
 def has_too_many_losses(timeline: Timeline) -> bool:
     """Return whether there are so many losses of unknown size that none is taken from the recording."""
     followers = len(known_requests(timeline)) - 1
-    return len(unmeasured_losses(timeline)) > MOST_TAKEN * followers
+    return len(unmeasured_losses(timeline)) > MAX_TAKEN * followers

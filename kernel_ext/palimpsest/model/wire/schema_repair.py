@@ -53,7 +53,7 @@ DROPPED_KEYWORDS = frozenset(
     }
 )
 """Keywords without meaning for a model; references were replaced by their targets before."""
-MOST_CHOICES = 500
+MAX_CHOICES = 500
 """Maximum values of one enumeration; providers' limits are between this number and a thousand."""
 LONGEST_CHOICES = 15_000
 """Maximum characters of all values of one enumeration, as OpenAI documents."""
@@ -281,7 +281,7 @@ def _shorten_enumeration(repaired: Schema) -> None:
     texts = [
         choice if isinstance(choice, str) else json.dumps(choice, default=str) for choice in choices
     ]
-    if len(texts) > MOST_CHOICES or sum(map(len, texts)) > LONGEST_CHOICES:
+    if len(texts) > MAX_CHOICES or sum(map(len, texts)) > LONGEST_CHOICES:
         del repaired["enum"]
         examples = ", ".join(text[:80] for text in texts[:NAMED_CHOICES])
         sentence = f"One of {len(texts):,} values, such as {examples}."

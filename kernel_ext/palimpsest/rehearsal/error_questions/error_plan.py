@@ -41,7 +41,7 @@ MEANINGS = {
 """The meaning of exceptions, in plain words."""
 KNOWN = "a wrong column and a missing import"
 COLUMN_CUTOFF = 0.6
-MOST_LISTED = 20
+MAX_LISTED = 20
 _FIX = r"\b(?:fix|mend|repair|correct|solve|debug|patch)\b"
 _NO_FIX = r"\b(?:explain|do(?:n't| not) (?:fix|mend|repair|correct|change))\b"
 _NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")
@@ -165,8 +165,8 @@ def _no_close(wrong: str, table: str, columns: tuple[str, ...], closest_columns:
     if closest_columns:
         both = " and ".join(inline_code(column) for column in closest_columns)
         return f"{inline_code(wrong)} is no column of {inline_code(table)}, and {both} are equally close"
-    listed = ", ".join(inline_code(column) for column in columns[:MOST_LISTED])
-    more = f" and {len(columns) - MOST_LISTED} more" if len(columns) > MOST_LISTED else ""
+    listed = ", ".join(inline_code(column) for column in columns[:MAX_LISTED])
+    more = f" and {len(columns) - MAX_LISTED} more" if len(columns) > MAX_LISTED else ""
     return f"{inline_code(wrong)} is no column of {inline_code(table)}, and none has a name like it. I see {listed}{more}"
 
 

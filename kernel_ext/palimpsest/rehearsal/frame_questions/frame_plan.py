@@ -21,7 +21,7 @@ from palimpsest.rehearsal.parsing.vocabulary import QUALITIES
 from palimpsest.rehearsal.parsing.word_matching import words_of
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanRunner, Steps
 
-MOST_VALUES = 50
+MAX_VALUES = 50
 """Maximum values of a column that are searched for a word of the prompt."""
 QUOTED_OPERATIONS = frozenset({"rows", "head"})
 """Operations whose output is quoted and not parsed, so that pandas' omissions are visible."""
@@ -88,7 +88,7 @@ def _link(runner: PlanRunner, table: Table) -> Steps[LinkedPrompt]:
 def values_code(table: Table) -> str:
     """Return code that lists the values of the text columns."""
     lines = [
-        f"    {as_source(c.key)}: {table.name}[{as_source(c.key)}].unique()[:{MOST_VALUES}].tolist(),"
+        f"    {as_source(c.key)}: {table.name}[{as_source(c.key)}].unique()[:{MAX_VALUES}].tolist(),"
         for c in table.categories[:8]
     ]
     return "\n".join(["{", *lines, "}"])

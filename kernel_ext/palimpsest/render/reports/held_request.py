@@ -16,7 +16,7 @@ from palimpsest.transcript.context_values.proposed_request import (
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.ids import short
 
-MOST_LINES = 8
+MAX_LINES = 8
 """New items, and decisions, that are listed; further ones are counted."""
 SENTENCE_CHARS = 300
 SUMMARY_CHARS = 900
@@ -84,7 +84,7 @@ def _lines(proposal: ProposedRequest, *, items: bool) -> Iterator[str]:
     yield f"  {difference(proposal)}"
     yield from _new_summary(proposal)
     shown = proposal.items if items else tuple(item for item in proposal.items if item.new)
-    yield from _item_lines(shown, limit=None if items else MOST_LINES)
+    yield from _item_lines(shown, limit=None if items else MAX_LINES)
     if proposal.decisions:
         yield f"  It would make {some(len(proposal.decisions), 'decision')}:"
         yield from _decision_lines(proposal.decisions)
@@ -155,7 +155,7 @@ def _item_lines(items: Sequence[RequestItem], limit: int | None) -> Iterator[str
 
 
 def _decision_lines(decisions: Sequence[Decision]) -> Iterator[str]:
-    for decision in decisions[:MOST_LINES]:
+    for decision in decisions[:MAX_LINES]:
         yield f"    - {one_line(decision_sentence(decision) or reason(decision), SENTENCE_CHARS)}"
-    if len(decisions) > MOST_LINES:
-        yield f"    and {count(len(decisions) - MOST_LINES)} more"
+    if len(decisions) > MAX_LINES:
+        yield f"    and {count(len(decisions) - MAX_LINES)} more"

@@ -15,7 +15,7 @@ from palimpsest.render.safety.escaping import in_html, one_line
 
 SAVED_CHARS = 64_000
 SENTENCE_CHARS = 400
-MOST_SENTENCES = 24
+MAX_SENTENCES = 24
 """Room for the totals, what a recording lacks, and the eleven sentences about what could not be read of it."""
 
 
@@ -50,8 +50,8 @@ def saved_inspector(
 
 def sentence_list(sentences: Sequence[str]) -> str:
     """Return sentences as a list in HTML, the last of which counts those left out; empty without any."""
-    shown = [*sentences[:MOST_SENTENCES]]
-    if len(sentences) > MOST_SENTENCES:
-        shown.append(f"{some(len(sentences) - MOST_SENTENCES, 'more sentence')} left out here.")
+    shown = [*sentences[:MAX_SENTENCES]]
+    if len(sentences) > MAX_SENTENCES:
+        shown.append(f"{some(len(sentences) - MAX_SENTENCES, 'more sentence')} left out here.")
     rows = "".join(f"<li>{in_html(one_line(sentence, SENTENCE_CHARS))}</li>" for sentence in shown)
     return f"<ul>{rows}</ul>" if rows else ""

@@ -17,8 +17,8 @@ from palimpsest.render.safety.escaping import one_line
 WIDTH, HEIGHT = 760, 300
 LEFT, TOP, BOTTOM = 8, 34, 238
 """Pixels: where the plot begins, its upper and its lower edge."""
-MOST_COLUMNS = 160
-MOST_MARKS = 60
+MAX_COLUMNS = 160
+MAX_MARKS = 60
 """Marks of one kind; further ones would lie on each other."""
 INK = "#7a7a82"
 """Of words and lines: at least 3.9 : 1 on white and on black."""
@@ -116,10 +116,10 @@ def _full_height(sums: Sequence[int], limits: Sequence[int]) -> int:
 
 def _columns(picture: TimelinePicture, requests: int) -> list[int]:
     """Return the requests that are drawn: of neighbours that share a column, the largest."""
-    if requests <= MOST_COLUMNS:
+    if requests <= MAX_COLUMNS:
         return list(range(requests))
     totals = [sum(column) for column in zip(*picture.layers, strict=True)]
-    edges = [place * requests // MOST_COLUMNS for place in range(MOST_COLUMNS + 1)]
+    edges = [place * requests // MAX_COLUMNS for place in range(MAX_COLUMNS + 1)]
     return [max(range(begin, end), key=totals.__getitem__) for begin, end in pairwise(edges)]
 
 
@@ -152,7 +152,7 @@ def _marks(marks: Sequence[TimelineMark], requests: int) -> Iterator[str]:
     for height, (kind, (colour, _)) in enumerate(_MARKS.items()):
         places = [_x(mark.request, requests) for mark in marks if mark.kind == kind]
         lines = "".join(
-            f"M{x} {TOP - 4 - 8 * height}v-6" for x in dict.fromkeys(places[:MOST_MARKS])
+            f"M{x} {TOP - 4 - 8 * height}v-6" for x in dict.fromkeys(places[:MAX_MARKS])
         )
         if lines:
             yield f'<path fill="none" stroke="{colour}" stroke-width="2" d="{lines}"/>'

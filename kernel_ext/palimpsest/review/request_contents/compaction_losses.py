@@ -45,7 +45,7 @@ from palimpsest.transcript.timeline import STOPPED, WRITTEN_BY, Timeline
 LONGEST_LIST = 20
 """Most names that a table or sentence lists; the others are counted."""
 NOTHING_BEFORE = "What it replaced is not in the recording, so what it lost is not known."
-MOST_NEEDED_NAMES = 5
+MAX_NEEDED_NAMES = 5
 """Most needed names that a sentence lists."""
 LONGEST_NAME = 80
 
@@ -174,11 +174,11 @@ class CompactionLoss(ShownAsTable):
             return "No later answer used any of these."
         named = ", ".join(
             f"{word.name[:LONGEST_NAME]} (request {word.needed[0] + 1})"
-            for word in needed[:MOST_NEEDED_NAMES]
+            for word in needed[:MAX_NEEDED_NAMES]
         )
         more = (
-            f" and {len(needed) - MOST_NEEDED_NAMES:,} more"
-            if len(needed) > MOST_NEEDED_NAMES
+            f" and {len(needed) - MAX_NEEDED_NAMES:,} more"
+            if len(needed) > MAX_NEEDED_NAMES
             else ""
         )
         return f"Needed later: {len(needed):,} of them, {named}{more}."

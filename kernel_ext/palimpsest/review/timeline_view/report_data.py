@@ -27,7 +27,7 @@ TEXTS: tuple[str, ...] = get_args(ReportTexts)
 PREVIEW_CHARS = 200
 DEFAULT_POLICIES = ("opencode.prune", "anthropic.clear_tool_uses", "claude_code.auto")
 """Policies of a report: one that clears by size, one that clears by number, one that summarises."""
-MOST_POLICIES = 12
+MAX_POLICIES = 12
 SHARED_LENGTH = 8
 """Length below which a list is written in place."""
 
@@ -76,8 +76,8 @@ def _json(value: Any) -> str:
 def _check_arguments(policies: Sequence[str], texts: str) -> None:
     if texts not in TEXTS:
         raise UserError(f"texts is one of {', '.join(TEXTS)}, not {texts!r:.60}.")
-    if len(policies) > MOST_POLICIES:
-        raise UserError(f"A report holds at most {MOST_POLICIES} policies.")
+    if len(policies) > MAX_POLICIES:
+        raise UserError(f"A report holds at most {MAX_POLICIES} policies.")
 
 
 def _with_texts_removed(

@@ -28,7 +28,7 @@ from palimpsest.transcript.session_record.sessions import Budget, Spent
 from palimpsest.transcript.values import Rule
 
 T = TypeVar("T")
-MOST_SPENT = 1e15
+MAX_SPENT = 1e15
 """In dollars or tokens; a larger number counts as a mistake."""
 OnLoop = Callable[..., Any]
 
@@ -188,7 +188,7 @@ class SessionControls:
             )
         if not _is_limit(usd, float) or not _is_limit(tokens, int):
             raise ConfigError(
-                f"A spending limit is more than nothing and less than {MOST_SPENT:.0e}: 2usd, or 500000 tokens."
+                f"A spending limit is more than nothing and less than {MAX_SPENT:.0e}: 2usd, or 500000 tokens."
             )
         with self._reporting_unwritten():
             self._on_loop(self._spending_limit.choose, Budget(usd=usd, tokens=tokens, own=True))
@@ -207,4 +207,4 @@ def _is_limit(amount: float | None, kind: type) -> bool:
         return True
     if not isinstance(amount, int | kind) or isinstance(amount, bool):
         return False
-    return 0 < amount < MOST_SPENT
+    return 0 < amount < MAX_SPENT

@@ -44,9 +44,9 @@ from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule
 
 MAX_BYTES = 256_000
-MOST_FILES = 500
+MAX_FILES = 500
 """Maximum number of files in one folder; more were not written by hand."""
-MOST_DEPTH = 6
+MAX_DEPTH = 6
 
 
 KINDS = (*agent_files.KINDS, *command_files.KINDS, *skill_files.KINDS)
@@ -304,7 +304,7 @@ def _files(folder: Folder, base: Path, outside: list[Path], depth: int = 0) -> l
     The folder itself, and those directly in it, may be links that stay within ``folder.within``;
     those that do not are added to ``outside``.
     """
-    if depth > MOST_DEPTH:
+    if depth > MAX_DEPTH:
         return []
     if base.is_dir() and not _is_within_bounds(folder, base):
         outside.append(base)
@@ -314,14 +314,14 @@ def _files(folder: Folder, base: Path, outside: list[Path], depth: int = 0) -> l
     except OSError:
         return []
     files: list[Path] = []
-    for entry in entries[:MOST_FILES]:
+    for entry in entries[:MAX_FILES]:
         if entry.is_dir(follow_symlinks=depth == 0):
             files += _files(folder, Path(entry.path), outside, depth + 1)
         elif entry.name.endswith(".md"):
             files.append(Path(entry.path))
-        if len(files) > MOST_FILES:
+        if len(files) > MAX_FILES:
             break
-    return files[:MOST_FILES]
+    return files[:MAX_FILES]
 
 
 def _is_within_bounds(folder: Folder, base: Path) -> bool:

@@ -21,10 +21,10 @@ from palimpsest.transcript.parts import NotebookPart, TextPart
 
 FILE_BYTES = 64_000_000
 """A notebook beyond this or one of the next limits is known by its name alone."""
-MOST_CELLS = 5_000
-MOST_EVENTS = 1_000_000
+MAX_CELLS = 5_000
+MAX_EVENTS = 1_000_000
 """Pieces of JSON in one file: a second of reading."""
-MOST_DEPTH = 100
+MAX_DEPTH = 100
 SOURCE_CHARS = 20_000
 SHORTEST_PROMPT = 8
 """A shorter prompt, such as *go on*, may be in any notebook."""
@@ -107,9 +107,9 @@ class _CellReader:
         """Read to the end."""
         for count, (event, value) in enumerate(events):
             if (
-                count > MOST_EVENTS
-                or len(self._path) > MOST_DEPTH
-                or len(self._notebook.sources) > MOST_CELLS
+                count > MAX_EVENTS
+                or len(self._path) > MAX_DEPTH
+                or len(self._notebook.sources) > MAX_CELLS
             ):
                 raise ValueError("It is larger than what is read.")
             if event in ("end_map", "end_array"):

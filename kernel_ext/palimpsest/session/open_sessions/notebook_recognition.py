@@ -27,7 +27,7 @@ from palimpsest.session.open_sessions.notebook_identity import (
 from palimpsest.store.interface import SessionSummary, Store
 from palimpsest.transcript.errors import PalimpsestError
 
-MOST_SESSIONS = 50
+MAX_SESSIONS = 50
 """Maximum number of sessions whose logs are read for one notebook; those that its saved answers name come first."""
 LOOK_SECONDS = 1.5
 """Time for looking through the sessions of other names."""
@@ -90,7 +90,7 @@ class NotebookRecognition:
         self, file: NotebookFile, sessions: Sequence[SessionSummary]
     ) -> dict[str, Verdict]:
         verdicts: dict[str, Verdict] = {}
-        for session in sessions[:MOST_SESSIONS]:
+        for session in sessions[:MAX_SESSIONS]:
             verdicts[session.id] = notebook_verdict(file, self._marks(session.id))
             if (
                 verdicts[session.id] != "other"
@@ -108,7 +108,7 @@ class NotebookRecognition:
         others = [session for session in sessions if session.notebook != name]
         others.sort(key=lambda other: other.id not in file.turns)
         moved: list[SessionSummary] = []
-        for other in others[:MOST_SESSIONS]:
+        for other in others[:MAX_SESSIONS]:
             before = other.notebook or ""
             if moved and before != moved[0].notebook:
                 continue

@@ -18,7 +18,7 @@ from palimpsest.transcript.errors import UserError
 if TYPE_CHECKING:
     from palimpsest.session.open_sessions.workspace import Workspace
 
-MOST_DAYS = 100_000
+MAX_DAYS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ async def prune_storage(
 
 def limits_of(retention: RetentionSettings, days: Any, max_size: Any) -> RetentionLimits:
     """Return the limits that apply; raises UserError for an invalid one."""
-    if days is not None and not (isinstance(days, int | float) and 0 <= days < MOST_DAYS):
+    if days is not None and not (isinstance(days, int | float) and 0 <= days < MAX_DAYS):
         raise UserError(f"{days!r} is not a number of days from 0 on.")
     size = max_size if max_size is not None else retention.size
     most = parse_size(size) if isinstance(size, str) else size

@@ -121,7 +121,7 @@ def _with_diff(error: PermissionDenied | Aborted, diff: str | None) -> Permissio
     return error
 
 
-MOST_ALLOWED = 50
+MAX_ALLOWED = 50
 """Maximum number of calls that the user allowed, with which later calls are compared."""
 MAY_END_THE_KERNEL = {"python", "bash"}
 """Permissions of calls that may end this kernel."""
@@ -184,7 +184,7 @@ class Asks:
         self._relaying: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
         self._waiting: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
-        self._allowed: deque[tuple[str | None, dict[str, Any]]] = deque(maxlen=MOST_ALLOWED)
+        self._allowed: deque[tuple[str | None, dict[str, Any]]] = deque(maxlen=MAX_ALLOWED)
         """Tool and input of calls that the user allowed in this kernel; a log's claim of it is not trusted."""
 
     def verdicts(self, rules: Rules) -> Callable[[str, Sequence[str]], Verdict]:

@@ -48,7 +48,7 @@ UNDESCRIBED = (
     "asked about once again."
 )
 MAX_FILE_BYTES = 1_000_000
-MOST_NAMED = 5
+MAX_NAMED = 5
 EARLIER = (
     "{path} of an earlier version names {names}. It holds no more, because a file in the project allows "
     "nothing: answer always, and it is kept outside."
@@ -162,7 +162,7 @@ class Approvals:
         names = _names(self._file) if self._file is not None else []
         if not names:
             return ""
-        return EARLIER.format(path=self._file, names=first_names(names, MOST_NAMED))
+        return EARLIER.format(path=self._file, names=first_names(names, MAX_NAMED))
 
 
 def _value(rule: Rule, bound_to: str | None) -> dict[str, str]:

@@ -58,8 +58,8 @@ UNWRITTEN = "What you allow holds until this kernel ends, because {reason}. It i
 
 Change = Callable[[Sequence["Grant"]], Sequence["Grant"]]
 
-MOST_GRANT_FILES = 2_000
-MOST_NAMED = 20
+MAX_GRANT_FILES = 2_000
+MAX_NAMED = 20
 """Maximum number of grants that are carried over, each named in the question."""
 MOVED = "moved"
 MOVE_QUESTION = "This project moved here from {before}. Keep what you allowed there: {names}?"
@@ -387,9 +387,9 @@ class ProjectMove:
     @property
     def question(self) -> str:
         """The question for the user, with the old path and the grants."""
-        names = [grant_text(grant) for grant in self.grants[:MOST_NAMED]]
+        names = [grant_text(grant) for grant in self.grants[:MAX_NAMED]]
         text = MOVE_QUESTION.format(before=one_line(str(self.before), 200), names="; ".join(names))
-        left = len(self.grants) - MOST_NAMED
+        left = len(self.grants) - MAX_NAMED
         return text + (MOVE_LEFT.format(count=left) if left > 0 else "")
 
 
@@ -415,7 +415,7 @@ class ProjectMoveWatch:
         move, self._move = self._move, None
         if move is None or reply.by == "headless":
             return False  # not decided: the next kernel asks again
-        carried_over = move.grants[:MOST_NAMED] if reply.answer != "reject" else ()
+        carried_over = move.grants[:MAX_NAMED] if reply.answer != "reject" else ()
         self._grants.replace(carried_over)
         if carried_over and not self._grants.problem:
             with suppress(OSError):
@@ -429,7 +429,7 @@ def find_move(grants: Grants) -> ProjectMove | None:
     if here is None or number is None or grants.is_settled:
         return None
     with suppress(OSError):
-        for file in sorted(grants.folder.glob("*.json"))[:MOST_GRANT_FILES]:
+        for file in sorted(grants.folder.glob("*.json"))[:MAX_GRANT_FILES]:
             project_number = number.known()
             move = _move(file, here, project_number) if project_number else None
             if move is not None:

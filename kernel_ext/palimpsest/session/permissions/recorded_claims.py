@@ -16,7 +16,7 @@ from palimpsest.transcript.session_record.sessions import Budget, Claims, Sessio
 from palimpsest.transcript.values import Rule
 
 FREEDOM: dict[Mode, int] = {"plan": 0, "ask": 1, "accept-edits": 2, "bypass": 3}
-MOST_MODELS = 5
+MAX_MODELS = 5
 """Maximum number of models of unknown price that are named with a limit."""
 MIN_LIMIT, MAX_LIMIT = 1e-6, 1e15
 """In dollars or tokens; a limit outside of these is damaged data."""
@@ -102,7 +102,7 @@ def budget_text(budget: Budget) -> str:
     tokens = budget.tokens_until if budget.tokens_until is not None else budget.tokens
     words = [f"${usd:g}"] if usd is not None else []
     words += [f"{tokens} tokens"] if tokens is not None else []
-    words += [f"{one_line(name, 60)} of unknown price" for name in budget.unpriced[:MOST_MODELS]]
+    words += [f"{one_line(name, 60)} of unknown price" for name in budget.unpriced[:MAX_MODELS]]
     return " and ".join(words) or "none"
 
 

@@ -29,7 +29,7 @@ from palimpsest.transcript.session_record.sessions import (
 )
 from palimpsest.transcript.session_record.spending import recorded_spending
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 WITHHELD = (
     "The log of this session says that this was allowed, and nobody allowed it here, so it does not hold: "
     "{names}. %agent trust session allows it in this session."
@@ -83,12 +83,12 @@ def withheld_text(session: SessionInfo) -> str:
     names = [] if session.read_only else claimed_names(session.claimed)
     if not names:
         return ""
-    return WITHHELD.format(names=first_names(names, MOST_NAMED))
+    return WITHHELD.format(names=first_names(names, MAX_NAMED))
 
 
 def is_named_whole(session: SessionInfo | None) -> bool:
     """Return whether ``withheld_text`` names everything that was withheld."""
-    return len(claimed_names(session.claimed if session is not None else None)) <= MOST_NAMED
+    return len(claimed_names(session.claimed if session is not None else None)) <= MAX_NAMED
 
 
 def claimed_names(claims: Claims | None) -> list[str]:

@@ -31,7 +31,7 @@ from palimpsest.transcript.values import Usage
 JSON_SCHEMA = "json_schema"
 DEFAULT_RETRIES = 1
 """How often a model that answered with text is asked again for a structured answer, unless the prompt sets it."""
-MOST_RETRIES = 10
+MAX_RETRIES = 10
 FORMAT_FORMS = (
     "format is the JSON schema of an object, such as {'type': 'object', 'properties': {'rows': {'type': "
     "'integer'}}, 'required': ['rows']}, or a pydantic model"
@@ -50,13 +50,9 @@ def format_of(given: Any) -> dict[str, Any] | None:
         schema, retries = given.get("schema"), given.get("retryCount", DEFAULT_RETRIES)
     if not isinstance(schema, Mapping):
         raise UserError(f"{FORMAT_FORMS}, not {given!r:.60}.")
-    if (
-        isinstance(retries, bool)
-        or not isinstance(retries, int)
-        or not 0 <= retries <= MOST_RETRIES
-    ):
+    if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= MAX_RETRIES:
         raise UserError(
-            f"retryCount is a whole number from 0 to {MOST_RETRIES}, not {retries!r:.60}."
+            f"retryCount is a whole number from 0 to {MAX_RETRIES}, not {retries!r:.60}."
         )
     schema = _with_object_root(schema)
     _check_schema(schema)

@@ -30,10 +30,10 @@ MENTION_TOKENS = 3_000
 ERROR_TOKENS = 4_000
 """Limit of a failed cell that a prompt names: source and traceback."""
 VARIABLE_CHARS = 4_000
-MOST_MENTIONS = 12
-MOST_VARIABLES = 20
+MAX_MENTIONS = 12
+MAX_VARIABLES = 20
 """Variables that are described with an error."""
-MOST_VERSIONS = 12
+MAX_VERSIONS = 12
 VARIABLE_SECONDS = 5.0
 """Timeout for describing variables in a kernel that runs the user's code."""
 
@@ -94,7 +94,7 @@ class NotebookMentions:
         reader = self._services.kernel.notebook
         if reader is None:
             return []
-        mentions = notebook_mentions(typed.text, leave_out)[:MOST_MENTIONS]
+        mentions = notebook_mentions(typed.text, leave_out)[:MAX_MENTIONS]
         if not mentions:
             return []
         runs = reader.runs().runs
@@ -187,7 +187,7 @@ class NotebookMentions:
             except Exception:  # noqa: BLE001  # the prompt is sent without variables rather than not at all
                 variables = ()
         named_variables = [variable for variable in variables if variable.name in named][
-            :MOST_VARIABLES
+            :MAX_VARIABLES
         ]
         lines = [f"- {variable.name}: {variable.shown_to_model}" for variable in named_variables]
         pieces = []
@@ -277,7 +277,7 @@ def _versions(run: CellRun, variables: Sequence[VariableInfo]) -> list[str]:
         version = vars(module).get("__version__") if type(module) is ModuleType else None
         if isinstance(version, str):
             versions.append(f"{root} {version[:40]}")
-    return versions[: MOST_VERSIONS + 1]
+    return versions[: MAX_VERSIONS + 1]
 
 
 def _imported_packages(source: str) -> Iterator[str]:

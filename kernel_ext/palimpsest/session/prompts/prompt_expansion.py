@@ -67,7 +67,7 @@ HINT = (
     "The user names the agent {name} above. Hand it this with the task tool, with a prompt that says all it "
     "needs to know, and answer with what it reports."
 )
-MOST_FILES = 20
+MAX_FILES = 20
 
 
 Announce = Callable[[str, dict[str, Any]], None]
@@ -135,7 +135,7 @@ class Expander:
     def files_named(self, text: str, root: Path, cwd: Path) -> list[FileMention]:
         """Return the project's files that a prompt names with an at sign, as many as are attached, in order."""
         mentions = files_in(text, set(subagents_of(self._agents)))
-        return [file for file in mentions if _is_project_file(root, cwd, file.path)][:MOST_FILES]
+        return [file for file in mentions if _is_project_file(root, cwd, file.path)][:MAX_FILES]
 
     def _command(self, text: str) -> tuple[CustomCommand | None, str]:
         name_and_arguments = command_in(text) if text.lstrip().startswith("/") else None
@@ -279,7 +279,7 @@ class Expander:
                     )
                     named.setdefault(mention.path, shifted)
         mentioned = []
-        for mention in list(named.values())[:MOST_FILES]:
+        for mention in list(named.values())[:MAX_FILES]:
             read = await self._file_text(tools, user, mention.path)
             if read is not None:
                 mentioned.append((mention, *read))

@@ -20,7 +20,7 @@ from palimpsest.tools.files.read_tool import MAX_DOCUMENT_BYTES
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import KERNEL, Attachment, FileSource, ResourceSource
 
-MOST_FILES = 20
+MAX_FILES = 20
 KINDS = "PNG, JPEG, GIF, WebP or PDF"
 FILE_FORMS = (
     "A file with a prompt is a path, bytes, a data: URL, a figure or a picture, not {given}. Name a text in the "
@@ -37,9 +37,9 @@ def prompt_files(given: Any) -> tuple[Attachment, ...]:
     if isinstance(given, str | bytes | PathLike) or not isinstance(given, Iterable):
         raise UserError(f"files is a list, such as [figure, 'scan.pdf'], not {given!r:.60}.")
     files = list(given)
-    if len(files) > MOST_FILES:
+    if len(files) > MAX_FILES:
         raise UserError(
-            f"At most {MOST_FILES} files go with one prompt, and {len(files)} were given."
+            f"At most {MAX_FILES} files go with one prompt, and {len(files)} were given."
         )
     return tuple(_attachment(file, number) for number, file in enumerate(files, 1))
 

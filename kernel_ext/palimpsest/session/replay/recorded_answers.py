@@ -39,7 +39,7 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 
 SWITCH = "replay"
 """Key of the grant that lets a notebook's cells send their prompts each time."""
-MOST_SESSIONS = 20
+MAX_SESSIONS = 20
 """Maximum number of the notebook's sessions that are searched, the newest first."""
 SEARCH_SECONDS = 1.0
 """Time for searching sessions other than the one that the prompt would go to."""
@@ -183,7 +183,7 @@ class RecordedAnswers:
             if summary.parent_id is None
             and summary.id != but
             and notebook in ("", summary.notebook)
-        ][:MOST_SESSIONS]
+        ][:MAX_SESSIONS]
 
     async def _find_in_session(
         self, session_id: str, prompt: CellPrompt, reached: int, began: int, *, first: bool = False

@@ -82,7 +82,7 @@ NOTHING_SAID = "Nothing was said in this session yet, so there is nothing to ans
 ANSWER_NOT_WRITTEN = (
     "The answer came, and could not be written; it is lost when this kernel ends. {problem}"
 )
-MOST_ANSWERS_KEPT = 100
+MAX_ANSWERS_KEPT = 100
 """Number of answers kept for prompts that are sent again with the same id."""
 
 
@@ -512,7 +512,7 @@ class Runner:
         future = self._waiting.pop(prompt_id, None)
         if future is not None and not future.done():
             self._answered[prompt_id] = answer
-            while len(self._answered) > MOST_ANSWERS_KEPT:
+            while len(self._answered) > MAX_ANSWERS_KEPT:
                 self._answered.popitem(last=False)
             future.set_result(answer)
 

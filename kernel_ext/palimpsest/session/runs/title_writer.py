@@ -25,7 +25,7 @@ from palimpsest.transcript.values import ModelInfo
 
 TITLE_LENGTH = 60
 """Maximum characters of a title made from the first prompt; more does not fit beside a date in the list."""
-MOST_CHARS = 100
+MAX_CHARS = 100
 """Maximum characters of a title that a model wrote; a longer one is truncated and ends in dots."""
 NEW_SESSION = "New session - "
 CHILD_SESSION = "Child session - "
@@ -165,7 +165,7 @@ def first_words(text: str) -> str:
 def title_from(answer: str) -> str:
     """Return the title in a model's answer; empty when there is none."""
     line = _first_line(THINKING.sub("", answer))
-    return line if len(line) <= MOST_CHARS else line[: MOST_CHARS - 3] + "..."
+    return line if len(line) <= MAX_CHARS else line[: MAX_CHARS - 3] + "..."
 
 
 def _first_line(text: str) -> str:

@@ -30,7 +30,7 @@ TURN_ENDED = (
     "nobody was there to ask. Change the prompt, or choose another model."
 )
 REPEATED = "the model repeats {}, and nobody was there to ask"
-MOST_LOOPS = 2
+MAX_LOOPS = 2
 """Number of different loops that are refused in a turn; the next one ends it."""
 
 ROUNDS = 3
@@ -127,7 +127,7 @@ class ToolGate:
                 if denied.by == "person":
                     raise
                 self._refused[loop] = message_id
-                if len(self._refused) > MOST_LOOPS:
+                if len(self._refused) > MAX_LOOPS:
                     raise _denied_at_end(words) from None
                 raise PermissionDenied(
                     LOOP_REFUSED.format(words=words),

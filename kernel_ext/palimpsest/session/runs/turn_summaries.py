@@ -32,7 +32,7 @@ from palimpsest.transcript.values import ModelInfo
 
 LOGGER = logging.getLogger(__name__)
 
-MOST_TURNS = 4
+MAX_TURNS = 4
 """Maximum turns in one request: the newest, and those that ended while another request ran."""
 
 
@@ -90,7 +90,7 @@ class TurnSummaries:
 
     async def _write_summaries(self, requests: RequestServices) -> None:
         while self._turns:
-            turns, self._turns = tuple(self._turns[-MOST_TURNS:]), []
+            turns, self._turns = tuple(self._turns[-MAX_TURNS:]), []
             try:
                 side_answer = await self._ask(requests, turns)
             except (PalimpsestError, TimeoutError) as problem:

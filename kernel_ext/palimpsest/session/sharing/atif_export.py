@@ -29,11 +29,11 @@ from palimpsest.transcript.values import ToolSpec
 
 Json = dict[str, Any]
 
-MOST_LEVELS = 5
+MAX_LEVELS = 5
 """Maximum nesting of subagents that are written into a trajectory."""
 
 
-def session_trajectory(store: Store, session_id: str, levels: int = MOST_LEVELS) -> Json:
+def session_trajectory(store: Store, session_id: str, levels: int = MAX_LEVELS) -> Json:
     """Return a session as a trajectory, with long texts in full. Raises NotFound and UserError."""
     state, session = visible_session(store, session_id)
     children = _children(store, state, levels - 1) if levels > 1 else {}

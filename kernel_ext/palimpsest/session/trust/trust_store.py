@@ -24,7 +24,7 @@ from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.strings.disk_words import disk_reason
 
 FILE = "trusted.json"
-MOST_ANSWERS = 5_000
+MAX_ANSWERS = 5_000
 """Maximum number of stored answers; the oldest are dropped first."""
 RUNS = ("hooks", "mcp")
 """Settings that name commands or code to run."""
@@ -86,7 +86,7 @@ class TrustStore:
         }
         added = {digest: note for digest in digests if digest}
         try:
-            self._write(dict(list((self._read_file() | added).items())[-MOST_ANSWERS:]))
+            self._write(dict(list((self._read_file() | added).items())[-MAX_ANSWERS:]))
             _UNWRITTEN.pop(note["project"], None)
         except StorageFailed as refused:
             _IN_MEMORY.update(added)

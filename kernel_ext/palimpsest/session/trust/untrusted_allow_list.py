@@ -29,7 +29,7 @@ VARIABLES_BY_DETAIL = ("names", "names and types", "values")
 NOTEBOOK_BY_DETAIL = ("none", "errors", "all")
 LEAST_WINDOW = 8_000
 """Tokens; with a smaller window a project would cause a compaction in every turn, at the user's cost."""
-MOST_RESERVED = 64_000
+MAX_RESERVED = 64_000
 SAFE_AGENTS = frozenset({"plan", "explore", "general"})
 """Built-in agents that may do no more than the default one."""
 REHEARSAL = re.compile(r"rehearsal(/[\w.-]+)?")
@@ -160,7 +160,7 @@ ALLOWED: Mapping[str, Test] = {
     "context_tokens": _allow_smaller("context_tokens", least=LEAST_WINDOW),
     "compaction.auto": _allow_any,
     "compaction.prune": _allow_any,
-    "compaction.reserved": _allow_at_most(MOST_RESERVED),
+    "compaction.reserved": _allow_at_most(MAX_RESERVED),
     "compaction.tail_turns": _allow_any,
     "compaction.tail_tokens": _allow_any,
     "policy.prune.*": _is_number,

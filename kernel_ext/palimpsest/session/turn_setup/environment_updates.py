@@ -62,7 +62,7 @@ def from_start(notebook: str | None, start: Path, project: Path) -> str | None:
 
 INSTRUCTION_BYTES = 40_000
 """A longer instruction file is truncated, since it would fill the window of a small model by itself."""
-MOST_FILES = 100
+MAX_FILES = 100
 """Maximum number of files that one pattern of the setting ``instructions`` may match."""
 
 
@@ -114,13 +114,13 @@ def read_files(
         path = Path(pattern)
         relative = path.relative_to(path.anchor)
         try:
-            found = sorted(islice(Path(path.anchor).glob(str(relative)), MOST_FILES + 1))
+            found = sorted(islice(Path(path.anchor).glob(str(relative)), MAX_FILES + 1))
         except (OSError, RuntimeError) as error:
             problems.append(f"The instructions {pattern} are left out: {error}.")
             continue
-        if len(found) > MOST_FILES:
-            problems.append(f"Of the instructions {pattern}, {MOST_FILES} files are read.")
-        paths.update(dict.fromkeys(found[:MOST_FILES]))
+        if len(found) > MAX_FILES:
+            problems.append(f"Of the instructions {pattern}, {MAX_FILES} files are read.")
+        paths.update(dict.fromkeys(found[:MAX_FILES]))
     named = [path for path in paths if path.is_file()]
     return _texts(named, lambda path: _confined_to(path, root), problems)
 

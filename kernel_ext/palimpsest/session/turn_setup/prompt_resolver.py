@@ -27,7 +27,7 @@ from palimpsest.session.definitions.agents import Agent, find_agent
 from palimpsest.session.engine import RedactedSpecs
 from palimpsest.session.extensions.turn_extensions import TurnExtensions
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.prompts.answers import DEFAULT_RETRIES, MOST_RETRIES
+from palimpsest.session.prompts.answers import DEFAULT_RETRIES, MAX_RETRIES
 from palimpsest.session.revert.plan import without_reverted
 from palimpsest.session.runs.child_sessions import tools_hidden_by_limits
 from palimpsest.session.turn_setup.environment_updates import EnvironmentUpdates
@@ -458,4 +458,4 @@ def _answer_tool(user: UserMessage) -> tuple[Tool, ...]:
 def _structured_retries(user: UserMessage) -> int:
     """Return how often the model is asked again for the structured answer that the prompt requested."""
     name = (user.format or {}).get("retryCount", DEFAULT_RETRIES)
-    return min(max(name, 0), MOST_RETRIES) if isinstance(name, int) else DEFAULT_RETRIES
+    return min(max(name, 0), MAX_RETRIES) if isinstance(name, int) else DEFAULT_RETRIES

@@ -30,7 +30,7 @@ _ID_FIELD = slice(4, 16)
 _ID_TIME_RANGE = 1 << 48
 _MAX_ID_LEAD = 1 << 46
 """How far an id's time may precede its message's time, in units of ids, since clocks are set back."""
-MOST_EXPORT_BYTES = 512_000_000
+MAX_EXPORT_BYTES = 512_000_000
 """Maximum size of an exported session, which is read whole."""
 _RANKS = {"step-start": -1, "step-finish": 1, "patch": 1}
 
@@ -85,7 +85,7 @@ def sessions_at(path: Path, findings: ImportFindings) -> Iterator[SourceSession]
 
 
 def _session_of_export(path: Path, findings: ImportFindings) -> Iterator[SourceSession]:
-    data = _read_json(path, path.name, findings, BuiltSize(MAX_SESSION_FACTOR), MOST_EXPORT_BYTES)
+    data = _read_json(path, path.name, findings, BuiltSize(MAX_SESSION_FACTOR), MAX_EXPORT_BYTES)
     if data is None:
         raise UserError(f"{path.name!r} cannot be read: {findings.problems[-1].what}")
     info, messages = data.get("info"), data.get("messages")

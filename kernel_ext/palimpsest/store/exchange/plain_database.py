@@ -20,7 +20,7 @@ from palimpsest.store.disk import (
     write_fully,
 )
 
-MOST_VALUE_BYTES = 64_000_000
+MAX_VALUE_BYTES = 64_000_000
 ALLOWED_EXTRA_BYTES = 1_000_000
 COPY_BLOCK_BYTES = 1 << 20
 """Bytes that the rows may have beyond twice the file's size: a short file is mostly empty pages."""
@@ -151,7 +151,7 @@ def _connect(path: Path, mode: str, known: Mapping[str, str], size: int) -> sqli
         return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 
     try:
-        most = min(MOST_VALUE_BYTES, 2 * size + ALLOWED_EXTRA_BYTES)
+        most = min(MAX_VALUE_BYTES, 2 * size + ALLOWED_EXTRA_BYTES)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, most)
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")

@@ -33,9 +33,9 @@ from palimpsest.transcript.strings.relative_paths import disk_name, recorded_nam
 MAX_FILE_BYTES = 2 << 20
 """Larger files are usually data rather than work, and snapshots of them would fill the disk."""
 MAX_TOTAL_BYTES = 256 << 20
-MOST_FILES = 20_000
+MAX_FILES = 20_000
 """Checking more files takes longer than a quarter of a second, at every step."""
-MOST_IGNORED = 1_000
+MAX_IGNORED = 1_000
 """Maximum names of ignored files that a snapshot lists."""
 RECHECK_SECONDS = 600.0
 """A project that is too large is checked again after this time, or as soon as its .gitignore changes."""
@@ -75,7 +75,7 @@ class SnapshotLimits:
 
     file_bytes: int = MAX_FILE_BYTES
     total_bytes: int = MAX_TOTAL_BYTES
-    files: int = MOST_FILES
+    files: int = MAX_FILES
 
 
 class SnapshotsOff(UserError):
@@ -294,7 +294,7 @@ class Snapshots:
             left_out = folder.rules.covers(self.root / disk_name(path), is_dir=is_dir)
             folder.verdicts[key] = left_out
         if left_out:
-            scan.cut = scan.cut or len(scan.ignored) >= MOST_IGNORED
+            scan.cut = scan.cut or len(scan.ignored) >= MAX_IGNORED
             if not scan.cut:
                 scan.ignored.append(path)
             return None

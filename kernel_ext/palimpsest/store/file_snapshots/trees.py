@@ -20,7 +20,7 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 Kind = Literal["file", "link", "folder", "unkept"]
 KINDS: Mapping[str, Kind] = {word: word for word in get_args(Kind)}
-MOST_ENTRIES = 200_000
+MAX_ENTRIES = 200_000
 """Ten times the files of a snapshot that Palimpsest takes; a small malicious tree could expand without end."""
 MAX_NUMBER = 1 << 63
 """Upper bound of sizes in bytes and of modes in a valid entry."""
@@ -116,9 +116,9 @@ def read_tree(objects: PackedObjects, snapshot: str, never: Collection[str] = ()
             entries[prefix + name] = entry
             if entry.kind == "folder":
                 waiting.append((f"{prefix}{name}/", entry.key))
-        if len(entries) > MOST_ENTRIES:
+        if len(entries) > MAX_ENTRIES:
             raise UnsafeTree(
-                f"the snapshot {snapshot[:12]} is not used: it names more than {MOST_ENTRIES:,} files"
+                f"the snapshot {snapshot[:12]} is not used: it names more than {MAX_ENTRIES:,} files"
             )
     return Tree(snapshot, entries, ignored, cut)
 

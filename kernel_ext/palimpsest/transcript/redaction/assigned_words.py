@@ -10,7 +10,7 @@ import re
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 
-MOST_WORDS = 24
+MAX_WORDS = 24
 LONGEST_WORD = 80
 
 _COLOUR = r"(?:\x1b\[[0-9;]*m)*+"
@@ -76,7 +76,7 @@ def _is_secret_name(name: str, *, is_without_space: bool) -> bool:
 def _is_words(value: str, *, is_without_space: bool) -> bool:
     """Return whether a value consists of several plain words, and is neither code nor a sentence."""
     words = value.split()
-    if not 2 <= len(words) <= MOST_WORDS or value[0] in "/~*%&|!-":
+    if not 2 <= len(words) <= MAX_WORDS or value[0] in "/~*%&|!-":
         return False
     if not all(_WORD.fullmatch(word) for word in words):
         return False

@@ -15,7 +15,7 @@ from palimpsest.transcript.redaction.named_forms import NAMED, NamedForm
 from palimpsest.transcript.redaction.token_forms import LETTERS_DIGITS, TOKENS, TokenForm
 from palimpsest.transcript.strings.surrogates import joined_surrogates, open_surrogate
 
-MOST_GROWING = 16_384
+MAX_GROWING = 16_384
 """Maximum characters of a secret; the longest private key in use takes 6,400, so a longer run is no key."""
 
 LONGEST_NAMED = 2_000
@@ -77,7 +77,7 @@ def secret_spans(text: str) -> list[Span]:
 def unfinished_secret_start(text: str) -> int:
     """Return the position from which the end of an unfinished text may still become a secret; else its length."""
     first = len(text)
-    window = max(0, first - MOST_GROWING)
+    window = max(0, first - MAX_GROWING)
     for form in TOKENS:
         first = min(first, _token_growing(text, form, window))
     # A named secret begins at most so far back as its name and the longest value take.
@@ -253,7 +253,7 @@ class SecretStream:
         half = open_surrogate(text)
         text = joined_surrogates(text.removesuffix(half)) + half
         until = min(unfinished_secret_start(text), _value_growing(text, known))
-        if len(text) - until > MOST_GROWING:
+        if len(text) - until > MAX_GROWING:
             until = len(text)
         until = min(until, len(text) - len(half))
         return self._take(text, max(until, self._out), known)

@@ -18,9 +18,9 @@ from palimpsest.transcript.visible_text import (
     visible_line,
 )
 
-MOST_SENTENCES = 12
+MAX_SENTENCES = 12
 MORE = "There is more of this kind."
-MOST_PLACES = 3
+MAX_PLACES = 3
 BLANK_COLUMNS = 40
 """A run of blanks behind text, about half of a terminal's line, that moves the rest out of sight."""
 INDENT_COLUMNS = 80
@@ -67,11 +67,11 @@ def deceptions(values: Mapping[str, Any], *, command: bool = False) -> tuple[str
         for name, text, is_command in _texts("", values, command=command)
         for sentence in _of_text(name, text, is_command=is_command)
     )
-    first_sentences = tuple(islice(sentences, MOST_SENTENCES + 1))
+    first_sentences = tuple(islice(sentences, MAX_SENTENCES + 1))
     return (
         first_sentences
-        if len(first_sentences) <= MOST_SENTENCES
-        else (*first_sentences[:MOST_SENTENCES], MORE)
+        if len(first_sentences) <= MAX_SENTENCES
+        else (*first_sentences[:MAX_SENTENCES], MORE)
     )
 
 
@@ -182,7 +182,7 @@ def _blanks(name: str, lines: Sequence[str]) -> Iterator[str]:
 
 
 def _places(name: str, text: str, positions: Sequence[int]) -> str:
-    places = [_line_and_column(text, at) for at in positions[:MOST_PLACES]]
+    places = [_line_and_column(text, at) for at in positions[:MAX_PLACES]]
     more = len(positions) - len(places)
     return f"{name}, {'; '.join(places)}{f' and {more} more times' if more else ''}"
 

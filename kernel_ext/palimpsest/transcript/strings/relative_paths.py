@@ -17,7 +17,7 @@ IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufef
 DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 RECORDS = frozenset({".git", "git~1", ".palimpsest", "palimp~1"})
 """Folders of git and of this package, where nothing is restored, in the form of ``comparable_names``."""
-MOST_CHARS = 4_096
+MAX_CHARS = 4_096
 BYTE = re.compile(r"\\(?:x([89a-f][0-9a-f])|\\)")
 KEPT = re.compile("[\udc80-\udcff]")
 """Bytes of a name as Python keeps them where they are not UTF-8."""
@@ -58,7 +58,7 @@ def path_problem(path: object, never: Collection[str] = ()) -> str | None:
 
     ``never`` are further names that this package never writes there.
     """
-    if not isinstance(path, str) or not path or len(path) > MOST_CHARS:
+    if not isinstance(path, str) or not path or len(path) > MAX_CHARS:
         return "it is no path"
     if path.startswith(("/", "\\")) or DRIVE.match(path):
         return "it is an absolute path"
