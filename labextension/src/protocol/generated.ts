@@ -831,7 +831,7 @@ export interface Compact {
   /** The agent continues on its own after the summary. */
   auto: boolean;
 }
-/** What a compaction keeps word for word, and how often it is tried. */
+/** What a compaction keeps word for word, how its summary is made and checked, and how often it is tried. */
 export interface CompactPolicy {
   tail_turns?: number;
   tail_tokens?: number;
@@ -936,7 +936,7 @@ export interface ContextItem {
   sha256: string;
   tokens: number;
 }
-/** How messages of parts become provider messages. */
+/** How a session's messages become provider messages. */
 export interface ConvertPolicy {
   user_empty_texts: boolean;
   empty_texts: 'dropped' | 'kept' | 'spaced';
@@ -1098,7 +1098,7 @@ export interface ForkedFrom {
   offset: number;
   message_id?: string;
 }
-/** Windows too small to work in, refused or warned of before any request. */
+/** Which windows are too small: refused, or used with a warning, before any request. */
 export interface GuardPolicy {
   rule: 'fixed' | 'shares';
   hard_minimum: number;
@@ -1119,7 +1119,7 @@ export interface Hello {
   version: string;
   client: string;
 }
-/** How provider messages are repaired: which generation of the rules. */
+/** How invalid provider messages are repaired. */
 export interface HygienePolicy {
   rule: 'opencode' | 'openclaw-2026.2' | 'openclaw-2026.9' | 'palimpsest';
 }
@@ -1228,7 +1228,7 @@ export interface Join {
   session?: string;
   type: 'loop';
 }
-/** How the newest user turns are chosen when a history limit holds. */
+/** How the newest user turns are chosen when a history limit applies. */
 export interface LimitPolicy {
   rule: 'sliding' | 'batched';
   exact_provider: boolean;
@@ -1795,7 +1795,7 @@ export interface TypedAnswer {
   model?: string;
   agent?: string;
 }
-/** How much of the window a request may take. */
+/** How large a request may be, and how it is recognised that one was too large. */
 export interface OverflowPolicy {
   rule: 'opencode-1.1' | 'opencode-1.18' | 'precheck' | 'estimate';
   auto: boolean;
@@ -1807,7 +1807,7 @@ export interface OverflowPolicy {
   reserve_share: boolean;
   measured: boolean;
 }
-/** A person's own policy as it is recorded: to be read, and never run from a log. */
+/** The user's own policy as it is recorded: for reading only, it is never run from a log. */
 export interface OwnPolicy {
   name: string;
   source: string;
@@ -1918,7 +1918,7 @@ export interface Policy {
   reminders: ReminderPolicy;
   environment: 'palimpsest' | 'opencode-1.1' | 'opencode-1.18';
 }
-/** When one tool output is shortened, and to what. */
+/** When a tool output is shortened, and what is kept of it. */
 export interface TruncatePolicy {
   max_lines: number;
   max_bytes: number;
@@ -1929,7 +1929,7 @@ export interface TruncatePolicy {
   recall: boolean;
   task: boolean;
 }
-/** When old tool outputs are cleared from later requests, and which. */
+/** Which old tool outputs are cleared from later requests, and when. */
 export interface PrunePolicy {
   rule: 'none' | 'opencode' | 'cache-ttl' | 'batch';
   protect_turns: number;
@@ -1957,7 +1957,7 @@ export interface PrunePolicy {
   media: 'spared' | 'removed';
   wide_chars: boolean;
 }
-/** What is made of neutral messages for one model, before they are written in its words. */
+/** How provider-neutral messages are changed for one model, before they are written in the provider's format. */
 export interface TransformPolicy {
   rule: 'writer' | 'opencode';
   unsupported: string;
@@ -1983,7 +1983,7 @@ export interface RecoveryPolicy {
   snapshot: 'whole' | 'continuable';
   turn_seconds?: number;
 }
-/** What the engine says beside the words of a person, and when. */
+/** Texts that the engine adds to the user's messages, and when. */
 export interface ReminderPolicy {
   steered: 'plain' | 'once' | 'until-answered';
   before: string;
@@ -1993,7 +1993,7 @@ export interface ReminderPolicy {
   real_call: boolean;
   mode: 'note' | 'newest';
 }
-/** A policy as a person chose it: a preset, and the numbers that differ from it. */
+/** A policy as the user chose it: a preset, and the numbers that differ from it. */
 export interface PolicyChoice {
   base: string;
   changes: {
