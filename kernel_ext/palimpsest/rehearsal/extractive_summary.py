@@ -285,9 +285,9 @@ def _template(prompt: str) -> list[str]:
 
 
 def _kind_of(heading: str) -> str | None:
-    words = heading.casefold()
+    title = heading.casefold()
     return next(
-        (kind for kind, keys in KEYWORDS if any(key in words for key in keys.split())), None
+        (kind for kind, keys in KEYWORDS if any(key in title for key in keys.split())), None
     )
 
 

@@ -86,7 +86,7 @@ class _Filler:
                     text = plain_text(schema, answer)
                 return _or_no_value(text)
             case "number" | "integer":
-                return self._number(schema, answer, whole=kind == "integer", needed=needed)
+                return self._number(schema, answer, is_integer=kind == "integer", needed=needed)
             case "boolean":
                 if _YES.search(answer):
                     return True
@@ -102,15 +102,17 @@ class _Filler:
             case _:
                 return _or_no_value(answer if needed else None)
 
-    def _number(self, schema: Mapping[str, Any], answer: str, *, whole: bool, needed: bool) -> Any:
+    def _number(
+        self, schema: Mapping[str, Any], answer: str, *, is_integer: bool, needed: bool
+    ) -> Any:
         for number in self._numbers:
-            if fitting_number(schema, number) and not (whole and number % 1):
+            if fitting_number(schema, number) and not (is_integer and number % 1):
                 self._numbers.remove(number)
-                return int(number) if whole else number
+                return int(number) if is_integer else number
         entry_count = len(_entries(answer))
-        if whole and entry_count and fitting_number(schema, entry_count):
+        if is_integer and entry_count and fitting_number(schema, entry_count):
             return entry_count
-        return _or_no_value(plain_number(schema, whole=whole) if needed else None)
+        return _or_no_value(plain_number(schema, is_integer=is_integer) if needed else None)
 
     def _one_of(
         self, options: Sequence[Any], answer: str, path: tuple[str, ...], *, needed: bool

@@ -42,18 +42,18 @@ class BuildsTooMuch(ValueError):
         super().__init__(TOO_MUCH.format(most=most // 1_000_000))
 
 
-def json_value(content: bytes | str, held: "BuiltSize | None" = None) -> Any:
+def json_value(content: bytes | str, built_size: "BuiltSize | None" = None) -> Any:
     """Return a JSON value; raises BuildsTooMuch, or ValueError where it is no JSON or nested too deeply.
 
-    ``held`` adds up values that are kept together.
+    ``built_size`` adds up values that are kept together.
     """
-    if held is not None or len(content) > UNMEASURED_BYTES:
+    if built_size is not None or len(content) > UNMEASURED_BYTES:
         if isinstance(content, bytes) and json.detect_encoding(content) not in UTF_8:
             content = content.decode(json.detect_encoding(content), "surrogatepass")
-        given = content.encode("utf-8", "replace") if isinstance(content, str) else content
-        measured = held or BuiltSize()
-        measured.read += len(given)
-        for piece in _pieces(given):
+        data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+        measured = built_size or BuiltSize()
+        measured.read += len(data)
+        for piece in _pieces(data):
             measured.add(piece)
         if isinstance(content, bytes):
             measured.check(_decoded_bytes(content))

@@ -43,7 +43,8 @@ SMALL_BYTES = 64 << 20
 LOG = logging.getLogger(__name__)
 
 STALL_SECONDS = 0.7
-"""The user is notified within a second; a loaded disk that works takes a tenth of this."""
+"""Seconds after which a write counts as stalled, so that the user is notified within a second; a busy disk that works
+needs a tenth of this."""
 
 
 DISK_STALLED = (
@@ -254,9 +255,11 @@ class WriteWatch:
                 self._is_asleep = True
                 self._changed.wait()
             self._is_asleep = False
-            left = min(deadline for deadline, _ in self._running.values()) - time.monotonic()
-            if left > 0:
-                self._changed.wait(left)
+            seconds_left = (
+                min(deadline for deadline, _ in self._running.values()) - time.monotonic()
+            )
+            if seconds_left > 0:
+                self._changed.wait(seconds_left)
             now = time.monotonic()
             stalled = [number for number, (deadline, _) in self._running.items() if deadline <= now]
             return [self._running.pop(number)[1] for number in stalled]
@@ -275,7 +278,7 @@ class Stall:
         self.since = 0.0
         """Monotonic time in seconds at which the stall was detected."""
         self.telling = False
-        """Subscribers are being called, so a stall is then caused by one of them."""
+        """Whether subscribers are being called, so that a stall is caused by one of them."""
         self._session_id = session_id
         self._watch = watch
         self._is_writing = False
@@ -312,12 +315,12 @@ class Stall:
                 self.notify()
 
     def _report_stall(self) -> None:
-        words = LISTENER_STALLED if self.telling else DISK_STALLED
+        sentence = LISTENER_STALLED if self.telling else DISK_STALLED
         with self._lock:
             if not self._is_writing:
                 return
             self.since = time.monotonic()
-            self.words = words.format(session=self._session_id())
+            self.words = sentence.format(session=self._session_id())
         LOG.warning("%s", self.words)
         self.notify()
 

@@ -62,8 +62,8 @@ class Redaction:
     It holds back, for each string that is still streamed, text that may become a secret.
     """
 
-    def __init__(self, known: SecretValues = nothing_known) -> None:
-        self._secret_values = known
+    def __init__(self, secret_values: SecretValues = nothing_known) -> None:
+        self._secret_values = secret_values
         self._streams: dict[str, tuple[str, SecretStream]] = {}
         """By part id: the field that is streamed, and the state of its redaction."""
         self._messages: dict[str, str] = {}

@@ -105,7 +105,9 @@ def _saved_line(metadata: Mapping[str, Any]) -> str:
 
 def last_line(text: str) -> str:
     """Return the most informative line of an error: the last that names an exception, else the last."""
-    lines = [words for line in text.splitlines() if (words := _LINE_PREFIX.sub("", line).strip())]
+    lines = [
+        stripped for line in text.splitlines() if (stripped := _LINE_PREFIX.sub("", line).strip())
+    ]
     raised = [line for line in lines if _EXCEPTION_LINE.match(line)]
     return _excerpt(next(iter(raised[-1:] or lines[-1:]), ""))
 
@@ -115,11 +117,11 @@ def _failure_line(output: str, *, is_command: bool) -> str:
     command_ends = list(_COMMAND_END.finditer(output)) if is_command else []
     if command_ends:
         printed = output[: command_ends[-1].start()].strip()
-        words = [
+        lines = [
             command_ends[-1][1].strip(),
             "" if printed == "(no output)" else last_line(printed),
         ]
-        return _excerpt(": ".join(word for word in words if word))
+        return _excerpt(": ".join(word for word in lines if word))
     sections = list(_ERROR_SECTION.finditer(output))
     raised = output[sections[-1].end() :] if sections else output
     return last_line(_NEXT_SECTION.split(raised)[0])

@@ -5,7 +5,7 @@ means that a contract between two pieces of this software was broken, or that th
 decide; each message says what happened, to what, and what to do.
 
     PalimpsestError
-    |-- UserError            one sentence for a person; front ends print it without a traceback
+    |-- UserError            one sentence for the user; front ends print it without a traceback
     |   |-- ConfigError      a value in a configuration file or an option is wrong
     |   |-- NotFound         a key, session or message that does not exist
     |   |-- SessionBusy      the operation needs an idle session
@@ -15,7 +15,7 @@ decide; each message says what happened, to what, and what to do.
     |   |-- WaitAborted      the session was closed, so what is waited for never comes
     |   `-- StorageFailed    the disk is full or cannot be written
     |-- ModelFailed          a model call failed; carries the classified error value
-    |-- PermissionDenied     a rule or a person refused a tool call
+    |-- PermissionDenied     a rule or the user refused a tool call
     `-- Aborted              the work was cancelled
 """
 
@@ -44,7 +44,7 @@ class OutputLengthError(Value):
 
 
 class AbortedError(Value):
-    """The turn was stopped by a person or by the end of the kernel."""
+    """The turn was stopped by the user or by the end of the kernel."""
 
     type: Literal["aborted"] = "aborted"
     message: str = "Stopped."
@@ -176,9 +176,9 @@ class ModelFailed(PalimpsestError):
 
 
 class PermissionDenied(PalimpsestError):
-    """A rule or a person refused a tool call.
+    """A rule or the user refused a tool call.
 
-    ``stops`` is true when a person rejected without feedback: the turn ends there. ``by`` says who
+    ``stops`` is true when the user rejected without feedback: the turn ends there. ``by`` says who
     refused: ``rule``, ``person``, ``engine``, or ``headless`` where no person could be asked; ``why`` is the
     reason in a few words for the call's row. ``guard`` names the guard that ends the turn with this call.
     ``diff`` is what the call would have changed, which the question showed.

@@ -169,9 +169,9 @@ def reported_usage(message: Message, info: AssistantMessage, request_id: str) ->
 
 def stop_reason_of(info: AssistantMessage) -> StoppedBy | None:
     """Return the reason why a turn with this last answer ended; None where it continues or is unknown."""
-    for known in STOP_REASONS:
-        if info.stopped_by == known:
-            return known
+    for reason in STOP_REASONS:
+        if info.stopped_by == reason:
+            return reason
     if info.error is not None:
         return stop_reason_of_error(info.error)
     return _BY_FINISH.get(info.finish or "")

@@ -113,14 +113,14 @@ def retry_words(run: RetryRun) -> str:
 
 
 def _sentence(reason: str) -> str:
-    words = reason.strip()
-    return words if words.endswith((".", "!", "?", "…")) else f"{words}."
+    sentence = reason.strip()
+    return sentence if sentence.endswith((".", "!", "?", "…")) else f"{sentence}."
 
 
 def _run(parts: Sequence[RetryPart], ended: RetryEnd) -> RetryRun:
     waits = [None if part.time.end is None else part.time.end - part.time.start for part in parts]
-    known = [wait for wait in waits if wait is not None]
-    waited = sum(known) / 1_000 if len(known) == len(waits) else None
+    known_waits = [wait for wait in waits if wait is not None]
+    waited = sum(known_waits) / 1_000 if len(known_waits) == len(waits) else None
     reasons = tuple(dict.fromkeys(part.error.message for part in parts))
     return RetryRun(reasons, len(parts), waited, ended)
 

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 TIMELINE_VERSION = 4
 STOPPED = "aborted"
-"""The ``error`` of an event ``compact failed`` whose summary was stopped by a person or by the end of the kernel."""
+"""The ``error`` of an event ``compact failed`` whose summary was stopped by the user or by the end of the kernel."""
 ASKED_FOR = ("model", "prompt", "serialize")
 """The fields of a policy's ``compact`` that shape the summary request; events hold only other values than the default."""
 WRITTEN_BY = "written_by"
@@ -263,10 +263,10 @@ class Timeline:
 
     def weights(self, estimator: str = CHARS4) -> tuple[int, ...]:
         """Return each item's tokens, unreduced, by an estimator; counted once."""
-        known = self._weights.get(estimator)
-        if known is None:
-            known = self._weights[estimator] = tuple(self._count_weights(estimator))
-        return known
+        weights = self._weights.get(estimator)
+        if weights is None:
+            weights = self._weights[estimator] = tuple(self._count_weights(estimator))
+        return weights
 
     @property
     def counted(self) -> Mapping[str, tuple[int, ...]]:
@@ -277,14 +277,14 @@ class Timeline:
         if estimator == CHARS4 or self.count is None:
             return self._quarters()
         count = self.count(estimator)
-        known: dict[str, int] = self.earlier.setdefault(f"tokens by {estimator}", {})
+        tokens_by_text: dict[str, int] = self.earlier.setdefault(f"tokens by {estimator}", {})
         weights = []
         for item in self.items:
-            tokens = known.get(item.hash) if item.hash else None
+            tokens = tokens_by_text.get(item.hash) if item.hash else None
             if tokens is None:
                 text = self.read(item.index) if item.text == "kept" else ""
                 tokens = count(text) if text else -(-item.chars // 4)
-                known[item.hash] = tokens
+                tokens_by_text[item.hash] = tokens
             weights.append(tokens)
         return weights
 

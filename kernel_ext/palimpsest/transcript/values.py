@@ -187,13 +187,13 @@ class Usage(Value):
         rates = price.at(self.prompt, self.service_tier or "")
         if rates.input is None or rates.output is None:
             return None
-        read = rates.input if rates.cache_read is None else rates.cache_read
+        read_rate = rates.input if rates.cache_read is None else rates.cache_read
         write = rates.input if rates.cache_write is None else rates.cache_write
         hour = write if rates.cache_write_hour is None else rates.cache_write_hour
         for_hour = self.cache_write_hour or 0
         dollars = (
             self.input * rates.input
-            + self.cache_read * read
+            + self.cache_read * read_rate
             + (self.cache_write - for_hour) * write
             + for_hour * hour
             + (self.output + self.reasoning) * rates.output
@@ -225,7 +225,7 @@ class Rule(Value):
 
 
 class Ask(Value):
-    """A question for a person: may this tool call run?"""
+    """A question for the user: may this tool call run?"""
 
     id: str
     """``per_...``"""
@@ -248,7 +248,7 @@ class Ask(Value):
 
 
 class Reply(Value):
-    """A person's answer to an ask."""
+    """The user's answer to an ask."""
 
     answer: Literal["once", "always", "reject"]
     feedback: str | None = None

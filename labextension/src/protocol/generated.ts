@@ -117,7 +117,7 @@ export type Notice = {
   ts: number;
 } & Event;
 
-/** The turn was stopped by a person or by the end of the kernel. */
+/** The turn was stopped by the user or by the end of the kernel. */
 export interface AbortedError {
   type: 'aborted';
   message: string;
@@ -206,7 +206,7 @@ export interface Archive {
   session?: string;
   archived: boolean;
 }
-/** A question for a person: may this tool call run? */
+/** A question for the user: may this tool call run? */
 export interface Ask {
   /** ``per_...`` */
   id: string;
@@ -421,7 +421,7 @@ export interface Attachment {
         [k: string]: unknown;
       };
 }
-/** A file of the project, or one that a person's own code passed in. */
+/** A file of the project, or one that the user's own code passed in. */
 export interface FileSource {
   type: 'file';
   /** The path as written in the prompt or the code. */
@@ -524,7 +524,7 @@ export interface BreakView {
   /** How it could have been avoided, with a number; empty where no way is known. */
   avoided_by: string;
 }
-/** The spending limit of a session, and how far a person extended it. */
+/** The spending limit of a session, and how far the user extended it. */
 export interface Budget {
   usd?: number;
   tokens?: number;
@@ -813,7 +813,7 @@ export interface RequestItem {
   chars: number;
   is_error: boolean;
 }
-/** A number of the context policy that a person may change while the request is held. */
+/** A number of the context policy that the user may change while the request is held. */
 export interface ProposedNumber {
   name: string;
   value: number;
@@ -1369,7 +1369,7 @@ export interface SessionSummary {
   deleted: boolean;
   /** When it was archived, in milliseconds since 1970; None if it is not archived. */
   archived?: number;
-  /** The session has a share page. */
+  /** Whether the session has a share page. */
   shared: boolean;
   /** The agent whose recording it is, such as ``pi``; empty for a session of ours. */
   imported_from: string;
@@ -1584,9 +1584,9 @@ export interface StepFinishPart {
    */
   cost_listed?: boolean;
   tokens: Usage;
-  /** Duration of the step, without the time spent waiting for a person. */
+  /** Duration of the step, without the time spent waiting for the user. */
   seconds?: number;
-  /** Time that the step waited for a person. */
+  /** Time that the step waited for the user. */
   waited_seconds?: number;
   /** Tokens in the context of this request, as the provider counted them. */
   context_tokens?: number;
@@ -1700,7 +1700,7 @@ export interface ToolRunning {
   };
   time: Span;
 }
-/** A message and its parts were removed by a person (cleanup after a revert). */
+/** A message and its parts were removed by the user (cleanup after a revert). */
 export interface MessageRemoved {
   type: 'message.removed';
   message_id: string;
@@ -1854,7 +1854,7 @@ export interface PartDelta {
   field: string;
   delta: string;
 }
-/** A part was removed by a person. */
+/** A part was removed by the user. */
 export interface PartRemoved {
   type: 'message.part.removed';
   message_id: string;
@@ -1870,10 +1870,10 @@ export interface PastedFile {
   attachment: Attachment;
   /** Estimated tokens that it adds to the prompt. */
   tokens: number;
-  /** The model takes no pictures: a note takes the picture's place. */
+  /** Whether the model accepts no pictures, so that a note is sent instead. */
   unseen: boolean;
 }
-/** A tool call waits for a person. */
+/** A tool call waits for the user. */
 export interface PermissionAsked {
   type: 'permission.asked';
   ask: Ask;
@@ -1884,7 +1884,7 @@ export interface PermissionReplied {
   ask_id: string;
   reply: Reply;
 }
-/** A person's answer to an ask. */
+/** The user's answer to an ask. */
 export interface Reply {
   answer: 'once' | 'always' | 'reject';
   /** Text for the model; a rejection with feedback does not end the turn. */
@@ -2450,7 +2450,7 @@ export interface Spent {
   /** Requests whose price is unknown; ``cost`` leaves them out. */
   unpriced: number;
 }
-/** A person deleted the session. */
+/** The user deleted the session. */
 export interface SessionDeleted {
   type: 'session.deleted';
   session_id: string;

@@ -113,7 +113,7 @@ class _WireWriter:
                 case "tool":
                     self._results(message)
         self._send_held_media()
-        if self._out and all(sent.body["role"] == "system" for sent in self._out):
+        if self._out and all(wire_message.body["role"] == "system" for wire_message in self._out):
             self._out.append(
                 ProviderMessage({"role": "user", "content": EMPTY_CONVERSATION}, None, ())
             )

@@ -87,7 +87,7 @@ def with_plain_names(schema: Any, names: re.Pattern[str]) -> Any:
     if not isinstance(schema, dict):
         return schema
     # The value of an unknown keyword may only look like a schema.
-    named = {
+    plain_names = {
         key: inner
         for key, inner in schema.items()
         if key in SCHEMA_MAPS and isinstance(inner, dict)
@@ -97,13 +97,13 @@ def with_plain_names(schema: Any, names: re.Pattern[str]) -> Any:
         if key in ("enum", "const", "default", "examples")
         else with_plain_names(inner, names)
         for key, inner in schema.items()
-        if key not in named
+        if key not in plain_names
     }
-    for key, schemas in named.items():
+    for key, schemas in plain_names.items():
         renamed[key] = {name: with_plain_names(inner, names) for name, inner in schemas.items()}
     refused_names = [
         property_name
-        for property_name in named.get("properties", ())
+        for property_name in plain_names.get("properties", ())
         if not names.fullmatch(property_name)
     ]
     if refused_names:
@@ -226,8 +226,8 @@ def _property_schemas(value: Any) -> Schema | None:
 
 def _type(value: Any) -> Any:
     names = value if isinstance(value, list) else [value]
-    known = [_known_type(name) for name in names if isinstance(name, str)]
-    known_types = list(dict.fromkeys(kind for kind in known if kind))
+    types = [_known_type(name) for name in names if isinstance(name, str)]
+    known_types = list(dict.fromkeys(kind for kind in types if kind))
     if isinstance(value, list):
         return known_types or None
     return known_types[0] if known_types else None

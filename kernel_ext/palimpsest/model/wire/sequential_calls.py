@@ -16,18 +16,18 @@ from palimpsest.transcript.context_values.neutral_messages import (
 def sequential_calls(messages: NeutralMessages) -> NeutralMessages:
     """Return the messages with identical calls of an answer in separate steps."""
     out: list[NeutralMessage] = []
-    held: list[NeutralMessage] = []
+    held_messages: list[NeutralMessage] = []
     for message in messages:
-        if message.role == "tool" and held:
-            out += _with_results(held, message)
-            held = []
+        if message.role == "tool" and held_messages:
+            out += _with_results(held_messages, message)
+            held_messages = []
             continue
-        out += held
-        held = _rounds(message) if message.role == "assistant" else []
-        if len(held) < 2:
+        out += held_messages
+        held_messages = _rounds(message) if message.role == "assistant" else []
+        if len(held_messages) < 2:
             out.append(message)
-            held = []
-    return (*out, *held)
+            held_messages = []
+    return (*out, *held_messages)
 
 
 def _rounds(message: NeutralMessage) -> list[NeutralMessage]:
@@ -52,10 +52,10 @@ def _with_results(answers: list[NeutralMessage], results: NeutralMessage) -> lis
     out: list[NeutralMessage] = []
     for answer in answers:
         identifiers = {block.call_id for block in answer.blocks if isinstance(block, CallBlock)}
-        given = tuple(
+        tool_results = tuple(
             block
             for block in results.blocks
             if isinstance(block, ResultBlock) and block.call_id in identifiers
         )
-        out += [answer, results.model_copy(update={"blocks": given})]
+        out += [answer, results.model_copy(update={"blocks": tool_results})]
     return out

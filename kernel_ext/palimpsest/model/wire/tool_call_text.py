@@ -88,18 +88,18 @@ def tool_name(name: str, target: ProviderProfile) -> str:
 
 def allowed_ids(messages: NeutralMessages, target: ProviderProfile) -> Callable[[str], str]:
     """Return a function that writes call ids as the provider requires, with different ids for different calls."""
-    written: dict[str, str] = {}
-    taken: set[str] = set()
+    rewritten: dict[str, str] = {}
+    taken_ids: set[str] = set()
     for message in messages:
         for block in message.blocks:
-            if (block.type == "call" or block.type == "result") and block.call_id not in written:
+            if (block.type == "call" or block.type == "result") and block.call_id not in rewritten:
                 new = _allowed_id(block.call_id, target.id_rule)
                 received = _received_id(new, target)
-                if received in taken or (new and not received):
+                if received in taken_ids or (new and not received):
                     new = received = _allowed_id(_id_hash(block.call_id), target.id_rule)
-                taken.add(received)
-                written[block.call_id] = new
-    return written.__getitem__
+                taken_ids.add(received)
+                rewritten[block.call_id] = new
+    return rewritten.__getitem__
 
 
 def _received_id(identifier: str, target: ProviderProfile) -> str:
@@ -120,8 +120,8 @@ def _allowed_id(identifier: str, rule: IdRule) -> str:
         case "words":
             return as_words(identifier)
         case "short_words":
-            words = as_words(identifier)
-            return words if len(words) <= SHORT_CHARS else _shortened(identifier)
+            pieces = as_words(identifier)
+            return pieces if len(pieces) <= SHORT_CHARS else _shortened(identifier)
         case "nine":
             return as_nine(identifier)
         case _:

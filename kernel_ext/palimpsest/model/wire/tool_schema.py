@@ -105,8 +105,8 @@ def _openapi(schema: Mapping[str, Any]) -> dict[str, Any]:
     if not reduced.get("properties"):
         reduced.pop("properties", None)
     if "required" in reduced:
-        known = reduced.get("properties", {})
-        reduced["required"] = [name for name in reduced["required"] if name in known]
+        properties = reduced.get("properties", {})
+        reduced["required"] = [name for name in reduced["required"] if name in properties]
     return reduced
 
 

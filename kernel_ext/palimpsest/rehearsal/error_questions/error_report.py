@@ -112,8 +112,8 @@ class ErrorReport:
     @property
     def summary_line(self) -> str:
         """Name and message in one line, for reading."""
-        words = f"{self.exception}: {self.message}" if self.message else self.exception
-        line = " ".join(words.split())
+        summary = f"{self.exception}: {self.message}" if self.message else self.exception
+        line = " ".join(summary.split())
         return line if len(line) <= 300 else f"{line[:297]}..."
 
     @cached_property

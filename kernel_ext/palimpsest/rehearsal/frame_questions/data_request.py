@@ -55,20 +55,20 @@ NO_REQUEST = DataRequest(None, "")
 def read_data_request(prompt: ParsedPrompt) -> DataRequest:
     """Return the prompt's request about data."""
     op, why = _operation(prompt)
-    words = [word.stem for word in prompt.words]
+    stems = [word.stem for word in prompt.words]
     texts = [word.text for word in prompt.words]
-    known = (
+    statistic_names = (
         STATISTICS.get(word) or STATISTICS.get(text)
-        for word, text in zip(words, texts, strict=True)
+        for word, text in zip(stems, texts, strict=True)
     )
-    statistics = list(dict.fromkeys(name for name in known if name))
+    statistics = list(dict.fromkeys(name for name in statistic_names if name))
     return DataRequest(
         op=op,
         why=why,
         statistic=statistics[0] if statistics else None,
         chart=_chart(prompt),
         number=_how_many(prompt),
-        order=_order(words, texts),
+        order=_order(stems, texts),
         tail=bool(prompt.matches(r"\b(last|tail|bottom|final)\b")),
     )
 

@@ -63,9 +63,9 @@ def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[Colu
         if (score := _match_score([words[at] for at in window], column)) >= LEAST_SCORE
     ]
     offers.sort(key=lambda offer: (-round(offer.score, 3), offer.start))
-    chosen: list[ColumnMention] = []
+    mentions: list[ColumnMention] = []
     for offer in offers:
-        if any(offer.start < other.end and other.start < offer.end for other in chosen):
+        if any(offer.start < other.end and other.start < offer.end for other in mentions):
             continue
         rivals = tuple(
             other.column
@@ -74,8 +74,8 @@ def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[Colu
             and other.column != offer.column
             and abs(other.score - offer.score) < 0.1
         )
-        chosen.append(ColumnMention(offer.column, offer.start, offer.end, offer.score, rivals))
-    return tuple(sorted(chosen, key=lambda mention: mention.start))
+        mentions.append(ColumnMention(offer.column, offer.start, offer.end, offer.score, rivals))
+    return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 
 def _windows(words: Sequence[Word]) -> Iterable[list[int]]:
@@ -157,11 +157,11 @@ def link_values(
                 if rank:
                     mention = ValueMention(by_key[key], value, start, end)
                     offers.append((rank + 10 * len(tokens), mention))
-    chosen: list[ValueMention] = []
+    mentions: list[ValueMention] = []
     for _, offer in sorted(offers, key=lambda pair: -pair[0]):
-        if not any(offer.start < other.end and other.start < offer.end for other in chosen):
-            chosen.append(offer)
-    return tuple(sorted(chosen, key=lambda mention: mention.start))
+        if not any(offer.start < other.end and other.start < offer.end for other in mentions):
+            mentions.append(offer)
+    return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 
 def _match_rank(prompt_words: Sequence[Word], tokens: Sequence[Word]) -> int:

@@ -351,11 +351,11 @@ def _behind(
         return f"The correlation (Pearson) of {column_names(numbers[:2])} is **{shortened_number(value)}**."
     if not spec.groups:
         return titled_table("", ["statistic", numbers[0].label], [*series_items(result.value)])
-    plain = chart in {"line", "bar", "pie"} or spec.statistic or len(numbers) > 1
-    headers = [c.label for c in numbers] if plain else [*STATISTICS]
+    is_plain = chart in {"line", "bar", "pie"} or spec.statistic or len(numbers) > 1
+    headers = [c.label for c in numbers] if is_plain else [*STATISTICS]
     rows = grouped_rows(spec, result.value, headers)
     what = spec.statistic or "mean"
-    titles = [f"{what} of {header}" for header in headers] if plain else headers
-    at = 1 if plain else 1 + STATISTICS.index("mean")
+    titles = [f"{what} of {header}" for header in headers] if is_plain else headers
+    at = 1 if is_plain else 1 + STATISTICS.index("mean")
     below = extremes_text(joined_groups(spec, rows), at, NAMES.get(what, what))
     return grouped_table(spec, "", titles, rows, below)

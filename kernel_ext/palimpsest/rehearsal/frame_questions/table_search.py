@@ -54,8 +54,10 @@ def find_data(
         )
     is_named = scores[0] >= NAMED and scores[0] > max(scores[1:], default=0.0)
     candidates = tables[:1] if is_named else tables[:MAX_TABLES]
-    known = yield from describe_tables(runner, [variable.name for variable in candidates])
-    return _best_table(runner, known, name_scores, variables)
+    described_tables = yield from describe_tables(
+        runner, [variable.name for variable in candidates]
+    )
+    return _best_table(runner, described_tables, name_scores, variables)
 
 
 def list_variables(runner: PlanRunner) -> Steps[tuple[Variable, ...]]:

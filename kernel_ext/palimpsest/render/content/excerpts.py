@@ -42,13 +42,13 @@ def _fewer_lines(piece: Excerpt, max_lines: int, *, keep_tail: bool) -> Excerpt:
         return piece
     tail_lines = max_lines // 3 if keep_tail else 0
     hidden = lines[max_lines - tail_lines : len(lines) - tail_lines]
-    shown = [
+    shown_lines = [
         *lines[: max_lines - tail_lines],
         f"… {count(len(hidden))} lines …",
         *lines[len(lines) - tail_lines :],
     ]
     left_out = sum(len(line.encode()) + 1 for line in hidden)
-    return replace(piece, text="\n".join(shown), left_out=piece.left_out + left_out)
+    return replace(piece, text="\n".join(shown_lines), left_out=piece.left_out + left_out)
 
 
 def _shortened_excerpt(piece: Excerpt, room: int, *, keep_tail: bool) -> Excerpt:
@@ -71,8 +71,8 @@ def text_head(text: str, room: int) -> tuple[str, int]:
     data = text.encode(errors="replace")
     if len(data) <= room:
         return text, 0
-    shown = _at_line(data[:room].decode(errors="ignore"))
-    return shown, len(data) - len(shown.encode())
+    head = _at_line(data[:room].decode(errors="ignore"))
+    return head, len(data) - len(head.encode())
 
 
 def _at_line(head: str) -> str:

@@ -167,7 +167,7 @@ class _TrajectoryWriter:
         if self._marker is None or info.error is not None or message.id in self._undone:
             return
         (request, marker), self._marker = self._marker, None
-        kept = self._kept_steps(marker.tail_start_id)
+        kept_steps = self._kept_steps(marker.tail_start_id)
         management = {"type": "compaction", "boundary": "replace", "auto": marker.auto}
         imported = (request.info.model_extra or {}).get("imported")
         numbers = imported if isinstance(imported, dict) else {}
@@ -182,7 +182,7 @@ class _TrajectoryWriter:
             observation={"results": [{"content": summary}]},
             extra=extra | ({"metrics": metrics} if metrics else {}),
         )
-        for step in kept:
+        for step in kept_steps:
             copy = {
                 name: value for name, value in step.items() if name not in {"metrics", "step_id"}
             }
@@ -199,8 +199,8 @@ class _TrajectoryWriter:
             if step["source"] != "system" and not step.get("is_copied_context")
         ]
 
-    def _add_pruning_step(self, shown: Sequence[OutputShown]) -> None:
-        if not shown:
+    def _add_pruning_step(self, shown_outputs: Sequence[OutputShown]) -> None:
+        if not shown_outputs:
             return
         outputs = [
             {
@@ -209,7 +209,7 @@ class _TrajectoryWriter:
                 **({"rule": output.rule} if output.rule else {}),
                 **({"restored": True} if output.restored else {}),
             }
-            for output in shown
+            for output in shown_outputs
         ]
         management = {"type": "pruning", "boundary": "truncate", "outputs": outputs}
         self._step("system", REDUCED, extra={"context_management": management})
@@ -338,8 +338,8 @@ def _metrics(usage: Usage, cost: float | None) -> Json:
     }
     if cost is not None:
         metrics["cost_usd"] = cost
-    known = {name: value for name, value in extra.items() if value}
-    return metrics | ({"extra": known} if known else {})
+    nonzero = {name: value for name, value in extra.items() if value}
+    return metrics | ({"extra": nonzero} if nonzero else {})
 
 
 def _definition(tool: ToolSpec) -> Json:

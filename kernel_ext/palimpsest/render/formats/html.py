@@ -145,8 +145,8 @@ def _figures(item: OutlineStep) -> str:
     return line
 
 
-def _strip(words: str) -> str:
-    return f'<p class="strip">{_with_hard_units(words)}</p>'
+def _strip(text: str) -> str:
+    return f'<p class="strip">{_with_hard_units(text)}</p>'
 
 
 def _notice(item: NoticeItem) -> str:
@@ -186,8 +186,8 @@ def _end(row: TurnEnd) -> str:
     return end_row(row, _WRITER.rows(row.items))
 
 
-def _muted_line(words: str) -> str:
-    return f'<p class="muted">{_escaped_words(words)}</p>'
+def _muted_line(text: str) -> str:
+    return f'<p class="muted">{_escaped_words(text)}</p>'
 
 
 def _with_hard_units(text: str) -> str:

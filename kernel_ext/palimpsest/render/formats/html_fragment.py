@@ -34,19 +34,20 @@ def render_excerpt(
 ) -> str:
     """Return a session's newest turns within ``room``, inside an element of the class ``mark``."""
     name = in_html(one_line(scrub(title)) or "Session")
-    shown: list[str] = []
+    shown_rows: list[str] = []
     turns = _turns(messages)
     for turn in reversed(turns):
         turn_html = "\n".join(
             piece for piece in render_turns(turn, caps, scrub, notes, density) if piece
         )
         room -= len(turn_html)
-        if room < 0 and shown:
+        if room < 0 and shown_rows:
             break
-        shown.append(turn_html)
-    left_out = len(turns) - len(shown)
+        shown_rows.append(turn_html)
+    left_out = len(turns) - len(shown_rows)
     body = (
-        "\n".join(reversed(shown)) or '<p class="muted">Nothing was said in this session yet.</p>'
+        "\n".join(reversed(shown_rows))
+        or '<p class="muted">Nothing was said in this session yet.</p>'
     )
     return (
         f'<div class="plm-Saved {html.escape(mark)}"><div class="plm-Saved-words">'

@@ -57,8 +57,8 @@ def _text_block(item: TextItem) -> str:
 
 def _reasoning_block(item: ReasoningItem) -> str:
     head = thought_text(item.title, item.seconds)
-    words = one_line(item.text, THOUGHT_CHARS)
-    return f"> *{head}*" + (f" · {inline(words)}" if words else "")
+    line = one_line(item.text, THOUGHT_CHARS)
+    return f"> *{head}*" + (f" · {inline(line)}" if line else "")
 
 
 def _call(item: OutlineCall) -> str:
@@ -81,7 +81,7 @@ def _call(item: OutlineCall) -> str:
             _piece(item.input),
             _piece(item.output),
             f"*{inline(item.record_hint)}*" if item.record_hint else "",
-            *(_strip(words) for words in item.reductions),
+            *(_strip(sentence) for sentence in item.reductions),
         ]
     )
 
@@ -99,14 +99,14 @@ def _step(item: OutlineStep) -> str:
     return f"{row} · `{bar}` {share}" if bar else f"{row} · {share}"
 
 
-def _strip(words: str) -> str:
-    return f"╌╌╌ ⧄ *{inline(words)}* ╌╌╌"
+def _strip(sentence: str) -> str:
+    return f"╌╌╌ ⧄ *{inline(sentence)}* ╌╌╌"
 
 
 def _notice(item: NoticeItem) -> str:
-    words = inline(item.words) + ("." if item.do and item.words[-1:] not in ".!?…" else "")
-    shown = f"**{words}**" if item.tone == "error" else f"*{words}*"
-    return f"{item.sign} {shown}" + (f" {inline(item.do)}" if item.do else "")
+    sentence = inline(item.words) + ("." if item.do and item.words[-1:] not in ".!?…" else "")
+    emphasised = f"**{sentence}**" if item.tone == "error" else f"*{sentence}*"
+    return f"{item.sign} {emphasised}" + (f" {inline(item.do)}" if item.do else "")
 
 
 def _work(row: WorkRow) -> str:

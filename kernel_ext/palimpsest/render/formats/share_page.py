@@ -173,11 +173,13 @@ def share_page(
     yield '<main id="transcript" aria-label="Transcript">\n'
     for turn in in_turns(messages, SHARE_CAPS):
         without_files = writer.without_files(turn)
-        shown = turn_rows(without_files, scrub=scrub, notes=notes, density=density, whole=True)
-        yield from map(writer.message, shown)
+        message_rows = turn_rows(
+            without_files, scrub=scrub, notes=notes, density=density, whole=True
+        )
+        yield from map(writer.message, message_rows)
     yield "</main>\n<footer>\n"
-    for words in closing():
-        yield f"<p>{_escaped_words(words)}</p>\n"
+    for sentence in closing():
+        yield f"<p>{_escaped_words(sentence)}</p>\n"
     yield "</footer>\n</div>\n</body>\n</html>\n"
 
 
@@ -197,9 +199,9 @@ def _head(front: SharePageHead, scrub: Scrub) -> Iterator[str]:
     if front.prompts:
         yield '<nav aria-label="Prompts"><details><summary>'
         yield f"{some(len(front.prompts), 'prompt')}</summary>\n<ol>\n"
-        for number, words in enumerate(front.prompts, start=1):
-            shown = _escaped_words(one_line(scrub(words), 120)) or "Without words"
-            yield f'<li><a href="#prompt-{number}">{shown}</a></li>\n'
+        for number, prompt in enumerate(front.prompts, start=1):
+            title = _escaped_words(one_line(scrub(prompt), 120)) or "Without words"
+            yield f'<li><a href="#prompt-{number}">{title}</a></li>\n'
         yield "</ol></details></nav>\n"
 
 
@@ -240,10 +242,10 @@ class _BodyWriter:
             other_parts = tuple(part for part in message.parts if part not in files)
             yield message.model_copy(update={"parts": other_parts}), caps, step
 
-    def message(self, shown: MessageRows) -> str:
+    def message(self, rows: MessageRows) -> str:
         """Return one message as HTML; empty where there is nothing to show."""
-        message, info = shown.message, shown.message.info
-        items = [self._item(row) for row in shown.rows]
+        message, info = rows.message, rows.message.info
+        items = [self._item(row) for row in rows.rows]
         items += [self._figure(self._embed(file)) for file in self._files.pop(message.id, ())]
         items = [piece for piece in items if piece]
         if not items:
@@ -276,8 +278,8 @@ class _BodyWriter:
             reduced_output = _labelled_text(item.reductions[-1], call.output.text)
             call = replace(call, output=None)
         reductions = [
-            render_item(ReductionItem(words))
-            for words in item.reductions[: -1 if reduced_output else None]
+            render_item(ReductionItem(sentence))
+            for sentence in item.reductions[: -1 if reduced_output else None]
         ]
         return "\n".join(
             [_scrollable(render_item(call)), *reductions, _scrollable(reduced_output), *figures]
@@ -286,18 +288,18 @@ class _BodyWriter:
     def _items(self, row: WorkRow | TurnEnd) -> str:
         return "\n".join(map(self._item, row.items))
 
-    def _figure(self, shown: Embedded) -> str:
-        name = _escaped_words(one_line(self._scrub(shown.name)) or "file")
-        mime = _escaped_words(one_line(shown.mime))
-        note = f" {_escaped_words(shown.why)}" if shown.why else ""
-        match shown.kind:
+    def _figure(self, embedded: Embedded) -> str:
+        name = _escaped_words(one_line(self._scrub(embedded.name)) or "file")
+        mime = _escaped_words(one_line(embedded.mime))
+        note = f" {_escaped_words(embedded.why)}" if embedded.why else ""
+        match embedded.kind:
             case "picture":
                 return (
-                    f'<figure><img src="{html.escape(shown.content)}" alt="{name}" loading="lazy">'
+                    f'<figure><img src="{html.escape(embedded.content)}" alt="{name}" loading="lazy">'
                     f"<figcaption>{name}{note}</figcaption></figure>"
                 )
             case "text":
-                text = html.escape(clean(shown.content))
+                text = html.escape(clean(embedded.content))
                 listing = _scrollable(f"<pre><code>{text}</code></pre>")
                 return (
                     f'<details class="thought file"><summary>{name} ({mime}){note}</summary>'
@@ -305,11 +307,11 @@ class _BodyWriter:
                 )
             case "file":
                 return (
-                    f'<p class="file"><a href="{html.escape(shown.content)}" download="{name}">'
+                    f'<p class="file"><a href="{html.escape(embedded.content)}" download="{name}">'
                     f"{name}</a> ({mime}){note}</p>"
                 )
             case "left-out":
-                return f'<p class="muted">▤ {name} ({mime}): {_escaped_words(shown.why)}</p>'
+                return f'<p class="muted">▤ {name} ({mime}): {_escaped_words(embedded.why)}</p>'
 
 
 def _omitted_text(call: OutlineCall) -> str:
@@ -318,9 +320,9 @@ def _omitted_text(call: OutlineCall) -> str:
     return f"{size_text(left_out)} of this call are not on this page." if left_out else ""
 
 
-def _labelled_text(words: str, text: str) -> str:
+def _labelled_text(label: str, text: str) -> str:
     return (
-        f'<details class="under"><summary>{_escaped_words(words)}</summary>'
+        f'<details class="under"><summary>{_escaped_words(label)}</summary>'
         f"<pre><code>{html.escape(clean(text).strip(chr(10)))}</code></pre></details>"
     )
 
@@ -341,8 +343,8 @@ def _boxed_table(match: re.Match[str]) -> str:
 def _longest_words(row: str) -> list[int]:
     """Return the length of the longest word in each cell of a row."""
     cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
-    words = [html.unescape(_TAG.sub("", cell)).split() for cell in cells]
-    return [max(map(len, cell), default=0) for cell in words]
+    words_by_cell = [html.unescape(_TAG.sub("", cell)).split() for cell in cells]
+    return [max(map(len, cell), default=0) for cell in words_by_cell]
 
 
 def _focusable(match: re.Match[str]) -> str:

@@ -53,7 +53,7 @@ class ContextReportView:
     fills: tuple[KindShare, ...]
     """In the order of the bar."""
     warning: str
-    """A warning for the person; mostly empty."""
+    """A warning for the user; mostly empty."""
     remarks: tuple[str, ...]
     """How the tokens were counted."""
     entries_title: str
@@ -98,16 +98,16 @@ def share(tokens: int, window: int) -> str:
 def _bar(sheet: ContextReportView) -> str:
     if not sheet.window:
         return ""
-    whole = max(sheet.window, sum(fill.tokens for fill in sheet.fills))
+    total = max(sheet.window, sum(fill.tokens for fill in sheet.fills))
     pieces = []
     for fill in sheet.fills:
-        width = 100 * fill.tokens / whole
+        width = 100 * fill.tokens / total
         if fill.tokens <= 0:
             continue
-        words = f"{fill.name}: {count(fill.tokens)} tokens, {share(fill.tokens, sheet.window)}"
+        title = f"{fill.name}: {count(fill.tokens)} tokens, {share(fill.tokens, sheet.window)}"
         least = "" if fill.kind == "free" else "min-width:2px;"
         pieces.append(
-            f'<span class="fill k-{_name(fill.kind)}" title="{_escaped_words(words)}"'
+            f'<span class="fill k-{_name(fill.kind)}" title="{_escaped_words(title)}"'
             f' style="width:{width:.3f}%;{least}{_colour(fill.kind)}"></span>'
         )
     label = _escaped_words(f"{sheet.title}. {', '.join(sheet.head)}")
@@ -129,13 +129,13 @@ def _fill_bar(sheet: ContextReportView) -> str:
 
 
 def _marks(sheet: ContextReportView) -> str:
-    shown = "\n".join(map(_mark, sheet.marks))
+    marks = "\n".join(map(_mark, sheet.marks))
     more = f'\n<p class="muted">{_escaped_words(sheet.more_marks)}</p>' if sheet.more_marks else ""
-    words = _escaped_words(sheet.marks_title)
+    title = _escaped_words(sheet.marks_title)
     head = (
-        f'<p class="heading"><b>{words}</b></p>' if sheet.marks else f'<p class="muted">{words}</p>'
+        f'<p class="heading"><b>{title}</b></p>' if sheet.marks else f'<p class="muted">{title}</p>'
     )
-    return f"{head}\n{shown}{more}"
+    return f"{head}\n{marks}{more}"
 
 
 def _mark(mark: ReductionRow) -> str:
@@ -185,8 +185,8 @@ def _colour(kind: str) -> str:
     return f"background-color:{colour}" if colour else "background-color:transparent"
 
 
-def _spans(words: Sequence[str]) -> str:
-    return " · ".join(f"<span>{_escaped_words(word)}</span>" for word in words if word)
+def _spans(texts: Sequence[str]) -> str:
+    return " · ".join(f"<span>{_escaped_words(word)}</span>" for word in texts if word)
 
 
 def _escaped_words(text: str) -> str:

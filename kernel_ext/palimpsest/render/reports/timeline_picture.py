@@ -19,9 +19,9 @@ LEFT, TOP, BOTTOM = 8, 34, 238
 """Pixels: where the plot begins, its upper and its lower edge."""
 MAX_COLUMNS = 160
 MAX_MARKS = 60
-"""Marks of one kind; further ones would lie on each other."""
+"""Maximum marks of one kind; more would overlap."""
 INK = "#7a7a82"
-"""Of words and lines: at least 3.9 : 1 on white and on black."""
+"""Colour of text and lines, with a contrast of at least 3.9 : 1 on white and on black."""
 COLOURS = {
     "system": "#8791a7",
     "tools": "#64708b",
@@ -56,7 +56,7 @@ _MARKS: dict[MarkKind, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TimelineMark:
-    """Something that happened at a request, which counts from 0."""
+    """A mark for an event at a request; requests are numbered from 0."""
 
     request: int
     kind: MarkKind
@@ -68,7 +68,7 @@ class TimelinePicture:
 
     title: str
     sentence: str
-    """The same in words."""
+    """The contents of the picture as a sentence."""
     names: tuple[str, ...]
     """Kinds of tokens, lowest layer first."""
     layers: tuple[tuple[int, ...], ...]
@@ -124,7 +124,7 @@ def _columns(picture: TimelinePicture, requests: int) -> list[int]:
 
 
 def _areas(names: Sequence[str], heights: Sequence[Sequence[int]], top: int) -> Iterator[str]:
-    """Yield the layers, the highest first, each down to the bottom: the lower ones are drawn over it."""
+    """Yield the layers, the highest first, each as an area down to the bottom, over which the lower ones are drawn."""
     sums = [0] * (len(heights[0]) if heights else 0)
     drawn = []
     for name, layer in zip(names, heights, strict=True):
@@ -138,12 +138,12 @@ def _areas(names: Sequence[str], heights: Sequence[Sequence[int]], top: int) -> 
 
 
 def _limit(limits: Sequence[int], top: int) -> Iterator[str]:
-    known = [(place, limit) for place, limit in enumerate(limits) if 0 < limit <= top]
-    if not known:
+    known_limits = [(place, limit) for place, limit in enumerate(limits) if 0 < limit <= top]
+    if not known_limits:
         return
     steps = "".join(
         f"M{_x(place, len(limits))} {_y(limit, top)}H{_x(place + 1, len(limits))}"
-        for place, limit in known
+        for place, limit in known_limits
     )
     yield f'<path fill="none" stroke="#d3453d" stroke-dasharray="5 3" d="{steps}"/>'
 
@@ -175,12 +175,12 @@ def _legend(picture: TimelinePicture) -> Iterator[str]:
     if any(picture.limits):
         entries.append(("#d3453d", "limit (dashed)"))
     x, y = LEFT, BOTTOM + 32
-    for colour, words in entries:
-        length = 22 + 7 * len(words)
+    for colour, label in entries:
+        length = 22 + 7 * len(label)
         if x + length > WIDTH:
             x, y = LEFT, y + 16
         yield f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{colour}"/>'
-        yield f'<text x="{x + 14}" y="{y}">{html.escape(words)}</text>'
+        yield f'<text x="{x + 14}" y="{y}">{html.escape(label)}</text>'
         x += length
 
 

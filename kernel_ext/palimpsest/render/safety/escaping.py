@@ -32,9 +32,9 @@ _INLINE = lazy_pattern(r"[\\`*\[\]{}|~#!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 DOLLAR = "<span>&#36;</span>"
 """A dollar sign in Markdown that no reader takes for the beginning or end of maths.
 
-Behind a backslash it is a plain sign again once JupyterLab has made HTML of it, and MathJax, which reads that
-HTML, typesets what lies between two of them. MathJax never pairs signs of different elements, and an entity is
-no sign to those who look for maths in the Markdown.
+A backslash before the sign is not enough: JupyterLab's HTML has a plain sign there, and MathJax, which reads the HTML,
+typesets the text between two plain signs. MathJax pairs no signs of different elements, so the sign is in an element of
+its own; and readers that search the Markdown for maths do not find an entity.
 """
 _NO_ENTITY = lazy_pattern(r"[^A-Za-z0-9 .,;\u00a0-\U0010ffff]")
 _LANGUAGES = frozenset(

@@ -47,12 +47,12 @@ class _HtmlWriter(RendererHTML):
     """Writes tokens as HTML; token types without a method here are markdown-it's own and contain no text."""
 
     def text(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        words, made, at = tokens[idx].content, "", 0
+        text, markup, at = tokens[idx].content, "", 0
         if not env.get("links"):
-            for match in _ADDRESS.finditer(words):
-                made += in_html(words[at : match.start()]) + _link(html.escape(match[0]), match[0])
+            for match in _ADDRESS.finditer(text):
+                markup += in_html(text[at : match.start()]) + _link(html.escape(match[0]), match[0])
                 at = match.end()
-        return made + in_html(words[at:])
+        return markup + in_html(text[at:])
 
     def text_special(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return html.escape(tokens[idx].content)
@@ -140,11 +140,11 @@ def _finish(state: StateCore) -> None:
             side = {"text-align:right": "right", "text-align:center": "middle"}.get(style)
             if side:
                 token.attrs["class"] = side
-    for item, paragraph, words in zip(
+    for item, paragraph, text in zip(
         state.tokens, state.tokens[1:], state.tokens[2:], strict=False
     ):
-        if item.type == "list_item_open" and paragraph.type == "paragraph_open" and words.children:
-            first = words.children[0]
+        if item.type == "list_item_open" and paragraph.type == "paragraph_open" and text.children:
+            first = text.children[0]
             box = _TASK.match(first.content) if first.type == "text" else None
             if box:
                 first.content = ("☐ " if box[1] == " " else "☑ ") + first.content[box.end() :]

@@ -4,9 +4,9 @@ A policy is a preset and changes to it (``context/policy_overrides.py``). The se
 to change a value: ``[policy]`` names any of them, and ``[compaction]`` and ``[tool_output]`` name
 the most common ones; these win, since environment flags set them too.
 
-The number of turns that are sent is limited by the history limit for the session's key. A key says
-whose session it is: one user's, or a group's when several users asked in it, with a thread
-suffix for a task of another session.
+The number of turns that are sent is limited by the history limit for the session's key. A key names
+the user of the session, or a group if several users sent prompts in it; a session for a task of another
+session has a thread suffix.
 """
 
 from collections.abc import Mapping, Set
@@ -114,7 +114,9 @@ class ConfiguredPolicy:
                 f"%agent policy {DEFAULT} goes back to the configured one."
             ) from None
 
-    def choose(self, session: SessionInfo | None, words: tuple[str | Policy, ...]) -> Policy | None:
+    def choose(
+        self, session: SessionInfo | None, changes: tuple[str | Policy, ...]
+    ) -> Policy | None:
         """Return a session's policy changed by presets, values or whole policies; None for the configured one.
 
         Raises ConfigError with one sentence, also where a value is fixed by an administrator.
@@ -123,12 +125,12 @@ class ConfiguredPolicy:
             current = self.policy_of(session)
         except ConfigError:
             current = self.policy
-        policy = _policy_after_changes(self.policy, current, words)
+        policy = _policy_after_changes(self.policy, current, changes)
         if policy is not None:
             check_estimator(policy.estimator)
-            ours, wanted = policy_numbers(self.policy), policy_numbers(policy)
+            ours, numbers = policy_numbers(self.policy), policy_numbers(policy)
             for key, origin in self.fixed.items():
-                if wanted[key] != ours[key]:
+                if numbers[key] != ours[key]:
                     raise ConfigError(f"{key} is fixed to {value_text(ours[key])} by the {origin}.")
         return policy
 
@@ -142,18 +144,18 @@ class ConfiguredPolicy:
         )
 
 
-def policy_from(configured: Policy, current: Policy, words: tuple[str | Policy, ...]) -> Policy:
+def policy_from(configured: Policy, current: Policy, changes: tuple[str | Policy, ...]) -> Policy:
     """Return a policy with changes applied, as a preview; raises ConfigError with one sentence."""
-    policy = _policy_after_changes(configured, current, words) or configured
+    policy = _policy_after_changes(configured, current, changes) or configured
     check_estimator(policy.estimator)
     return policy
 
 
 def _policy_after_changes(
-    configured: Policy, current: Policy | None, words: tuple[str | Policy, ...]
+    configured: Policy, current: Policy | None, changes: tuple[str | Policy, ...]
 ) -> Policy | None:
     """Return a policy after changes, one after the other; None for the configured one."""
-    for word in words:
+    for word in changes:
         if isinstance(word, Policy):
             current = word
         elif word == DEFAULT:
@@ -191,9 +193,9 @@ def short_value(policy: Policy, name: str) -> Any:
 
 def check_estimator(name: str) -> None:
     """Raise ConfigError for an unknown token estimator."""
-    known = ("chars/4", *(f"tiktoken/{encoding}" for encoding in RANK_FILES))
-    if name not in known:
-        raise ConfigError(f"There is no token estimator {name!r}. Known: {', '.join(known)}.")
+    supported = ("chars/4", *(f"tiktoken/{encoding}" for encoding in RANK_FILES))
+    if name not in supported:
+        raise ConfigError(f"There is no token estimator {name!r}. Known: {', '.join(supported)}.")
 
 
 def _changes(table: PolicyPart, path: str = "") -> dict[str, Any]:
@@ -210,11 +212,11 @@ def _changes(table: PolicyPart, path: str = "") -> dict[str, Any]:
 
 def _short_name_values(config: Config, policy: Policy) -> dict[str, Any]:
     """Return the policy values that the short names set."""
-    given = _changes(config.compaction, "compaction.") | _changes(
+    short_changes = _changes(config.compaction, "compaction.") | _changes(
         config.tool_output, "tool_output."
     )
     values: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in short_changes.items():
         for key in SHORT_NAMES[name]:
             values[key] = _prune_rule(policy, wanted=value) if key == "prune.rule" else value
     return values

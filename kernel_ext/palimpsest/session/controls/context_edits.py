@@ -146,15 +146,15 @@ class ContextEditor:
         undone = undone_compactions(self._decisions)
         summaries = self._completed_summaries()
         active = [summary for summary in summaries if summary.id not in undone]
-        wanted = _summary_of(target, summaries) if target is not None else None
-        if target is not None and wanted is None:
+        target_summary = _summary_of(target, summaries) if target is not None else None
+        if target is not None and target_summary is None:
             raise UserError("That compaction has no good summary, so it hides nothing.")
-        if wanted is not None and wanted.id in undone:
-            return ContextEdit(wanted.id, "That compaction is undone already.")
+        if target_summary is not None and target_summary.id in undone:
+            return ContextEdit(target_summary.id, "That compaction is undone already.")
         if not active:
             raise UserError("There is no compaction to undo: the model sees the whole history.")
         newest = active[-1]
-        if wanted is not None and wanted.id != newest.id:
+        if target_summary is not None and target_summary.id != newest.id:
             raise UserError(
                 "A newer summary stands for that one too. Restore the newer one first: %agent "
                 f"restore {short(newest.id)}."
@@ -315,5 +315,5 @@ def _is_exclusion(reduction: Decision | None) -> bool:
     return reduction is not None and reduction.action == "drop"
 
 
-def _capitalized(words: str) -> str:
-    return words[:1].upper() + words[1:]
+def _capitalized(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

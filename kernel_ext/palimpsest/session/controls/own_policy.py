@@ -26,7 +26,7 @@ ONLY_ONE_POLICY = "A session takes one policy of your own; put one behind the ot
 
 
 def split_policies(
-    make: PolicyStageFactory, given: Sequence[Any]
+    make: PolicyStageFactory, arguments: Sequence[Any]
 ) -> tuple[PolicyStage | None, tuple[str | Policy, ...]]:
     """Return the user's own policy among the arguments, and the words about the engine's policy.
 
@@ -34,7 +34,7 @@ def split_policies(
     """
     stages: list[PolicyStage] = []
     engine_words: list[str | Policy] = []
-    remaining = [*given]
+    remaining = [*arguments]
     while remaining:
         argument = remaining.pop(0)
         if isinstance(argument, Policy) or (
@@ -56,9 +56,9 @@ def split_policies(
     return (stages[0] if stages else None), tuple(engine_words)
 
 
-def ends_own_policy(words: Sequence[str | Policy]) -> bool:
+def ends_own_policy(arguments: Sequence[str | Policy]) -> bool:
     """Return whether words choose another policy, which ends the user's own; a changed number does not."""
-    return any(isinstance(word, Policy) or "=" not in word for word in words)
+    return any(isinstance(word, Policy) or "=" not in word for word in arguments)
 
 
 def own_policy_events(

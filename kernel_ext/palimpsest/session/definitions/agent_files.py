@@ -180,28 +180,28 @@ def _rules(head: Mapping[str, Any], home: str) -> Rules:
     return from_config(checked, home=home)
 
 
-def _tools(given: object) -> Rules:
+def _tools(tools: object) -> Rules:
     """Return the rules for ``tools``: a list allows only these, as in Claude's files; a table switches each on or off."""
-    if given is None:
+    if tools is None:
         return ()
-    if isinstance(given, str):
-        given = [name for name in given.replace(",", " ").split() if name]
-    if isinstance(given, list):
-        allowed = [PERMISSION_OF.get(str(name).partition("(")[0].lower()) for name in given]
-        if "*" in given:
+    if isinstance(tools, str):
+        tools = [name for name in tools.replace(",", " ").split() if name]
+    if isinstance(tools, list):
+        allowed = [PERMISSION_OF.get(str(name).partition("(")[0].lower()) for name in tools]
+        if "*" in tools:
             return ()
         return (
             Rule(permission="*", action="deny"),
             *(Rule(permission=name, action="allow") for name in dict.fromkeys(allowed) if name),
         )
-    if isinstance(given, Mapping) and all(isinstance(value, bool) for value in given.values()):
+    if isinstance(tools, Mapping) and all(isinstance(value, bool) for value in tools.values()):
         return tuple(
             Rule(
                 permission=PERMISSION_OF.get(str(name).lower(), str(name)),
                 action="allow" if value else "deny",
             )
-            for name, value in given.items()
+            for name, value in tools.items()
         )
     raise ConfigError(
-        f"tools must be names with commas between them, or a table of true and false, but it is {given!r:.60}"
+        f"tools must be names with commas between them, or a table of true and false, but it is {tools!r:.60}"
     )

@@ -60,8 +60,8 @@ class Agent(Value):
     @property
     def parameters(self) -> dict[str, Any]:
         """The sampling parameters that it sets for every request."""
-        chosen = {"temperature": self.temperature, "top_p": self.top_p}
-        return {name: value for name, value in chosen.items() if value is not None}
+        parameters = {"temperature": self.temperature, "top_p": self.top_p}
+        return {name: value for name, value in parameters.items() if value is not None}
 
     def declares(self, permission: str) -> bool:
         """Return whether one of its rules names exactly this permission, instead of a pattern that matches it."""
@@ -197,12 +197,12 @@ SETTINGS = "settings"
 
 
 def changed_agent(
-    agents: Mapping[str, Agent], name: str, given: Mapping[str, Any], rules: Rules
+    agents: Mapping[str, Agent], name: str, changes: Mapping[str, Any], rules: Rules
 ) -> Agent:
     """Return an agent, existing or new, with the values from a file or a settings table applied."""
     base = agents.get(name) or Agent(name=name, description="", mode="all", origin=SETTINGS)
-    update = {key: given[key] for key in _COPIED if given.get(key) is not None}
-    if given.get("steps") is None and name not in agents:
+    update = {key: changes[key] for key in _COPIED if changes.get(key) is not None}
+    if changes.get("steps") is None and name not in agents:
         update["steps"] = DEFAULT_STEPS
     return base.model_copy(update={**update, "rules": base.rules + rules})
 
@@ -214,11 +214,11 @@ def known_agents(
 ) -> dict[str, Agent]:
     """Return agents by name, with the configured changes applied; disabled ones are removed."""
     agents = dict(base)
-    for name, given in configured.items():
-        if given.get("disable"):
+    for name, changes in configured.items():
+        if changes.get("disable"):
             agents.pop(name, None)
             continue
-        agents[name] = changed_agent(agents, name, given, rules.get(name, ()))
+        agents[name] = changed_agent(agents, name, changes, rules.get(name, ()))
     return agents
 
 
@@ -239,11 +239,11 @@ def subagents_of(agents: Mapping[str, Agent]) -> dict[str, Agent]:
     return {name: agent for name, agent in sorted(agents.items()) if agent.takes_tasks}
 
 
-def first_agent(wanted: str, agents: Mapping[str, Agent]) -> str:
-    """Return the name of the default agent; raises ConfigError where ``wanted`` cannot answer prompts."""
-    agent = agents.get(wanted)
+def first_agent(requested: str, agents: Mapping[str, Agent]) -> str:
+    """Return the name of the default agent; raises ConfigError where ``requested`` cannot answer prompts."""
+    agent = agents.get(requested)
     if agent is not None and agent.answers:
-        return wanted
+        return requested
     names = [name for name, candidate in agents.items() if candidate.answers]
     if not names:
         raise ConfigError(
@@ -251,5 +251,5 @@ def first_agent(wanted: str, agents: Mapping[str, Agent]) -> str:
         )
     reason = "there is none of that name" if agent is None else "it only works for other agents"
     raise ConfigError(
-        f"default_agent is {wanted!r}, but {reason}. Agents that can answer: {', '.join(names)}."
+        f"default_agent is {requested!r}, but {reason}. Agents that can answer: {', '.join(names)}."
     )

@@ -48,41 +48,41 @@ class DefinitionTrust:
         self,
         file: DefinitionFile,
         name: str,
-        given: Mapping[str, Any],
+        fields: Mapping[str, Any],
         known: Agent | None,
         *,
         own: bool,
     ) -> dict[str, Any]:
         """Return the fields of an agent that apply; ``own`` means that it is defined outside the project too."""
-        given = {
+        fields = {
             k: self.locked_settings.unless_locked(dotted_name("agent", name, k), v)
-            for k, v in given.items()
+            for k, v in fields.items()
         }
         if not self.is_untrusted(file):
-            return given
+            return fields
         applied: dict[str, Any] = {}
-        for key, value in given.items():
+        for key, value in fields.items():
             if value is None or key == "origin":
                 applied[key] = value if not own else None
             elif _applies_untrusted(key, value, known, own=own):
                 applied[key] = value
             else:
-                shown = "…" if key == "prompt" else value
-                self.hold(file, f"agent.{name}.{key}", shown)
+                shown_value = "…" if key == "prompt" else value
+                self.hold(file, f"agent.{name}.{key}", shown_value)
         return applied
 
-    def command(self, file: DefinitionFile, given: Mapping[str, Any]) -> dict[str, Any]:
+    def command(self, file: DefinitionFile, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a command that apply."""
         if not self.is_untrusted(file):
-            return dict(given)
-        applied = dict(given)
+            return dict(fields)
+        applied = dict(fields)
         for key, is_safe in (
-            ("model", is_rehearsal_model(given.get("model"))),
+            ("model", is_rehearsal_model(fields.get("model"))),
             ("variant", False),
-            ("agent", given.get("agent") in SAFE_AGENTS),
+            ("agent", fields.get("agent") in SAFE_AGENTS),
         ):
-            if given.get(key) is not None and not is_safe:
-                self.hold(file, f"command.{file.name}.{key}", given[key])
+            if fields.get(key) is not None and not is_safe:
+                self.hold(file, f"command.{file.name}.{key}", fields[key])
                 applied[key] = None
         return applied
 

@@ -33,9 +33,9 @@ def read_skills(
         except ConfigError as error:
             problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
             continue
-        known = skills.get(skill.name)
-        own = known is not None and not known.inside
-        if not waiting.hold_back_replacement(file, f"skill.{skill.name}", own=own):
+        earlier = skills.get(skill.name)
+        is_own = earlier is not None and not earlier.inside
+        if not waiting.hold_back_replacement(file, f"skill.{skill.name}", own=is_own):
             skills[skill.name] = skill
     return dict(sorted(skills.items()))
 

@@ -60,7 +60,7 @@ class HookPoints(SessionHooks):
             current = replace(
                 event, texts=with_further_instructions(texts, joined_sections(added), "")
             )
-            validate = functools.partial(hook_answers.validate_system, given=current.texts)
+            validate = functools.partial(hook_answers.validate_system, earlier_texts=current.texts)
             answer = await self.ask(hook, current, validate)
             if not isinstance(answer, SystemPrompt):
                 added += answer or ()
@@ -99,8 +99,8 @@ class HookPoints(SessionHooks):
         rewritten: tuple[str, tuple[dict[str, Any], ...]] | None = None
         for hook in self.book.hooks_of("request"):
             current = rewritten[1] if rewritten is not None else messages
-            given = tuple(copy.deepcopy(dict(message)) for message in current)
-            event = RequestEvent(self.session_id(), model, given)
+            copies = tuple(copy.deepcopy(dict(message)) for message in current)
+            event = RequestEvent(self.session_id(), model, copies)
             answer = await self.ask(hook, event, hook_answers.validate_messages)
             if answer is not None and list(answer) != [dict(message) for message in current]:
                 rewritten = (hook.rule, answer)
@@ -119,9 +119,11 @@ class HookedTools:
         tool = self._inner.resolve(name)
         return tool if isinstance(tool, str) else HookedTool(tool, self._inner, self._hooks)
 
-    def validate(self, tool: Tool, given: Any) -> Any:
+    def validate(self, tool: Tool, tool_input: Any) -> Any:
         """Return the validated arguments, or a sentence for the model about what is wrong with them."""
-        return self._inner.validate(tool.inner if isinstance(tool, HookedTool) else tool, given)
+        return self._inner.validate(
+            tool.inner if isinstance(tool, HookedTool) else tool, tool_input
+        )
 
 
 class HookedTool:

@@ -164,18 +164,18 @@ class HookRegistry:
             async with asyncio.timeout(self.seconds):
                 await asyncio.to_thread(self._load)
         except TimeoutError:
-            words = f"Importing hooks took longer than {self.seconds:g} seconds; they come later."
-            self.problems.append(words)
+            problem = f"Importing hooks took longer than {self.seconds:g} seconds; they come later."
+            self.problems.append(problem)
 
     async def call(self, hook: Hook, event: Any) -> Any:
         """Call a hook and return its answer; raises HookFailed, whose message ends a sentence about the hook."""
         hook.calls += 1
-        given = copy.copy(event)
+        event_copy = copy.copy(event)
         try:
             async with asyncio.timeout(self.seconds):
                 if inspect.iscoroutinefunction(hook.function):
-                    return await await_contained(hook.function(given))
-                return await self._in_thread(hook.function, given)
+                    return await await_contained(hook.function(event_copy))
+                return await self._in_thread(hook.function, event_copy)
         except TimeoutError:
             raise HookFailed(f"took longer than {self.seconds:g} seconds") from None
         except HookFailed:
@@ -183,8 +183,8 @@ class HookRegistry:
         except ExitAttempted as escaped:
             raise HookFailed(f"failed: {escaped}") from None
         except Exception as error:  # noqa: BLE001  a user's hook may raise anything
-            words = " ".join(str(error).split())[:200]
-            raise HookFailed(f"failed: {type(error).__name__}: {words}".rstrip(": ")) from None
+            message = " ".join(str(error).split())[:200]
+            raise HookFailed(f"failed: {type(error).__name__}: {message}".rstrip(": ")) from None
 
     async def _in_thread(self, function: Function, event: Any) -> Any:
         """Run a blocking function in its own thread; after a timeout its thread is abandoned."""
@@ -242,14 +242,14 @@ class HookRegistry:
         except UserError as problem:
             self.problems.append(f"The hook {target!r} ({origin}) is not used: {problem}")
         except BaseException as error:  # noqa: BLE001  a foreign module may raise anything
-            words = f"{type(error).__name__}: {error}"
-            self.problems.append(f"The hook {target!r} ({origin}) cannot be loaded: {words}.")
+            failure = f"{type(error).__name__}: {error}"
+            self.problems.append(f"The hook {target!r} ({origin}) cannot be loaded: {failure}.")
 
     def _add_loaded(self, function: Any, name: Any, origin: str, target: str) -> None:
         if not callable(function):
             raise UserError("it is not a function.")
-        own = function.__name__ if getattr(function, "__name__", "") in HOOK_NAMES else None
-        kind = name or getattr(function, MARK, None) or own
+        hook_name = function.__name__ if getattr(function, "__name__", "") in HOOK_NAMES else None
+        kind = name or getattr(function, MARK, None) or hook_name
         if kind not in HOOK_NAMES:
             raise UserError(
                 f"nothing says which hook it is; name it in a table, such as hooks.tool_before = {target!r}."
@@ -283,7 +283,7 @@ class SessionHooks:
 
     def notify(self, about: str, *sentences: str) -> None:
         """Queue notices for the user."""
-        self._notices += [(about, words) for words in sentences]
+        self._notices += [(about, sentence) for sentence in sentences]
 
     def take_notices(self) -> tuple[tuple[str, str], ...]:
         """Return the queued notices as (subject, sentence) pairs, and empty the queue."""

@@ -76,14 +76,14 @@ class NotebookRecognition:
             return RecognisedNotebook(_sessions_of_others(verdicts))
         moved = self._sessions_of_moved_notebook(file, name, sessions)
         if moved:
-            words = MOVED.format(before=repr(moved[0].notebook))
+            sentence = MOVED.format(before=repr(moved[0].notebook))
             # A session of this name without any trace of its notebook must not come before them.
             return RecognisedNotebook(
-                frozenset(verdicts), tuple(summary.id for summary in moved), words
+                frozenset(verdicts), tuple(summary.id for summary in moved), sentence
             )
         if verdicts and "unknown" not in verdicts.values():
-            words = REPLACED.format(name=repr(name), id=next(iter(verdicts)))
-            return RecognisedNotebook(_sessions_of_others(verdicts), words=words)
+            sentence = REPLACED.format(name=repr(name), id=next(iter(verdicts)))
+            return RecognisedNotebook(_sessions_of_others(verdicts), words=sentence)
         return RecognisedNotebook(_sessions_of_others(verdicts))
 
     def _verdicts(

@@ -68,11 +68,11 @@ async def prune_storage(
     locked.refuse("retention.days", limits.days, fixed.days)
     locked.refuse("retention.size", limits.most_bytes, fixed.most_bytes)
     if delete:
-        planned, gone = await workspace.prune(limits)
+        planned, deleted = await workspace.prune(limits)
     else:
-        planned, gone = await workspace.plan(limits), None
+        planned, deleted = await workspace.plan(limits), None
     swept, texts = await workspace.sweep(retention.texts, delete=delete)
-    return Pruned(planned, swept, gone, tuple(texts) if delete else None)
+    return Pruned(planned, swept, deleted, tuple(texts) if delete else None)
 
 
 def limits_of(retention: RetentionSettings, days: Any, max_size: Any) -> RetentionLimits:

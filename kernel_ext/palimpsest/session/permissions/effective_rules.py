@@ -57,7 +57,7 @@ EARLIER = (
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """A rule that was always allowed, as it is listed."""
+    """A rule that the user always allows, as an entry of the list of approvals."""
 
     number: int
     """Its number in the list, by which it is revoked."""
@@ -84,7 +84,7 @@ class Approvals:
 
     @property
     def problem(self) -> str:
-        """What is wrong with the stored approvals, in one sentence; empty when nothing is."""
+        """One sentence on a problem with the stored approvals; empty without one."""
         return self.grants.problem
 
     def rules(self) -> Rules:
@@ -92,12 +92,12 @@ class Approvals:
         return self.rules_of_session(None)
 
     def rules_of_session(self, session_id: str | None) -> Rules:
-        """Return the rules that are approved in one session, or in every one for None."""
+        """Return the rules that are approved in one session; for None, those approved in every session."""
         grants = self.grants.list(session_id, KEY)
         return granted_rules(grant.value for grant in grants) if grants else ()
 
     def list(self) -> tuple[Allowance, ...]:
-        """Return what is always allowed in the project, in the order in which it was approved."""
+        """Return the rules that are always allowed in the project, in the order of their approval."""
         return tuple(
             Allowance(0, rule, "project", grant.at, _said_in(grant))
             for grant in self.grants.list(None, KEY)
@@ -158,7 +158,7 @@ class Approvals:
 
     @property
     def earlier(self) -> str:
-        """What an earlier version stored in the project, in one sentence; empty for nothing."""
+        """One sentence on the approvals that an earlier version stored in the project; empty without any."""
         names = _names(self._file) if self._file is not None else []
         if not names:
             return ""
@@ -230,7 +230,7 @@ class EffectiveRules:
 
     @property
     def grants(self) -> Grants:
-        """What the user allowed in this project, stored outside it."""
+        """The permissions that the user granted in this project, stored outside it."""
         return self.approvals.grants
 
     def mode_of(self, session: SessionInfo | None) -> Mode:
@@ -281,8 +281,14 @@ class EffectiveRules:
     def rules_of(self, session: SessionInfo | None, rules: Rules, agent: Rules) -> Rules:
         """Return all rules that apply to the tool calls of an agent."""
         base = self.rules if self.rules is not None else rules
-        own = asking_rules_of(session) if session is not None and session.metadata else ()
-        return (*base, *agent, *own, *self.fixed, *DENY_RULES_BY_MODE[self.mode_of(session)])
+        session_rules = asking_rules_of(session) if session is not None and session.metadata else ()
+        return (
+            *base,
+            *agent,
+            *session_rules,
+            *self.fixed,
+            *DENY_RULES_BY_MODE[self.mode_of(session)],
+        )
 
     def answers_of(self, session: SessionInfo | None) -> Rules:
         """Return the approvals that answer questions beforehand: the mode's, the project's, the parents'."""

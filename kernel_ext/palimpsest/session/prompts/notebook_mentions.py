@@ -177,16 +177,16 @@ class NotebookMentions:
 
     async def _failure_surroundings(self, namespace: Namespace | None, run: CellRun) -> list[str]:
         """Return the variables that a failed cell names, and the versions of the packages in it."""
-        named = _words_in(run)
+        words_in_run = _words_in(run)
         variables: Sequence[VariableInfo] = ()
         detail: Detail = "names and types"
         if namespace is not None:
             try:
-                description_task = namespace.list(ShownVariables(detail, named))
+                description_task = namespace.list(ShownVariables(detail, words_in_run))
                 variables = await asyncio.wait_for(description_task, VARIABLE_SECONDS)
             except Exception:  # noqa: BLE001  # the prompt is sent without variables rather than not at all
                 variables = ()
-        named_variables = [variable for variable in variables if variable.name in named][
+        named_variables = [variable for variable in variables if variable.name in words_in_run][
             :MAX_VARIABLES
         ]
         lines = [f"- {variable.name}: {variable.shown_to_model}" for variable in named_variables]

@@ -56,11 +56,13 @@ def find_recorded(
     ``reached`` is the start of the newest turn that this run of the notebook has reached in the session; 0 before
     the first.
     """
-    own = [turn for turn in turns if prompt.cell_id is not None and turn.cell_id == prompt.cell_id]
+    own_turns = [
+        turn for turn in turns if prompt.cell_id is not None and turn.cell_id == prompt.cell_id
+    ]
     # Scripts have no cell ids, and notebooks of old formats get new cell ids each time they are opened.
-    same = [turn for turn in own or turns if is_same(prompt, turn)]
+    same = [turn for turn in own_turns or turns if is_same(prompt, turn)]
     if not same:
-        return "changed" if own else "new"
+        return "changed" if own_turns else "new"
     finished = [turn for turn in same if is_answered(turn)]
     if not finished:
         return "unfinished"
@@ -74,9 +76,9 @@ def find_recorded(
 
 def _last_run(turns: Sequence[RecordedTurn], cell_id: str | None) -> list[RecordedTurn]:
     """Return the turns of a cell's last run: one turn, or those of a loop in it; its earlier answers do not apply."""
-    own = [turn for turn in turns if turn.cell_id == cell_id]
-    last_run = own[-1:]
-    for turn in reversed(own[:-1]):
+    own_turns = [turn for turn in turns if turn.cell_id == cell_id]
+    last_run = own_turns[-1:]
+    for turn in reversed(own_turns[:-1]):
         count = turn.info.origin.execution_count if turn.info.origin is not None else None
         next_count = (
             last_run[0].info.origin.execution_count if last_run[0].info.origin is not None else None
@@ -102,14 +104,14 @@ def _turns(session_id: str, messages: Messages) -> Iterator[RecordedTurn]:
     messages_of_turn: list[Message] = []
     for message in messages:
         info = message.info
-        words = prompt_of(message)
-        if not isinstance(info, UserMessage) or info.by_engine or info.joins or words is None:
+        prompt = prompt_of(message)
+        if not isinstance(info, UserMessage) or info.by_engine or info.joins or prompt is None:
             messages_of_turn.append(message)
             continue
         if begun is not None:
             yield RecordedTurn(session_id, *begun, tuple(messages_of_turn))
         from_cell = info.origin is not None and info.origin.kind == "cell"
-        begun, messages_of_turn = ((message, info, words) if from_cell else None), []
+        begun, messages_of_turn = ((message, info, prompt) if from_cell else None), []
     if begun is not None:
         yield RecordedTurn(session_id, *begun, tuple(messages_of_turn))
 
@@ -129,5 +131,5 @@ def prompt_of(message: Message) -> str | None:
     return None
 
 
-def _is_name_of(given: str, known: str) -> bool:
-    return given == known or known.endswith(f"/{given}")
+def _is_name_of(short_name: str, full_name: str) -> bool:
+    return short_name == full_name or full_name.endswith(f"/{short_name}")

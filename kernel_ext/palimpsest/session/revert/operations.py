@@ -235,12 +235,12 @@ class LiveReverts:
         self._log.change(revert=value, sync=True)
         if changed and self.files is not None:
             try:
-                whole = await asyncio.to_thread(
+                state = await asyncio.to_thread(
                     merged_diffs, self.files.snapshots, self._log.state.diff, changed
                 )
             except NotFound:
                 return
-            write_session_changes(self._log, whole)
+            write_session_changes(self._log, state)
 
     def _describe_plan(
         self,
@@ -345,12 +345,12 @@ def _excerpt(message: Message) -> RevertedMessage:
     role = message.info.role
     for part in message.parts:
         if isinstance(part, TextPart) and part.text.strip() and not part.synthetic:
-            words = " ".join(part.text.split())
-            return RevertedMessage(id=message.id, role=role, excerpt=words[:EXCERPT_CHARS])
+            text = " ".join(part.text.split())
+            return RevertedMessage(id=message.id, role=role, excerpt=text[:EXCERPT_CHARS])
     for part in message.parts:
         if isinstance(part, ToolPart):
-            words = f"{part.tool} {subject(part.state.input)}".strip()
-            return RevertedMessage(id=message.id, role=role, excerpt=words[:EXCERPT_CHARS])
+            text = f"{part.tool} {subject(part.state.input)}".strip()
+            return RevertedMessage(id=message.id, role=role, excerpt=text[:EXCERPT_CHARS])
     return RevertedMessage(id=message.id, role=role)
 
 

@@ -113,8 +113,8 @@ def _outputs(store: Store, state: State, decisions: list[Decision]) -> Iterator[
         part = state.part(decision.message_id, decision.part_id)
         if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
             continue
-        whole = full_output(store, part).state
-        output = whole.output if isinstance(whole, ToolCompleted) else ""
+        full_state = full_output(store, part).state
+        output = full_state.output if isinstance(full_state, ToolCompleted) else ""
         match decision.action:
             case "restore":
                 yield OutputShown(part.call_id, output, decision.rule, restored=True)

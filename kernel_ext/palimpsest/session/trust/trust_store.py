@@ -100,14 +100,14 @@ class TrustStore:
         """Remove all trust in a project; returns False when it had none."""
         where = os.path.realpath(project)
         _UNWRITTEN.pop(where, None)
-        known = self._read_file()
-        remaining = {key: entry for key, entry in known.items() if entry.get("project") != where}
+        stored = self._read_file()
+        remaining = {key: entry for key, entry in stored.items() if entry.get("project") != where}
         in_memory = [key for key, entry in _IN_MEMORY.items() if entry.get("project") == where]
         for key in in_memory:
             del _IN_MEMORY[key]
-        if len(remaining) < len(known):
+        if len(remaining) < len(stored):
             self._write(remaining)
-        return bool(in_memory) or len(remaining) < len(known)
+        return bool(in_memory) or len(remaining) < len(stored)
 
     def _read_file(self) -> dict[str, Any]:
         path = self._path
@@ -126,12 +126,12 @@ class TrustStore:
             return {}
         return {key: entry for key, entry in trusted.items() if isinstance(entry, dict)}
 
-    def _write(self, known: dict[str, Any]) -> None:
+    def _write(self, stored: dict[str, Any]) -> None:
         path = self._path
         if path is None or state_folder_problem(path.parent, self._project):
             raise StorageFailed("There is no folder of your own to keep this in.")
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomically(path, json.dumps({"version": 2, "trusted": known}, indent=1).encode())
+            write_atomically(path, json.dumps({"version": 2, "trusted": stored}, indent=1).encode())
         except OSError as error:
             raise StorageFailed(f"{disk_reason(error)}: {path} cannot be written.") from None

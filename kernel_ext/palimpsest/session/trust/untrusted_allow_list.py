@@ -56,8 +56,8 @@ def _allow_any(_value: Any, _baseline: SettingsBaseline, _names: tuple[str, ...]
     return True
 
 
-def _allow_only(wanted: Any) -> Test:
-    return lambda value, _baseline, _names: value is wanted
+def _allow_only(allowed: Any) -> Test:
+    return lambda value, _baseline, _names: value is allowed
 
 
 def is_rehearsal_model(value: Any) -> bool:
@@ -131,8 +131,8 @@ def _is_new_agent(_value: Any, baseline: SettingsBaseline, names: tuple[str, ...
 
 
 def _is_fewer_steps(value: Any, baseline: SettingsBaseline, names: tuple[str, ...]) -> bool:
-    known = baseline.below.agent.get(names[0])
-    return bool(value <= ((known.steps if known is not None else None) or DEFAULT_STEPS))
+    agent = baseline.below.agent.get(names[0])
+    return bool(value <= ((agent.steps if agent is not None else None) or DEFAULT_STEPS))
 
 
 def _is_new_command(_value: Any, baseline: SettingsBaseline, names: tuple[str, ...]) -> bool:

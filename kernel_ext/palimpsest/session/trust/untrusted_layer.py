@@ -30,14 +30,14 @@ Path = tuple[str, ...]
 
 def merge_untrusted(into: LayerMerge, layer: Layer, baseline: SettingsBaseline) -> None:
     """Merge the part of a project's layer that applies without trust; the rest is held back."""
-    whole = LayerMerge()  # validates all of it, including what is held back
-    whole.locked = into.locked
-    whole.add(layer)
-    into.problems += whole.problems
+    merge = LayerMerge()  # validates all of it, including what is held back
+    merge.locked = into.locked
+    merge.add(layer)
+    into.problems += merge.problems
     applied: dict[str, Any] = {}
-    for key in whole.origins:
+    for key in merge.origins:
         path = tuple(split_name(key))
-        value = _value_at(whole.data, path)
+        value = _value_at(merge.data, path)
         if path[-1] == PERMISSION:
             _rules(into, layer, path, value[0], applied)
         elif path == (INSTRUCTIONS,):

@@ -60,7 +60,7 @@ def measure_disk_usage(layout: Layout) -> DiskUsage:
     """Measure the disk use of a project's folder."""
     blobs = {path.name: size for path, size in _files(layout.blobs) if len(path.name) == 64}
     names = {session.name: named_hashes(session) & blobs.keys() for session in _sessions(layout)}
-    uses = Counter(name for found in names.values() for name in found)
+    uses = Counter(name for session_blobs in names.values() for name in session_blobs)
     sessions = tuple(
         SessionSize(
             id=directory.name,
@@ -72,7 +72,7 @@ def measure_disk_usage(layout: Layout) -> DiskUsage:
         if directory.name in names
     )
     folders = {name: _folder_bytes(layout.root / name) for name in (SHARE, SNAPSHOTS)}
-    known = (
+    counted_bytes = (
         sum(session.log_bytes for session in sessions) + sum(blobs.values()) + sum(folders.values())
     )
     return DiskUsage(
@@ -81,7 +81,7 @@ def measure_disk_usage(layout: Layout) -> DiskUsage:
         blob_count=len(blobs),
         snapshots=folders[SNAPSHOTS],
         share=folders[SHARE],
-        other=max(_folder_bytes(layout.root) - known, 0),
+        other=max(_folder_bytes(layout.root) - counted_bytes, 0),
     )
 
 

@@ -137,13 +137,13 @@ def _objects(value: Any, name: str, findings: ImportFindings) -> tuple[Json, ...
 
 def _sessions_of_storage(root: Path, findings: ImportFindings) -> Iterator[SourceSession]:
     projects = {path.stem: path for path in sorted((root / "project").glob("*.json"))}
-    seen: set[str] = set()
+    seen_ids: set[str] = set()
     for path in sorted((root / "session").glob("*/*.json")):
         name = path.relative_to(root).as_posix()
         session = _read_json(path, name, findings)
         if session is None or not is_safe_id(session.get("id"), name, findings):
             continue
-        seen.add(session["id"])
+        seen_ids.add(session["id"])
         project = projects.get(path.parent.name)
         source = _messages_of_storage(root, name, session, findings)
         if source is None:
@@ -159,11 +159,11 @@ def _sessions_of_storage(root: Path, findings: ImportFindings) -> Iterator[Sourc
             else _read_json(project, f"project/{project.name}", findings),
         )
     for folder in sorted((root / "message").glob("*/")):
-        if folder.name not in seen and any(folder.glob("*.json")):
-            known = any(
+        if folder.name not in seen_ids and any(folder.glob("*.json")):
+            has_known_folder = any(
                 problem.where.endswith(f"/{folder.name}.json") for problem in findings.problems
             )
-            if not known:
+            if not has_known_folder:
                 findings.report(f"message/{folder.name}", "The file of its session is missing.")
 
 
@@ -215,12 +215,12 @@ def in_order(
     def key(message: tuple[Json, tuple[Json, ...]]) -> tuple[int, int, int, str]:
         info = message[0]
         created = _number(info.get("time"), "created")
-        depth, ancestor, seen = 0, info, {info["id"]}
-        while ancestor.get("parentID") in ids and ancestor["parentID"] not in seen:
+        depth, ancestor, ancestors = 0, info, {info["id"]}
+        while ancestor.get("parentID") in ids and ancestor["parentID"] not in ancestors:
             ancestor = ids[ancestor["parentID"]]
             if _number(ancestor.get("time"), "created") < created:
                 break
-            seen.add(ancestor["id"])
+            ancestors.add(ancestor["id"])
             depth += 1
         return created, depth, _time_since(info["id"], created), info["id"]
 

@@ -169,9 +169,9 @@ def _shift_line_numbers(line: str, by: int) -> str:
     """Return a patch line; in a hunk header, the line numbers are increased by ``by``."""
     if by == 0 or not line.startswith("@@"):
         return line
-    words = line.split(" ")
+    pieces = line.split(" ")
     for at in (1, 2):
-        sign, rest = words[at][0], words[at][1:]
+        sign, rest = pieces[at][0], pieces[at][1:]
         start, comma, length = rest.partition(",")
-        words[at] = f"{sign}{int(start) + by}{comma}{length}"
-    return " ".join(words)
+        pieces[at] = f"{sign}{int(start) + by}{comma}{length}"
+    return " ".join(pieces)

@@ -21,7 +21,7 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 Kind = Literal["file", "link", "folder", "unkept"]
 KINDS: Mapping[str, Kind] = {word: word for word in get_args(Kind)}
 MAX_ENTRIES = 200_000
-"""Ten times the files of a snapshot that Palimpsest takes; a small malicious tree could expand without end."""
+"""Maximum entries of a snapshot, ten times as many as Palimpsest takes; a small malicious tree could expand endlessly."""
 MAX_NUMBER = 1 << 63
 """Upper bound of sizes in bytes and of modes in a valid entry."""
 NO_SNAPSHOT = "the snapshot {name} is not used: it is none"
@@ -167,14 +167,14 @@ def _is_plain(name: str, never: Collection[str]) -> bool:
     return _SAFE_NAME.fullmatch(name) is not None and name not in never
 
 
-def add_reachable(objects: PackedObjects, snapshot: str, known: set[str]) -> None:
-    """Add the hashes of all objects that a snapshot needs to ``known``; missing objects are skipped."""
+def add_reachable(objects: PackedObjects, snapshot: str, reached: set[str]) -> None:
+    """Add the hashes of all objects that a snapshot needs to ``reached``; missing objects are skipped."""
     waiting = [(snapshot, True)]
     while waiting:
         sha256, is_root = waiting.pop()
-        if sha256 in known:
+        if sha256 in reached:
             continue
-        known.add(sha256)
+        reached.add(sha256)
         try:
             if is_root:
                 waiting.append((_root(objects, sha256)[0], False))
@@ -186,4 +186,4 @@ def add_reachable(objects: PackedObjects, snapshot: str, known: set[str]) -> Non
             if entry.kind == "folder":
                 waiting.append((entry.key, False))
             elif entry.kind == "file":
-                known.add(entry.key)
+                reached.add(entry.key)

@@ -14,7 +14,7 @@ from palimpsest.store.log_lines import RecordNumbering, readable_record
 from palimpsest.transcript.session_record.events import Record
 
 POLL_SECONDS = 0.1
-"""Ten polls a second cost a kernel 0.2 % of a core, and the reader sees text stream."""
+"""Interval of polls: ten a second cost a kernel 0.2 % of a core, and the reader sees text stream."""
 
 
 class Follower(RecordNumbering):
@@ -24,7 +24,7 @@ class Follower(RecordNumbering):
         super().__init__(after)
         self.session_id = session_id
         self.resets = 0
-        """How often the records began again from the first one."""
+        """Number of times that reading began again at the first record."""
         self._store = store
         self._position: tuple[SegmentRange, int] | None = None
 
@@ -35,10 +35,10 @@ class Follower(RecordNumbering):
         records: list[Record] = []
         for piece, start in unread:
             offset = start
-            whole = full_requests(piece)
+            requests = full_requests(piece)
             for begin, line in lines_forward(piece, start):
                 offset = begin + len(line) + 1
-                record = readable_record(line, whole.fill)
+                record = readable_record(line, requests.fill)
                 if record is not None and self.is_new(record.seq):
                     records.append(record)
             self._position = piece, offset

@@ -42,7 +42,7 @@ Subscriber = Callable[[Sequence[Record]], None]
 T = TypeVar("T")
 
 TICK_SECONDS = 0.04
-"""25 updates a second look like continuous text, and 200 deltas a second become 25 lines."""
+"""Interval of writes: 25 updates a second look like continuous text, and 200 deltas a second become 25 lines."""
 
 LOAD_TRIES = 3
 
@@ -176,11 +176,11 @@ class Journal:
 
     def _take_deltas(self) -> None:
         """Create records of the deltas that arrived, one per part and field."""
-        words: dict[tuple[str, str, str], list[str]] = {}
+        texts_by_field: dict[tuple[str, str, str], list[str]] = {}
         while self._deltas:
             message_id, part_id, field, text = self._deltas.popleft()
-            words.setdefault((message_id, part_id, field), []).append(text)
-        for (message_id, part_id, field), texts in words.items():
+            texts_by_field.setdefault((message_id, part_id, field), []).append(text)
+        for (message_id, part_id, field), texts in texts_by_field.items():
             delta = self._redaction.piece(message_id, part_id, field, "".join(texts))
             if delta:
                 self._number(
@@ -189,12 +189,12 @@ class Journal:
 
     # Reading and listening
 
-    def read_state(self, read: Callable[[State], T]) -> T:
-        """Return the result of ``read`` on the state, which includes everything appended so far."""
+    def read_state(self, value_of: Callable[[State], T]) -> T:
+        """Return the result of ``value_of`` on the state, which includes everything appended so far."""
         with self._wake:
             if not self._is_closed:
                 self._take_deltas()
-            return read(self.state)
+            return value_of(self.state)
 
     def load_whole(self, load: Callable[[], State]) -> None:
         """Replace the live-window state by that of the whole session; not on the engine's thread.
@@ -218,7 +218,7 @@ class Journal:
             since = self._appended_meanwhile = []
             session_id = self.session_id
         self._flush_or_raise()
-        whole = load()
+        state = load()
         with self._wake:
             # A kernel that took over may have written already, and its records would be read as this kernel's.
             self._is_check_due = True
@@ -228,8 +228,8 @@ class Journal:
             if self.session_id != session_id:
                 return False
             for record in since:
-                whole.apply(record)
-            self.state = whole
+                state.apply(record)
+            self.state = state
             self._forget_reads()
             return True
 
@@ -356,7 +356,7 @@ class Journal:
             self._take_deltas()
             self._queue_checkpoint()
         except Exception:
-            # Such as a delta that is no text: a caller's mistake must not end the thread.
+            # A caller's mistake, such as a delta that is no text, must not end the thread.
             LOG.exception("What was to be journaled is no record.")
 
     def _sleep_until_work(self) -> None:
@@ -372,10 +372,10 @@ class Journal:
         self._is_sleeping = False
         deadline = time.monotonic() + self._tick_seconds
         while not (self._is_urgent or self._is_closing):
-            left = deadline - time.monotonic()
-            if left <= 0:
+            seconds_left = deadline - time.monotonic()
+            if seconds_left <= 0:
                 break
-            self._wake.wait(left)
+            self._wake.wait(seconds_left)
 
     def _has_work(self) -> bool:
         return bool(
@@ -471,8 +471,8 @@ class Journal:
             return
         window = live_window(self.state, first_message_id)
         try:
-            written = window.seq <= self._written_seq
-            place = self._writer.locate(window.seq) if written else self._writer.position()
+            is_written = window.seq <= self._written_seq
+            place = self._writer.locate(window.seq) if is_written else self._writer.position()
         except StorageFailed:
             return
         self._number(window_checkpoint(self.state, window, place, self._writer.written))

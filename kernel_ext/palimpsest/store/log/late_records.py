@@ -44,13 +44,13 @@ def late_records(
 def _records_after(writer: JsonlWriter, cut: int) -> list[Record]:
     """Return the records of a writer's segment that extend beyond the cut."""
     piece = writer.piece()
-    whole = full_requests(piece)
+    requests = full_requests(piece)
     end = max(cut, piece.start)
     torn = unfinished_line_offset(replace(piece, end=end))
     records: list[Record] = []
     for _, line in lines_forward(piece, start=end if torn is None else torn):
         with suppress(UnreadableLine):
-            record = record_of(line, whole.fill)
+            record = record_of(line, requests.fill)
             if record is not None:
                 records.append(record)
     return records

@@ -159,12 +159,14 @@ class JsonlWriter:
     def written(self, segment: str, offset: int) -> bytes:
         """Return the bytes of one of the session's own segments from an offset on; empty for any other segment."""
         try:
-            own = {piece.segment: piece for piece in self._segments.own_ranges(self.session_id)}
-            if segment not in own:
+            own_ranges = {
+                piece.segment: piece for piece in self._segments.own_ranges(self.session_id)
+            }
+            if segment not in own_ranges:
                 return b""
-            with open_regular(own[segment].path) as file:
+            with open_regular(own_ranges[segment].path) as file:
                 file.seek(offset)
-                return file.read(max(0, own[segment].size() - offset))
+                return file.read(max(0, own_ranges[segment].size() - offset))
         except (OSError, NotFound):
             return b""
 
@@ -194,23 +196,23 @@ class JsonlWriter:
             return checked_line(line[:-1]) + b"\n", None
         if not isinstance(record.event, StepRequested) or record.event.request.purpose in BESIDE:
             return line, base  # a request outside of the turns shares little with the agent's
-        whole = load_line(line) or {}
-        request = whole.get("request", {})
+        fields = load_line(line) or {}
+        request = fields.get("request", {})
         if base is not None and base.uses < REFRESH:
             short = shorten_request(request, base.request, base.seq)
             if short is not None:
-                data = {**whole, "request": short}
+                data = {**fields, "request": short}
                 text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
                 return text.encode() + b"\n", replace(base, uses=base.uses + 1)
         return line, _BaseRequest(record.seq, request)
 
-    def _write_failed(self, error: OSError, written: int) -> WriteFailed:
+    def _write_failed(self, error: OSError, written_bytes: int) -> WriteFailed:
         """Record how much of a line was written before the disk refused it, and return the error to raise."""
         with suppress(OSError):
             size = os.fstat(self._fd).st_size
             self._is_torn = self._is_torn or size != self._size
             self._size = size
-        return WriteFailed(self._sentence(error), written=written)
+        return WriteFailed(self._sentence(error), written=written_bytes)
 
     def _sync(self, *, written: int) -> None:
         try:

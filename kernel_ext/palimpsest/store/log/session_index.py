@@ -256,9 +256,9 @@ class _Tail:
             self.deleted = self.deleted or state.get("deleted") is True
             self.messages = int(state.get("messages") or 0)
             window = state.get("window") or {}
-            known = {str(name).encode() for name in window.get("ids") or ()}
-            self.written_ids -= known
-            self.messages -= len(self._removed & known | self._removed - self._written)
+            window_ids = {str(name).encode() for name in window.get("ids") or ()}
+            self.written_ids -= window_ids
+            self.messages -= len(self._removed & window_ids | self._removed - self._written)
             self.is_done = True
 
 

@@ -35,10 +35,10 @@ def live_state(
     Where a fork has no checkpoint of its own, ``fork_state`` may return its state at the end of its parent's ranges.
     """
     later: list[bytes] = []
-    own = pieces[-1].session_id if pieces else ""
+    session_id = pieces[-1].session_id if pieces else ""
     for index in range(len(pieces) - 1, -1, -1):
-        if pieces[index].session_id != own:
-            own = pieces[index].session_id
+        if pieces[index].session_id != session_id:
+            session_id = pieces[index].session_id
             state = fork_state(pieces[: index + 1])
             if state is not None:
                 state.apply_lines(reversed(later))
@@ -91,9 +91,9 @@ def _state_at_checkpoint(
     window = summary.window
     inside = {slot.id for slot in state.slots()}
     if window is not None:
-        known = {*window.ids, *(message.id for message in window.kept)}
-        state.drop(inside - known)
-        inside = known
+        window_ids = {*window.ids, *(message.id for message in window.kept)}
+        state.drop(inside - window_ids)
+        inside = window_ids
     for entry in later:
         state.apply_line(entry)
     if window is not None:
@@ -104,9 +104,9 @@ def _state_at_checkpoint(
 
 def _begin(pieces: Sequence[SegmentRange], checkpoint: Checkpoint, session_id: str) -> Place | None:
     holder, _, segment = checkpoint.window_segment.rpartition("/")
-    wanted = (holder or session_id, segment)
+    checkpoint_place = (holder or session_id, segment)
     for index, piece in enumerate(pieces):
-        if (piece.session_id, piece.segment) == wanted:
+        if (piece.session_id, piece.segment) == checkpoint_place:
             offset = noted_place(piece.path, checkpoint.window_offset, checkpoint.window_seq)
             return index, max(offset, piece.start)
     return None
@@ -151,13 +151,15 @@ def _older_messages(
 ) -> set[str]:
     """Return the messages that appeared before the window; searches the log only if times are ambiguous."""
     newest = state.older_created or 0
-    read = (state.message(name) for name in message_ids)
-    ambiguous = {m.id for m in read if m is not None and m.info.time.created <= newest}
+    messages = (state.message(name) for name in message_ids)
+    ambiguous = {m.id for m in messages if m is not None and m.info.time.created <= newest}
     older: set[str] = set()
     for index, piece in enumerate(pieces[: begin[0] + 1]):
         earlier = replace(piece, end=begin[1]) if index == begin[0] else piece
         for lines in line_blocks(earlier) if ambiguous else ():
             heads = (head_of(line) for line in lines)
-            known = {head[INFO].decode() for head in heads if head and head.lastindex == INFO}
-            older |= ambiguous & known
+            ids_with_info = {
+                head[INFO].decode() for head in heads if head and head.lastindex == INFO
+            }
+            older |= ambiguous & ids_with_info
     return older

@@ -260,9 +260,9 @@ class Heartbeat:
                 self._beat(file, lease)
 
     def _beat(self, file: LeaseFile, lease: Lease) -> None:
-        found = file.read()
+        stored_lease = file.read()
         # An earlier holder may write its lease once more just after it lost it.
-        is_stolen = found is not None and (found.epoch or 0) > lease.epoch
+        is_stolen = stored_lease is not None and (stored_lease.epoch or 0) > lease.epoch
         renewed = replace(lease, counter=lease.counter + 1)
         with self._lock:
             if file not in self._leases:

@@ -33,7 +33,7 @@ MAX_ID_CHARS = 200
 
 
 def find_project_id(root: Path) -> str:
-    """Return the id that most sessions of a folder name, else a new one for its project."""
+    """Return the project id of most sessions in a folder, else a new id for its project."""
     return _most_common_id(root) or new_project_id(root.parent)
 
 

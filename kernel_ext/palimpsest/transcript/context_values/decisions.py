@@ -51,7 +51,7 @@ EXCLUDE: PersonRule = "user/exclude"
 RESTORE: PersonRule = "user/restore"
 UNDO: PersonRule = "user/undo-compaction"
 REDO: PersonRule = "user/redo-compaction"
-"""Rules of decisions that a person makes by hand."""
+"""Rules of decisions that the user makes by hand."""
 
 ANOTHER = "another"
 """Key in the numbers of an undone compaction: the user requested another summary in its place."""
@@ -70,7 +70,7 @@ LEFT_OUT = "out"
 """Key of a picture that is left out: the text that replaces it."""
 
 OWN_POLICY = "policy/"
-"""Prefix of the rule of every decision that a person's own policy made; its name follows."""
+"""Prefix of the rule of every decision that the user's own policy made; its name follows."""
 
 Purpose = Literal["step", "title", "turn-summary", "compaction", "subagent"]
 """The purpose of a model request."""
@@ -276,9 +276,9 @@ class EffectiveDecisions:
     def __init__(self, decisions: tuple[Decision, ...]) -> None:
         self._stacks = _stacks_by_part(decisions)
         self.edited = frozenset(name for name, stack in self._stacks.items() if stack.edits())
-        """Parts and messages that a person pinned or excluded."""
+        """Parts and messages that the user pinned or excluded."""
         self.restored = frozenset(name for name, stack in self._stacks.items() if stack.restored)
-        """Parts and messages that a person restored."""
+        """Parts and messages that the user restored."""
 
     def reduction(self, part_id: str, message_id: str | None) -> Decision | None:
         """Return the reduction that holds for a part."""
@@ -338,7 +338,7 @@ def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]
 
 
 def pinned_parts(messages: Messages, decisions: tuple[Decision, ...]) -> frozenset[str]:
-    """Return the parts that nothing may reduce: those that a person pinned, alone or by message."""
+    """Return the parts that nothing may reduce: those that the user pinned, alone or by message."""
     effective = EffectiveDecisions(decisions)
     edited = effective.edited
     return frozenset(

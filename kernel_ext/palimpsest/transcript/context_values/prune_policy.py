@@ -114,8 +114,8 @@ def _cache_ttl(numbers: Numbers) -> str:
     age = number_of(numbers, "cache_age_seconds")
     if age is None:
         return kept_ends_text(numbers)
-    words = f"The provider's cache had not been used for {duration(age)}, so that a change cost nothing."
-    return joined_sentences(words, kept_ends_text(numbers))
+    sentence = f"The provider's cache had not been used for {duration(age)}, so that a change cost nothing."
+    return joined_sentences(sentence, kept_ends_text(numbers))
 
 
 def _which_outputs(numbers: Numbers) -> str:

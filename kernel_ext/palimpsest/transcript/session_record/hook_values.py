@@ -23,7 +23,7 @@ RULE = "hook/"
 
 @dataclass(frozen=True, slots=True)
 class PromptEvent:
-    """A person's prompt, before it is sent; the answer is text that is sent with it."""
+    """The user's prompt, before it is sent; the answer is text that is sent with it."""
 
     session_id: str
     message_id: str

@@ -27,9 +27,9 @@ class Spent(Value):
 
     def plus(self, other: "Spent") -> "Spent":
         """Return the sum of both."""
-        known = [cost for cost in (self.cost, other.cost) if cost is not None]
+        known_costs = [cost for cost in (self.cost, other.cost) if cost is not None]
         return Spent(
-            cost=sum(known) if known else None,
+            cost=sum(known_costs) if known_costs else None,
             tokens=self.tokens.plus(other.tokens),
             unpriced=self.unpriced + other.unpriced,
         )
@@ -55,7 +55,7 @@ def _sane_usage(usage: Usage) -> Usage:
 
 
 class Budget(Value):
-    """The spending limit of a session, and how far a person extended it."""
+    """The spending limit of a session, and how far the user extended it."""
 
     usd: float | None = None
     tokens: int | None = None

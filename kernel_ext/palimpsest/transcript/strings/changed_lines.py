@@ -22,7 +22,7 @@ def changed_lines(now: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -
     for key, text in now.items():
         texts = [edit[key] for edit in before if isinstance(edit.get(key), str)]
         if isinstance(text, str) and text not in texts:
-            changed += [f"{key}: {words}" for words in _difference(text, texts)]
+            changed += [f"{key}: {difference}" for difference in _difference(text, texts)]
     return tuple(changed)
 
 
