@@ -40,7 +40,7 @@ from palimpsest.rehearsal.plan_runner import Plan, PlanRunner
 from palimpsest.rehearsal.small_talk import GREETINGS, HELLO, THANKFUL, THANKS, spoken_answer
 
 MAX_NAMING_WORDS = 8
-"""A prompt of at most so many words, without a known verb, may name a variable or columns."""
+"""Maximum words of a prompt without a known verb that may name a variable or columns."""
 _TALK = (
     ("recap", r"\bwhat (?:did|have) (?:we|you|i) (?:do|done|did|ask)|\bso far\b|\brecap\b|\bwhat happened\b"),
     ("continue", r"^(?:please )?(?:continue|go on|keep going|proceed|carry on|next step)\b"),

@@ -25,7 +25,7 @@ _NO = re.compile(r"\b(?:no|false)\b", re.IGNORECASE)
 _MAX_LEVELS = 24
 """The nesting limit: a schema that refers to itself is filled as deep as its required fields need, up to this."""
 _REPEATS = 2
-"""How often a schema that refers to itself is entered for optional fields."""
+"""Maximum number of times that a schema that refers to itself is entered for optional fields."""
 
 
 _NO_VALUE: Any = object()

@@ -247,13 +247,13 @@ class SessionReview:
 
     @property
     def requests(self) -> ReportTable:
-        """One row a request."""
+        """One row for each request."""
         table = requests_table(self.timeline, self.ruler, self.price())
         return replace(table, notes=(*table.notes, *problem_sentences(self.problems)))
 
     @property
     def adding_up(self) -> ReportTable:
-        """One row a request with reported usage: unseen tokens, scaled items, and the remainder."""
+        """One row for each request with reported usage: unseen tokens, scaled items, and the remainder."""
         return adding_up_table(self.timeline, self.ruler)
 
     @property
@@ -263,12 +263,12 @@ class SessionReview:
 
     @property
     def decisions(self) -> ReportTable:
-        """One row a change in how requests show an item."""
+        """One row for each change in how requests show an item."""
         return decisions_table(self.timeline, self.ruler)
 
     @property
     def subagents(self) -> Subagents:
-        """One row a subagent: its start, usage and result; with the totals without and with subagents."""
+        """One row for each subagent: its start, usage and result; with the totals without and with subagents."""
         return self.subagents_at()
 
     def subagents_at(self, price: PriceLike = None) -> Subagents:
@@ -289,7 +289,7 @@ class SessionReview:
 
     @property
     def requests_with_subagents(self) -> ReportTable:
-        """One row a request of the session and of its subagents, on one time axis."""
+        """One row for each request of the session and of its subagents, on one time axis."""
         return requests_with_subagents(self.timeline, self.subagents)
 
     def breaks(self, price: PriceLike = None) -> CacheBreaks:

@@ -255,7 +255,7 @@ class Snapshot:
     questions: tuple[QuestionAsked, ...] = ()
     """Questions of the model to the user that are not answered yet."""
     partial: bool = False
-    """Messages that a summary covers are in the log only, not in ``messages``."""
+    """Whether the messages that a summary covers are in the log only, not in ``messages``."""
     problem: str = ""
     """One sentence while records cannot be written, since the disk does not respond; else empty."""
 

@@ -9,20 +9,20 @@ from collections.abc import Iterator
 from typing import Any
 
 MAX_BUILT_BYTES = 256_000_000
-"""Memory that one JSON value may take while it is read, its decoded text included: four times the longest line."""
+"""Maximum memory of one JSON value while it is read, including its decoded text: four times the longest line."""
 MAX_SESSION_FACTOR = 4
-"""A whole session, which is in memory at once, may build this many times the bytes of its text."""
+"""Maximum memory of a whole session as a multiple of its text's bytes, since all of it is in memory at once."""
 UNMEASURED_BYTES = 1_000_000
-"""A text up to this length is not measured: it builds at most a fifth of the limit."""
+"""Length up to which a text is not measured: it needs at most a fifth of the limit."""
 TOO_MUCH = "It would take more than {most:,} MB of memory, which is more than is read at once, and was left out."
 UTF_8 = frozenset({"utf-8", "utf-8-sig"})
 _OBJECT = 200
 _LIST = 90
 _NAME = 120
-"""An entry of an object, and its place in the parser's list of names."""
+"""Bytes of an entry of an object, with its place in the parser's list of names."""
 _STRING = 56
 _VALUE = 40
-"""A number, and its place in a list."""
+"""Bytes of a number, with its place in a list."""
 _EMPTY = 64
 _LONG_STRING = 1_024
 """Bytes from which a string's width is looked up; a shorter one is taken to be as wide as the widest."""

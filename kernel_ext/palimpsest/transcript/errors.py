@@ -61,7 +61,7 @@ class ContextOverflowError(Value):
     compaction_failed: bool = False
     """Whether the provider's message is about a failed compaction, so that another compaction would not help."""
     suspected: bool | None = None
-    """True where the provider's message may not mean an overflow; a compaction was tried once in its turn."""
+    """Whether the provider's message may not mean an overflow; a compaction was tried once in its turn."""
     response_body: str | None = None
 
 
@@ -99,7 +99,7 @@ class UnknownError(Value):
     type: Literal["unknown"] = "unknown"
     message: str
     explained: bool | None = None
-    """True where the message itself contains advice for the user."""
+    """Whether the message itself contains advice for the user."""
 
 
 ErrorValue = Annotated[
@@ -178,10 +178,10 @@ class ModelFailed(PalimpsestError):
 class PermissionDenied(PalimpsestError):
     """A rule or the user refused a tool call.
 
-    ``stops`` is true when the user rejected without feedback: the turn ends there. ``by`` says who
-    refused: ``rule``, ``person``, ``engine``, or ``headless`` where no person could be asked; ``why`` is the
+    ``stops`` is true when the user rejected without feedback: the turn ends there. ``by`` is the source of the
+    refusal: ``rule``, ``person``, ``engine``, or ``headless`` where no user could be asked; ``why`` is the
     reason in a few words for the call's row. ``guard`` names the guard that ends the turn with this call.
-    ``diff`` is what the call would have changed, which the question showed.
+    ``diff`` is the change that the call would have made, as the question showed it.
     """
 
     def __init__(
@@ -202,6 +202,6 @@ class PermissionDenied(PalimpsestError):
 
 
 class Aborted(PalimpsestError):
-    """The work was cancelled; ``diff`` is what the call would have changed, where a question showed it."""
+    """The work was cancelled; ``diff`` is the change that the call would have made, if a question showed it."""
 
     diff: str | None = None

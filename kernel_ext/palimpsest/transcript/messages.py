@@ -58,7 +58,7 @@ class UserMessage(Value):
     origin: Origin | None = None
     max_steps: int | None = None
     joins: bool | None = None
-    """True where the message was sent while a turn was running, and belongs to that turn."""
+    """Whether the message was sent while a turn was running, and so belongs to that turn."""
 
     @property
     def by_engine(self) -> bool:
@@ -86,7 +86,7 @@ class AssistantMessage(Value):
     path: MessagePath
     error: ErrorValue | None = None
     summary: bool = False
-    """True for the summary that a compaction wrote."""
+    """Whether it is the summary that a compaction wrote."""
     cost: float | None = None
     tokens: Usage = Usage()
     finish: str | None = None

@@ -233,7 +233,7 @@ class StepFinishPart(PartBase):
     cost: float | None = None
     """US dollars; None means unknown."""
     cost_listed: bool | None = None
-    """True where ``cost`` is an estimate: a gateway serves the model, and the price is that of the listed model with its name."""
+    """Whether ``cost`` is an estimate: a gateway serves the model, and the price is that of the listed model with its name."""
     tokens: Usage = Usage()
     seconds: float | None = None
     """Duration of the step, without the time spent waiting for the user."""

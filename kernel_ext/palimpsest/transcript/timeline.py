@@ -73,9 +73,9 @@ class TimelineItem:
     input_hash: str = ""
     """Of a call: digest of its tool and input, with keys sorted and blanks at the ends removed."""
     by_program: bool = False
-    """The agent's program wrote it in the user's place: a reminder, a note on a finished task, the text of a mentioned file."""
+    """Whether the agent's program wrote it as the user: a reminder, a note on a finished task, a mentioned file's text."""
     continues: bool = False
-    """The engine wrote it to continue after a recorded summary; under another policy it would not exist."""
+    """Whether the engine wrote it to continue after a recorded summary; under another policy it would not exist."""
 
 
 class Terms(NamedTuple):
@@ -117,11 +117,11 @@ class TimelineRequest:
     status: RequestStatus = "ok"
     seen: Seen = "rebuilt"
     usage: Usage | None = None
-    """As reported; None where nothing was."""
+    """The reported usage; None where none was reported."""
     cost: float | None = None
     """US dollars, as recorded or from the price; None where unknown."""
     listed: bool = False
-    """``cost`` is an estimate by list prices: the recording has no cost, or the model stands behind a gateway."""
+    """Whether ``cost`` is an estimate by list prices, since the recording has no cost or a gateway serves the model."""
     purpose: str = "step"
     system_hash: str = ""
     tools_hash: str = ""
@@ -129,13 +129,13 @@ class TimelineRequest:
     """Tokens of the model's longest answer; 0 where it is not known."""
     input_limit: int | None = None
     caching: bool | None = None
-    """The provider caches prompts of this model; None where it is not known."""
+    """Whether the provider caches prompts of this model; None where it is not known."""
     overflowed: bool = False
-    """The provider refused it as too long."""
+    """Whether the provider refused it as too long."""
     estimator: str = ""
-    """How the engine counted it when it was sent; empty where it was not sent by us."""
+    """The estimator by which the engine counted it when it was sent; empty in another agent's recording."""
     estimated: int = 0
-    """The engine's own count of it."""
+    """Tokens of the request by that estimator."""
     calibration: float = 1.0
     """Ratio of reported to estimated tokens, as the engine knew it then."""
     assumed: Usage | None = None
@@ -176,7 +176,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
-    """Something that happened to the context as a whole."""
+    """An event that affects the whole context, such as a compaction."""
 
     request: int
     """The first request that it affects."""
@@ -223,9 +223,9 @@ class Timeline:
     """Sessions that its calls began or resumed, by call id, as far as the calls record it; and sessions whose
     answer a message brought, by message id."""
     gaps: tuple[str, ...] = ()
-    """What the recording lacks, a sentence each."""
+    """Sentences on what the recording lacks."""
     recorded_totals: RecordedTotals = NO_TOTALS
-    """Facts about all requests together, beside those of single requests."""
+    """Recorded totals of all requests, besides the facts of single requests."""
     unread: tuple[str, ...] = ()
     """Parts of the recording that could not be imported, a sentence each; they name files."""
     read: Callable[[int], str] = field(default=lambda _index: "", repr=False, compare=False)
@@ -236,7 +236,7 @@ class Timeline:
     """Returns the counter of an estimator; None where only characters can be counted."""
     version: int = TIMELINE_VERSION
     facts_until: int | None = None
-    """In a simulated timeline: the first request that differs from the recorded one; from there on all is an estimate."""
+    """In a simulated timeline, the first request that differs from the recorded one; from it on all is an estimate."""
     earlier: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """Values computed from the same session when it was shorter, by name: computations continue from these, as far
     as both sessions begin alike. A growing session hands them on."""

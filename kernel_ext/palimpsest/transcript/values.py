@@ -87,7 +87,7 @@ class ModelInfo(Value):
     window: int
     """Tokens of context, input and output together; 0 where no limit is known or wanted."""
     window_assumed: bool = False
-    """The window is our default because the model is unknown."""
+    """Whether the window is our default, since the model is unknown."""
     input_limit: int | None = None
     output_limit: int
     price: Price = Price()
@@ -127,7 +127,7 @@ def _sum_or_none(first: int | None, second: int | None) -> int | None:
 COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write")
 """The fields of ``Usage`` that hold tokens."""
 MAX_TOKENS = 1_000_000_000
-"""Most tokens of one request; a report of more is wrong."""
+"""Maximum tokens of one request; a report of more is wrong."""
 
 
 class Usage(Value):
@@ -146,7 +146,7 @@ class Usage(Value):
     """The provider's service tier, where it has its own price: ``batch``, ``flex`` or ``priority``."""
     total: int | None = None
     estimated: bool = False
-    """The provider reported nothing; these numbers are our own estimate."""
+    """Whether these numbers are our own estimate, since the provider reported none."""
 
     @property
     def prompt(self) -> int:
@@ -282,7 +282,7 @@ class Question(Value):
     """A short heading."""
     options: tuple[QuestionOption, ...] = ()
     multiple: bool = False
-    """Several options may be chosen."""
+    """Whether several options may be chosen."""
 
 
 Answers = tuple[tuple[str, ...], ...]

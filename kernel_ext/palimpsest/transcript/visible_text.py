@@ -47,7 +47,7 @@ _READABLE = lazy_pattern(
 def visible(text: str) -> str:
     r"""Return text for a terminal, with escapes for control characters and invisible characters.
 
-    Joiners inside emoji and inside words of scripts that need them stay, as does ``\r\n``, as a line feed.
+    Joiners inside emoji and inside words of scripts that need them stay; ``\r\n`` becomes a line feed.
     """
     if text.isascii() and text.isprintable():
         return text

@@ -304,7 +304,7 @@ export interface AssistantMessage {
   model: ModelRef;
   path: MessagePath;
   error?: ErrorValue;
-  /** True for the summary that a compaction wrote. */
+  /** Whether it is the summary that a compaction wrote. */
   summary: boolean;
   cost?: number;
   tokens: Usage;
@@ -358,7 +358,7 @@ export interface ContextOverflowError {
   budget?: number;
   /** Whether the provider's message is about a failed compaction, so that another compaction would not help. */
   compaction_failed: boolean;
-  /** True where the provider's message may not mean an overflow; a compaction was tried once in its turn. */
+  /** Whether the provider's message may not mean an overflow; a compaction was tried once in its turn. */
   suspected?: boolean;
   response_body?: string;
 }
@@ -378,7 +378,7 @@ export interface StructuredOutputError {
 export interface UnknownError {
   type: 'unknown';
   message: string;
-  /** True where the message itself contains advice for the user. */
+  /** Whether the message itself contains advice for the user. */
   explained?: boolean;
 }
 /** Tokens that a provider reported for one request, without double counting. */
@@ -395,7 +395,7 @@ export interface Usage {
   /** The provider's service tier, where it has its own price: ``batch``, ``flex`` or ``priority``. */
   service_tier?: string;
   total?: number;
-  /** The provider reported nothing; these numbers are our own estimate. */
+  /** Whether these numbers are our own estimate, since the provider reported none. */
   estimated: boolean;
 }
 /** Store a file that was pasted or dropped into the composer, and return what it would add; sends nothing. */
@@ -483,7 +483,7 @@ export interface Branch {
   text: string;
   /** Tokens of each request, in order: reported, or estimated where the provider reported none. */
   sizes: number[];
-  /** Most tokens that the newest request's model accepts; 0 where it has no limit. */
+  /** Maximum tokens that the newest request's model accepts; 0 where it has no limit. */
   window: number;
   /** Number of estimates among ``sizes``. */
   estimates: number;
@@ -571,7 +571,7 @@ export interface CellsRequestNotice {
 /**
  * The folded state without messages, and where the live window begins.
  *
- * Written at each compaction and clean close; opening reads the last one and what follows.
+ * Written at each compaction and clean close; opening a session reads the last checkpoint and the records after it.
  */
 export interface Checkpoint {
   type: 'session.checkpoint';
@@ -726,7 +726,7 @@ export interface Question {
   /** A short heading. */
   header: string;
   options: QuestionOption[];
-  /** Several options may be chosen. */
+  /** Whether several options may be chosen. */
   multiple: boolean;
 }
 /** An answer to choose. */
@@ -1151,7 +1151,7 @@ export interface Imported {
   /** ``copy``: its id belongs to another session here, or the session here was continued. */
   outcome: 'new' | 'same' | 'updated' | 'copy';
   messages: number;
-  /** It is another agent's recording, which cannot be continued. */
+  /** Whether it is another agent's recording, which cannot be continued. */
   read_only: boolean;
 }
 /** The imported sessions, and the problems of an import. */
@@ -1202,9 +1202,9 @@ export interface ItemColumns {
   tokens: number[];
   /** Number of the provider's message that contains it: the cache stores whole messages. */
   block: number[];
-  /** The result of a call, the call of a result; -1 where there is none. */
+  /** For a call its result, for a result its call; -1 where there is none. */
   partner: number[];
-  /** Items that are a failed call's result. */
+  /** Items that are results of failed calls. */
   errors: number[];
   pinned: number[];
   /** Items in the order of a request that shows all of them; empty where it is their own order. */
@@ -1391,7 +1391,7 @@ export interface SettingRow {
 /** The things that a prompt may mention, in each kind the newest and nearest first. */
 export interface MentionList {
   rows: MentionRow[];
-  /** True where more files exist than are listed, which a query finds; otherwise the field is left out. */
+  /** Whether there are more files than are listed, which a query finds; the field is left out if not. */
   more?: boolean;
 }
 /** Something that a prompt may name. */
@@ -1401,7 +1401,7 @@ export interface MentionRow {
   kind: 'error' | 'variable' | 'cell' | 'out' | 'file';
   /** First line of the cell, type and shape of the variable, or the error. */
   about: string;
-  /** True where the cell ended with an error; otherwise the field is left out. */
+  /** Whether the cell ended with an error; the field is left out if it did not. */
   failed?: boolean;
 }
 /** The content that would be sent with a prompt because of one mention. */
@@ -1452,7 +1452,7 @@ export interface UserMessage {
   };
   origin?: Origin;
   max_steps?: number;
-  /** True where the message was sent while a turn was running, and belongs to that turn. */
+  /** Whether the message was sent while a turn was running, and so belongs to that turn. */
   joins?: boolean;
 }
 /** Where a prompt came from. */
@@ -1580,7 +1580,7 @@ export interface StepFinishPart {
   /** US dollars; None means unknown. */
   cost?: number;
   /**
-   * True where ``cost`` is an estimate: a gateway serves the model, and the price is that of the listed model with its name.
+   * Whether ``cost`` is an estimate: a gateway serves the model, and the price is that of the listed model with its name.
    */
   cost_listed?: boolean;
   tokens: Usage;
@@ -1715,7 +1715,7 @@ export interface ModelInfo {
   ref: ModelRef;
   /** Tokens of context, input and output together; 0 where no limit is known or wanted. */
   window: number;
-  /** The window is our default because the model is unknown. */
+  /** Whether the window is our default, since the model is unknown. */
   window_assumed: boolean;
   input_limit?: number;
   output_limit: number;
@@ -2139,12 +2139,12 @@ export interface PromptDelivered {
   prompt_id: string;
   /** None when the prompt was withdrawn before it was delivered. */
   message_id?: string;
-  /** True where the prompt was withdrawn because the turn before it was stopped, and not by the user. */
+  /** Whether the prompt was withdrawn because the turn before it was stopped, and not by the user. */
   stopped?: boolean;
 }
 /** How well the replay, on which every track is based, reproduces the recording. */
 export interface ProofView {
-  /** The first is on what is reproduced, the others on why not all of it is. */
+  /** The first is about how much is reproduced, the others about why the rest is not. */
   sentences: string[];
   /** Share of the comparable requests that are reproduced, 0 to 1; None where none is comparable. */
   share?: number;
@@ -2257,7 +2257,7 @@ export interface RequestColumns {
   /** Indexes in ``TimelineView.models``; -1 where none is recorded. */
   model: number[];
   effort: string[];
-  /** The limit: as recorded, else the listed one of its model; 0 where neither is known. */
+  /** Window of its model in tokens: as recorded, else as listed; 0 where neither is known. */
   window: number[];
   reserve: number[];
   status: ('ok' | 'aborted' | 'refused')[];
@@ -2278,7 +2278,7 @@ export interface RequestColumns {
 export interface RequestText {
   request: number;
   policy: string;
-  /** Whether it is exactly as sent, rebuilt from earlier messages, incomplete, or estimated for a policy. */
+  /** How it is known: exactly as sent, rebuilt from earlier messages, incomplete, or estimated for a policy. */
   basis: 'exact' | 'rebuilt' | 'partial' | 'estimate';
   /** The basis in a sentence. */
   note: string;
@@ -2403,11 +2403,11 @@ export interface SessionInfo {
   own_policy?: OwnPolicy;
   /** Rules of "always" replies, as the log claims them; the effective ones are kept outside the project. */
   permission: Rule[];
-  /** Rule sets of the sessions or callers that began this one: a denial in any of them holds here. */
+  /** Rule sets of the sessions or callers that began this one: a denial in any of them applies here. */
   limits: Rule[][];
   /** The permission mode that was shown last: ask, plan, accept-edits or bypass. */
   mode?: string;
-  /** True where the mode was chosen for this session; else it is the configured mode. */
+  /** Whether the mode was chosen for this session; else it is the configured mode. */
   mode_own?: boolean;
   cost?: number;
   tokens: Usage;

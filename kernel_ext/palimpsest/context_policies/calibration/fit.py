@@ -30,13 +30,13 @@ LEAST_GROWTH = 1_000
 """Estimated tokens by which the requests must have grown altogether for a factor to be fitted."""
 
 LEAST_SEGMENT = 3
-"""Requests of one model, which only appended, that are needed to detect a contradicting report."""
+"""Minimum requests of one model, each of which only appended to the one before, for detecting a contradicting report."""
 
 ODD_SHARE = 0.5
 """Share of a request's tokens by which its report must differ from the expectation to be contradicting."""
 
 ODD_SPREADS = 10
-"""Multiple of the segment's median deviation by which a contradicting report must differ."""
+"""Minimum difference of a contradicting report, as a multiple of its segment's median deviation."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,9 @@ Pairs = Sequence[tuple[TimelineRequest, RequestSize]]
 """The requests with reported usage, each with its replayed size."""
 
 MAX_NAMED = 5
-"""Most requests that a reason lists."""
+"""Maximum requests that a reason lists."""
 FEW = 3
-"""With at most so many reporting requests, each is predicted from one or two others only."""
+"""Number of reporting requests up to which each is predicted from only one or two others."""
 LEAST_HIDDEN = 1_000
 """Fewest tokens missing from the recording that are given as a reason."""
 PART_APART = 0.01

@@ -29,11 +29,11 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 from palimpsest.transcript.values import Usage
 
 FOLDS = 5
-"""Every fifth request is counted by a fit to the four others; one fit per request would take quadratic time."""
+"""Number of groups of requests; each group is counted by a fit to the others. A fit per request would take quadratic time."""
 MOST_HIDDEN = 4
 """Reported tokens of answers per shown token above which the answers contain what the recording does not show."""
 LEAST_KNOWN = 2
-"""With so many requests it counts as evidence that none of them read from the cache, or had an answer."""
+"""Minimum requests for concluding from all of them that nothing is read from the cache, or that no answer is reported."""
 SAME_SHARE = 0.02
 """Share of the reported read; a replay that differs by no more has reproduced it."""
 MAX_TAKEN = 0.25

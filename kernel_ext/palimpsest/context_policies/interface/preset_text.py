@@ -16,11 +16,11 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.transcript.errors import ConfigError, UserError
 
 MAX_CHARS = 2_000
-"""Most characters of a policy's text; the longest real one has some hundred."""
+"""Maximum characters of a policy's text; the longest known one has a few hundred."""
 MAX_STAGES = 8
-"""Most policies of one pipeline; real ones have three at most."""
+"""Maximum policies of one pipeline; known ones have at most three."""
 MAX_SUGGESTED = 3
-"""Most names that a refusal suggests."""
+"""Maximum names that a refusal suggests."""
 BOOLEAN_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 

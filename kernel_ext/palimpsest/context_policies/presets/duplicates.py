@@ -98,7 +98,7 @@ class ClineLegacy(AtWindow):
 
 
 class DcpDeduplicate(Preset):
-    """DCP's deduplication: of calls of one tool with one input only the newest result stays."""
+    """DCP's deduplication: if a tool is called several times with the same input, only the newest result stays."""
 
     preset = "dcp.deduplicate"
     source = "Opencode-DCP fbd75bc, strategies: deduplication"
@@ -134,7 +134,7 @@ class DcpDeduplicate(Preset):
 
 
 class DcpSupersedeWrites(Preset):
-    """DCP's superseded writes: the input of a call that wrote a whole file goes once that file was read afterwards.
+    """DCP's superseded writes: the input of a call that wrote a whole file is removed once the file was read afterwards.
 
     The input of an edit stays. At this commit DCP marks such a call but still sends it whole; the preset follows the
     rule in its documentation.
@@ -165,7 +165,7 @@ class DcpSupersedeWrites(Preset):
 
 
 class DcpPurgeErrors(Preset):
-    """DCP's purge of errors: the texts in the input of a failed call go after four requests; the error stays."""
+    """DCP's purge of errors: the texts in a failed call's input are removed after four requests; the error stays."""
 
     preset = "dcp.purge_errors"
     source = "Opencode-DCP fbd75bc, strategies: purgeErrors, 4 turns (its turn is a request)"

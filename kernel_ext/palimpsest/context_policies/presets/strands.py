@@ -62,10 +62,11 @@ class StrandsSlidingWindow(Preset):
 
 
 class StrandsTruncateResults(AtShare):
-    """Strands at an overflow: long results of the oldest message that has some show 200 characters of head and of tail.
+    """Strands at an overflow: the oldest message's long results are cut to 200 characters of head and of tail.
 
-    Where these are cut already, messages are dropped from the front: those beyond the newest 40, else two, and more
-    until the first message is a prompt. Both steps are repeated until the request fits.
+    That is the oldest message with results. If its results are cut already, messages are dropped from the front: those
+    beyond the newest 40, else two, and more until the first message is a prompt. Both steps are repeated until the
+    request fits.
     """
 
     preset = "strands.truncate_results"

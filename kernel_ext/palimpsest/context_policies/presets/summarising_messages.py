@@ -209,7 +209,7 @@ class LettaSlidingWindow(Summarise):
     more: float = 0.1
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
-        """Return the newest answer within the share to be removed, at which the rest begins; the end of all without one."""
+        """Return the newest answer within the share to be removed, at which the rest begins; without one, the end."""
         starts = shown_chat(view)
         before = 1 + (state.place >= 0)  # the system prompt and the summary are messages, too
         goal = in_own_tokens((1 - self.share) * state.window, view, self.probe(state, view))
@@ -263,7 +263,7 @@ class AiderHistory(CutAtTokens):
 
 
 class GoogleAdkCompaction(Preset):
-    """Google ADK's compaction: after every three invocations a summary of its own replaces their events.
+    """Google ADK's compaction: after every three invocations a separate summary replaces their events.
 
     ADK's overlap lets the next summary read the turns before it again; they are removed from the request all the same, so
     the overlap is not a number here.

@@ -17,11 +17,11 @@ Prefix = Literal["message", "item"]
 GIVEN = "given"
 """The source of a price that the user gave."""
 MAX_ODD_NAMED = 5
-"""Most requests with a contradicting report that a sentence lists."""
+"""Maximum requests with a contradicting report that a sentence lists."""
 
 
 WIDEST = 2.0
-"""Most times by which a request's own factor may exceed or fall below the ruler's; other tokens count as unseen."""
+"""Maximum ratio of a request's own factor to the ruler's, or of the ruler's to it; other tokens count as unseen."""
 LEAST_SCALED = 500
 """Fewest estimated tokens of a request whose items are scaled to its total."""
 

@@ -12,7 +12,7 @@ from palimpsest.context_policies.replay.simulation import Simulation, TimelineRe
 from palimpsest.transcript.timeline import Timeline
 
 MAX_REQUESTS_BEHIND = 12
-"""Requests by which the stored replay may lag; copying it costs about as much as replaying fifty requests."""
+"""Maximum requests by which the stored replay may lag; copying it costs about as much as replaying fifty requests."""
 
 
 class GrowingReplay:

@@ -26,7 +26,7 @@ from palimpsest.transcript.timeline import Timeline
 
 EXTRACT = "[An extract that no model wrote: the names and first lines of {items:,} items.]"
 LINE_CHARS = 100
-"""Most characters of an item's first line in an extract."""
+"""Maximum characters of an item's first line in an extract."""
 NAMES_SHARE = 0.5
 """Largest share of an extract for names; the rest is first lines."""
 MAX_TOKENS = 1_000_000

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 MAX_REPLAYS = 128
 MAX_ROWS = 500_000
-"""Transitions and requests of all replays together: about 100 MB."""
+"""Maximum transitions and requests of all replays together: about 100 MB."""
 _PACKAGE = __name__.partition(".")[0]
 _PLAIN_TYPES = (bool, int, float, str, bytes, type(None))
 

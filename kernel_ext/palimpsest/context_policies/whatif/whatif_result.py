@@ -17,7 +17,7 @@ from palimpsest.render.reports.table import ShownInCell
 from palimpsest.transcript.context_values.policies import Policy
 
 MAX_LINES = 40
-"""Most steps that are listed in a cell; ``WhatIf.other.steps`` has them all."""
+"""Maximum steps that are listed in a cell; ``WhatIf.other.steps`` has them all."""
 NAMES = {
     "truncate": ("an output cut", "outputs cut"),
     "prune": ("an old output cleared", "old outputs cleared"),

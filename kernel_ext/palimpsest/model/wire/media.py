@@ -14,7 +14,7 @@ from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.values import ModelInfo
 
 PDF_HEAD = 1024
-"""First bytes that must contain a PDF's header; other bytes may precede it."""
+"""Number of first bytes in which a PDF's header must be; other bytes may precede it."""
 
 _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("image/png", lambda content: content.startswith(b"\x89PNG\r\n\x1a\n")),

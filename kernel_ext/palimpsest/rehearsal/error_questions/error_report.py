@@ -164,7 +164,7 @@ class ErrorReport:
 
     @property
     def where(self) -> str:
-        """The cell and line in words."""
+        """The cell and line of the error as text."""
         cell = f"cell {self.number}" if self.number else "the cell"
         return f"line {self.line} of {cell}" if self.line is not None else cell
 

@@ -18,7 +18,7 @@ STATISTICS = ("count", "mean", "min", "max")
 STATISTICS_LIST = str([*STATISTICS]).replace("'", '"')
 """``STATISTICS`` as Python source."""
 WIDE = 6
-"""Tables with more columns do not fit a line; rankings then show only the relevant columns."""
+"""Maximum columns that fit a line; rankings of a wider table show only the relevant columns."""
 
 
 def as_source(value: Any) -> str:

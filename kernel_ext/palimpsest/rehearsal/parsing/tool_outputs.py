@@ -37,7 +37,7 @@ _CUT = lazy_pattern(
 _ELIDED = lazy_pattern(
     r"(?m)^[ .]*\.\.[ .]*$|\.\.\.(?=\s|$)|^(?:Name: .*, )?Length: \d+|^\[\d+ rows x \d+ columns\]$"
 )
-"""What pandas prints for omitted rows, columns and long texts, and below a shortened table."""
+"""Text that pandas prints in place of omitted rows, columns and long texts, and below a shortened table."""
 NUMBER = lazy_pattern(
     r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?inf|nan|NaN|NaT|<NA>|None|True|False",
     re.IGNORECASE,
@@ -102,7 +102,7 @@ class ToolResult:
 
     @property
     def stdout(self) -> str:
-        """What the code printed."""
+        """The text that the code printed."""
         return self.sections.get("stdout", "")
 
     @property

@@ -17,7 +17,7 @@ from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import Density
 
 ROOM = 500_000
-"""Most characters of HTML of a session in a cell; a notebook is opened and sent in one piece."""
+"""Maximum characters of HTML of a session in a cell; a notebook is opened and sent in one piece."""
 
 
 def render_excerpt(

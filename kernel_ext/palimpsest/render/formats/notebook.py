@@ -44,7 +44,7 @@ Prompts = Literal["markdown", "cells"]
 
 NOTEBOOK_CAPS = Caps(call=40_000, lines=400, read_only_lines=40, turn=4_000_000, text=400_000)
 MAX_OUTPUT_CHARS = 200_000
-"""Most characters of one output; a notebook with longer outputs is slow to open."""
+"""Maximum characters of one output; a notebook with longer outputs is slow to open."""
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 

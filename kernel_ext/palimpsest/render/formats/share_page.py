@@ -40,10 +40,10 @@ SHARE_CAPS = Caps(call=40_000, lines=400, read_only_lines=400, turn=4_000_000, t
 
 ANSWER_LEVEL = 3
 MAX_SUMMARY_CHARS = 2_000
-"""Most characters of the model's summary of the session."""
+"""Maximum characters of the model's summary of the session."""
 ROOM_CHARS = 32
-"""A longer line is assumed not to fit into 280 pixels and to need scrolling; without scripts a page
-cannot measure."""
+"""Characters of a line above which it is assumed not to fit into 280 pixels and to need scrolling, since a page without
+scripts cannot measure."""
 CELL_CHARS = 3
 """Characters that the padding of a table cell is counted as."""
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)

@@ -17,7 +17,7 @@ from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.ids import short
 
 MAX_LINES = 8
-"""New items, and decisions, that are listed; further ones are counted."""
+"""Maximum new items, and decisions, that are listed; further ones are counted."""
 SENTENCE_CHARS = 300
 SUMMARY_CHARS = 900
 PRUNES_AFTER = (

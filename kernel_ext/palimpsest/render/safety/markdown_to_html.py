@@ -24,7 +24,7 @@ from palimpsest.render.safety.escaping import clean, in_html
 from palimpsest.render.safety.safe_markdown import read_by_browser
 
 _DEEPEST = 20
-"""Nesting levels of quotes and lists; a text with more of them is shown as source."""
+"""Maximum nesting of quotes and lists; a text with deeper nesting is shown as source."""
 _LONGEST = 20_000
 """Characters of one paragraph; a longer one is shown without emphasis."""
 _MATHS = re.compile(

@@ -1,4 +1,4 @@
-"""Compare policies over one session: one row a policy, all measured by the same ruler and prices."""
+"""Compare policies over one session: one row for each policy, all measured by the same ruler and prices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -18,7 +18,7 @@ from palimpsest.transcript.growing_lists import GrownColumns
 from palimpsest.transcript.timeline import Timeline
 
 MAX_DIGITS = 3
-"""Most decimals that are used to distinguish a value from its threshold."""
+"""Maximum decimals that are used to distinguish a value from its threshold."""
 
 
 def policy_figures(

@@ -39,7 +39,7 @@ NAMES: Mapping[str, str] = {
 """Names of the item kinds, as shown in the panel."""
 MAX_ENTRIES = 40
 MAX_MARKS = 12
-"""Most entries in a cell; ``ContextReport.items`` and ``ContextReport.gone`` have everything."""
+"""Maximum entries in a cell; ``ContextReport.items`` and ``ContextReport.gone`` have everything."""
 _STATE_TEXTS = {
     "truncate": "truncated",
     "clear": "cleared",
@@ -55,7 +55,7 @@ _STATE_TEXTS = {
 
 STATES = [shown_as for group in get_args(ShownAs) for shown_as in get_args(group)]
 MAX_NAMED = 60
-"""Most tools that are listed; a provider accepts 128 at most."""
+"""Maximum tools that are listed; a provider accepts 128 at most."""
 
 
 def report_view(contents: "WindowContents") -> ContextReportView:

@@ -18,9 +18,9 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.visible_text import visible_line
 
 MAX_DEPTH = 6
-"""Depth to which folders are searched for projects, as for recordings."""
+"""Maximum depth to which folders are searched for projects, as for recordings."""
 MAX_FILES = 10_000
-"""Most files of one recording that are hashed."""
+"""Maximum files of one recording that are hashed."""
 _PIECE = 1 << 20
 
 

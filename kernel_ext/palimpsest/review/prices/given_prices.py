@@ -21,7 +21,7 @@ EXAMPLE = "claude-opus-4-8=5/25/0.5/6.25/10"
 RATES = ("input", "output", "cache_read", "cache_write", "cache_write_hour")
 """Meaning of the numbers between the slashes, in order; the last three are optional."""
 MAX_USD = 1_000_000.0
-"""Most US dollars per million tokens; a larger number is refused as a mistake."""
+"""Maximum US dollars per million tokens; a larger number is refused as a mistake."""
 MAX_LIFETIME = 30 * 86_400.0
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 

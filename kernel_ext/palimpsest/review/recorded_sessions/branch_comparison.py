@@ -34,10 +34,10 @@ from palimpsest.transcript.values import Usage
 
 SCHEMA_VERSION = 1
 MAX_BRANCHES = 6
-"""Most branches that are shown: the first, those between it and the given branch, and the newest."""
+"""Maximum branches that are shown: the first, those between it and the given branch, and the newest."""
 ANSWER_CHARS = 600
 TEXT_CHARS = 8_000
-"""Most characters of an answer that is shown with its line breaks."""
+"""Maximum characters of an answer that is shown with its line breaks."""
 HEAD_CHARS = 32
 JSON_FIELDS = (
     *(

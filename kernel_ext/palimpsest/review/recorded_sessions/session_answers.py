@@ -25,7 +25,7 @@ from palimpsest.store.interface import Problem, Store
 from palimpsest.transcript.errors import UserError
 
 MAX_VIEWS = 4
-"""Most views that are stored as the base of patches: those of a tab and a cell, and the previous view of each."""
+"""Maximum views that are stored as the base of patches: those of a tab and a cell, and the previous view of each."""
 GROWTH = frozenset(
     {
         "session.created",

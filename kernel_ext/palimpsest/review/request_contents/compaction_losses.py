@@ -43,10 +43,10 @@ from palimpsest.review.request_contents.shown_items import (
 from palimpsest.transcript.timeline import STOPPED, WRITTEN_BY, Timeline
 
 LONGEST_LIST = 20
-"""Most names that a table or sentence lists; the others are counted."""
+"""Maximum names that a table or sentence lists; the others are counted."""
 NOTHING_BEFORE = "What it replaced is not in the recording, so what it lost is not known."
 MAX_NEEDED_NAMES = 5
-"""Most needed names that a sentence lists."""
+"""Maximum needed names that a sentence lists."""
 LONGEST_NAME = 80
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
 
 MAX_BYTES = 256_000_000
-"""Most bytes of all files together; the oldest files are removed for a new one."""
+"""Maximum bytes of all files together; the oldest files are removed for a new one."""
 
 
 def is_folder(path: Path) -> bool:

@@ -9,7 +9,7 @@ from palimpsest.review.tables.cache_breaks import CacheBreak
 from palimpsest.transcript.timeline import Timeline
 
 MAX_WARMINGS = 12
-"""Most requests to keep a cache warm that are suggested: an hour of a cache of five minutes."""
+"""Maximum requests that are suggested for keeping a cache warm: those of an hour, for a cache of five minutes."""
 _REMEDIES = {
     "model": "the same model until the turn's end",
     "tools": "the same tools for the whole session",

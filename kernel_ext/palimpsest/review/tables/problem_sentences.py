@@ -9,7 +9,7 @@ from palimpsest.render.content.phrases import some
 from palimpsest.store.interface import Problem
 
 MAX_NAMED = 10
-"""Most unreadable places that a view lists."""
+"""Maximum unreadable places that a view lists."""
 
 
 def problem_sentences(problems: Sequence[Problem]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from palimpsest.context.compaction.names import kind_of_name, names_of
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 MAX_NAMES = 2_000
-"""Most names of one item that are considered; a longer list is a table of data."""
+"""Maximum names of one item that are considered; a longer list is a table of data."""
 _ANSWER = frozenset({"assistant", "call"})
 UsedItems = tuple[tuple[int, ...], ...]
 

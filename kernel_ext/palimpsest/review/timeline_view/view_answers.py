@@ -33,7 +33,7 @@ from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 
 MAX_LOST = 200
-"""Most lost names of one compaction that are listed, needed ones first; the kinds count all."""
+"""Maximum lost names of one compaction that are listed, needed ones first; ``kinds`` counts all of them."""
 
 
 class ViewAnswers:

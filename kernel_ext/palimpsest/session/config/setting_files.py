@@ -29,7 +29,7 @@ from palimpsest.transcript.errors import ConfigError
 
 MAX_DEPTH = 30
 MAX_FILE_BYTES = 1_000_000
-"""In bytes; a larger file is refused."""
+"""Maximum bytes of a file; a larger one is refused."""
 PROJECT_ORIGIN = "project's file"
 """The origin of a project's file begins with this."""
 KINDS = (".toml", ".json", ".jsonc")

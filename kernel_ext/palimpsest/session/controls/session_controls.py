@@ -29,7 +29,7 @@ from palimpsest.transcript.values import Rule
 
 T = TypeVar("T")
 MAX_SPENT = 1e15
-"""In dollars or tokens; a larger number counts as a mistake."""
+"""Maximum of a limit, in dollars or tokens; a larger number counts as a mistake."""
 OnLoop = Callable[..., Any]
 
 

@@ -31,7 +31,7 @@ class Agent(Value):
     description: str
     mode: AgentMode = "primary"
     hidden: bool = False
-    """For the engine only: it is not listed and cannot be chosen."""
+    """Whether only the engine uses it, so that it is not listed and cannot be chosen."""
     prompt: str | None = None
     """Replaces the header of the system prompt."""
     note: str | None = None

@@ -25,7 +25,7 @@ class CustomCommand(Value):
     model: str | None = None
     variant: str | None = None
     subtask: bool | None = None
-    """It runs as a task of a subagent in its own session; None: if its agent is a subagent."""
+    """Whether it runs as a task of a subagent in its own session; None: if its agent is a subagent."""
     origin: str = "settings"
     arguments: str | None = None
     """A hint for the user about its arguments."""

@@ -94,7 +94,7 @@ class HookRegistry:
 
     sources: Sequence[HookSource] = ()
     installed: bool = True
-    """Load the hooks of installed packages too."""
+    """Whether the hooks of installed packages are loaded too."""
     changed: Callable[[str], str] = lambda _origin: ""
     """Returns, for the origin of a hook, why it must not be loaded any more; empty where it may be."""
     fixed: str = ""

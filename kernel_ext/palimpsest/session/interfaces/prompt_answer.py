@@ -33,7 +33,7 @@ class PromptOptions:
     """The format of a structured answer: ``type`` (``json_schema``), ``schema`` and ``retryCount``."""
     max_steps: int | None = None
     yes: bool = False
-    """Answer permission questions of this turn with "once"; never a deny, a doom loop or a budget."""
+    """Whether permission questions of this turn are answered with "once"; a denial, a doom loop or a spending limit never is."""
     delivery: Delivery = "queue"
     """When a prompt sent during a turn is delivered: before the next request, or after the turn."""
     origin: Origin = field(default_factory=Origin)

@@ -53,9 +53,9 @@ class ModelServices:
     small_model: Callable[[ModelInfo], ModelInfo] = lambda info: info
     """Returns the model that writes titles and turn summaries, given the model that answers."""
     titles: bool = False
-    """Request a title for each new session from a model."""
+    """Whether a title for each new session is requested from a model."""
     turn_summaries: bool = False
-    """Request a summary of each turn from a model."""
+    """Whether a summary of each turn is requested from a model."""
     first_time: Callable[[str], str] = lambda _provider: ""
     """Returns a notice for the user before the first request to a provider; empty where none is due."""
 

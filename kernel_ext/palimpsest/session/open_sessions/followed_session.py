@@ -48,7 +48,7 @@ LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
 """Interval between reads of the log; each costs one file size while nothing changes."""
 CHECK_LEASE_EVERY = 5
-"""Every this many reads, about once a second, check whether the other kernel has released the session."""
+"""Number of reads, about a second, after which is checked whether the other kernel has released the session."""
 NOT_ASKED = (
     "Another kernel writes this session and has asked nothing yet, so there is no window to show."
 )
@@ -85,7 +85,7 @@ class FollowedSession:
         self._taken_over: LiveSession | None = None
         """The same session as this kernel writes it, after it was taken over."""
         self._is_free = False
-        """No kernel writes it, as of the last check."""
+        """Whether no kernel wrote it at the last check."""
         self._lease = LeaseFile(store.layout.session(session_id))
         self._lock = threading.Lock()
         self._subscribers: list[RecordsCallback] = []

@@ -85,7 +85,7 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 
 NEWEST = 200
-"""Sessions that are read before anything is shown, while the list of thousands is built: 0.1 s."""
+"""Number of sessions that are read before anything is shown, which takes 0.1 s; a list of thousands is built later."""
 
 Opened = TypeVar("Opened", bound=LiveSession | FollowedSession)
 

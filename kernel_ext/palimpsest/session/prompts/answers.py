@@ -30,7 +30,7 @@ from palimpsest.transcript.values import Usage
 
 JSON_SCHEMA = "json_schema"
 DEFAULT_RETRIES = 1
-"""How often a model that answered with text is asked again for a structured answer, unless the prompt sets it."""
+"""Default number of times that a model that answered with text is asked again for a structured answer."""
 MAX_RETRIES = 10
 FORMAT_FORMS = (
     "format is the JSON schema of an object, such as {'type': 'object', 'properties': {'rows': {'type': "

@@ -49,7 +49,7 @@ MAX_FILES = 300
 """Maximum rows of each kind in one answer; typing more letters finds the other files."""
 FILES_READ = 20_000
 FILES_SECONDS = 0.3
-"""Limits of the search through a project's folders for one answer, upper folders first."""
+"""Limits of the search through a project's folders for one answer; upper folders are searched first."""
 ABOUT_CHARS = 80
 COUNTED_FILES = 32
 """Maximum number of files whose token counts are cached until the file changes."""

@@ -26,13 +26,13 @@ from palimpsest.transcript.errors import NotFound, PermissionDenied, UserError
 from palimpsest.transcript.parts import NotebookPart, Part, TextPart
 
 MENTION_TOKENS = 3_000
-"""Limit of one cell that a prompt names; a longer cell loses its middle."""
+"""Maximum tokens of one cell that a prompt names; the middle of a longer cell is left out."""
 ERROR_TOKENS = 4_000
-"""Limit of a failed cell that a prompt names: source and traceback."""
+"""Maximum tokens of a failed cell that a prompt names: source and traceback."""
 VARIABLE_CHARS = 4_000
 MAX_MENTIONS = 12
 MAX_VARIABLES = 20
-"""Variables that are described with an error."""
+"""Maximum variables that are described with an error."""
 MAX_VERSIONS = 12
 VARIABLE_SECONDS = 5.0
 """Timeout for describing variables in a kernel that runs the user's code."""

@@ -17,9 +17,9 @@ from palimpsest.transcript.parts import Attachment, FilePart
 from palimpsest.transcript.values import Value
 
 MAX_BYTES = 6_000_000
-"""A page's messages are at most 10 MB, and Base64 is a third longer than the bytes."""
+"""Maximum bytes of a file: a page's messages have at most 10 MB, and Base64 is a third longer than the bytes."""
 MAX_TEXT_BYTES = 1_000_000
-"""About 250,000 tokens: more than most windows hold."""
+"""Maximum bytes of a text: about 250,000 tokens, more than most windows hold."""
 MAX_NAME_CHARS = 120
 TEXT = "text/plain"
 ATTACHED_TEXT = "The user attached {name}:\n{text}"

@@ -17,7 +17,7 @@ from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import PromptAdmitted
 
 PAGE = 30
-"""Sessions on one page."""
+"""Maximum sessions on one page."""
 
 Prompts = Callable[[str], Iterable[str]]
 """Returns the texts of a session's prompts, given its id."""
@@ -32,7 +32,7 @@ class Query:
     archived: bool | None = False
     """True: archived sessions only; False: the others; None: both."""
     children: bool = False
-    """Include sessions that a ``task`` call began."""
+    """Whether sessions that a ``task`` call began are included."""
     limit: int = PAGE
     number: int = 1
     """Page number, from 1."""

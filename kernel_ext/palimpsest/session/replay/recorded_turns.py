@@ -40,7 +40,7 @@ def is_same(prompt: CellPrompt, turn: RecordedTurn) -> bool:
 
 
 LOOP_MS = 300
-"""A prompt of the same cell and execution number that follows an answer sooner belongs to the same run, a loop."""
+"""Milliseconds after an answer within which a prompt of the same cell and execution number belongs to the same run: a loop."""
 
 
 def recorded_turns(session_id: str, messages: Messages) -> tuple[RecordedTurn, ...]:

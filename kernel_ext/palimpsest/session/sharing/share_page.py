@@ -40,7 +40,7 @@ from palimpsest.transcript.values import Density, Usage
 FOLDER = "share"
 NAME = re.compile(r"[A-Za-z0-9_-]{20,80}")
 SECRET_BYTES = 16
-"""128 bits, so that the name cannot be guessed; written in hex, which has no meaning in Markdown."""
+"""Random bytes of a page's name: 128 bits cannot be guessed. They are written in hex, which has no meaning in Markdown."""
 MAX_ATTACHMENT_BYTES = 5_000_000
 """Maximum size of one attachment on the page."""
 MAX_ATTACHMENTS_BYTES = 20_000_000

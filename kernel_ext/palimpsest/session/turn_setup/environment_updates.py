@@ -61,7 +61,7 @@ def from_start(notebook: str | None, start: Path, project: Path) -> str | None:
 
 
 INSTRUCTION_BYTES = 40_000
-"""A longer instruction file is truncated, since it would fill the window of a small model by itself."""
+"""Maximum bytes of an instruction file; a longer one is truncated, since it would fill a small model's window."""
 MAX_FILES = 100
 """Maximum number of files that one pattern of the setting ``instructions`` may match."""
 

@@ -26,7 +26,7 @@ class SessionSize:
     blob_bytes: int
     """Bytes of the blobs that only this session uses."""
     in_use: bool
-    """A kernel writes it, as far as its lease shows without waiting."""
+    """Whether a kernel writes it, as far as its lease shows without waiting."""
 
     @property
     def bytes(self) -> int:

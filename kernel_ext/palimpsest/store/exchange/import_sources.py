@@ -29,7 +29,7 @@ NOT_KNOWN = (
 _ID_FIELD = slice(4, 16)
 _ID_TIME_RANGE = 1 << 48
 _MAX_ID_LEAD = 1 << 46
-"""How far an id's time may precede its message's time, in units of ids, since clocks are set back."""
+"""Maximum by which an id's time may precede its message's time, in units of ids, since clocks are set back."""
 MAX_EXPORT_BYTES = 512_000_000
 """Maximum size of an exported session, which is read whole."""
 _RANKS = {"step-start": -1, "step-finish": 1, "patch": 1}

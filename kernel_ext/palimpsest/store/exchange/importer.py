@@ -93,7 +93,7 @@ class Imported:
     """``copy``: its id belongs to another session here, or the session here was continued."""
     messages: int
     read_only: bool = False
-    """It is another agent's recording, which cannot be continued."""
+    """Whether it is another agent's recording, which cannot be continued."""
 
 
 @dataclass(frozen=True, slots=True)

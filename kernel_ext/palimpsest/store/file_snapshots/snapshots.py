@@ -98,7 +98,7 @@ class _ProjectScan:
     leave_out: frozenset[str]
     began_ns: int
     counts_only: bool = False
-    """Only check whether the project is too large; read and store nothing."""
+    """Whether the scan only checks if the project is too large, and reads and stores nothing."""
     count: int = 0
     bytes: int = 0
     ignored: list[str] = field(default_factory=list)
@@ -132,7 +132,7 @@ class Snapshots:
         self._folders: dict[str, _Folder] = {}
         self._trees: dict[str, Tree] = {}
         self._fits = False
-        """The last scan found that the project is not too large."""
+        """Whether the last scan found that the project is not too large."""
         self._too_large: tuple[float, Stamp | None, str] | None = None
         """When the project was found too large, the stamp of its .gitignore then, and the error message."""
 

@@ -53,7 +53,7 @@ class Tree:
     ignored: tuple[str, ...] = ()
     """Paths that existed and were left out by an ignore rule."""
     ignored_cut: bool = False
-    """More paths were left out than are listed."""
+    """Whether more paths were left out than are listed."""
 
     @cached_property
     def unkept(self) -> dict[str, TreeEntry]:

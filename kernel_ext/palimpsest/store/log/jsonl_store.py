@@ -272,9 +272,9 @@ class JsonlStore(BlobFolder):
             raise
         finally:
             os.close(fd)
-        earlier = time.monotonic() + RESTORE_SECONDS
+        deadline = time.monotonic() + RESTORE_SECONDS
         while not self.layout.session(place.session_id).exists():
-            if time.monotonic() > earlier:
+            if time.monotonic() > deadline:
                 shutil.rmtree(self.layout.session(session.id), ignore_errors=True)
                 raise NotFound(f"Session {place.session_id!r} was deleted a moment ago.")
             time.sleep(POLL_SECONDS)
@@ -414,15 +414,17 @@ class JsonlStore(BlobFolder):
             pieces = self.segments.pieces(session_id)
             keep_index(self.layout.session(session_id), pieces, state, read=True)
 
-    def _fork_from_index(self, parent_ranges: Sequence[SegmentRange]) -> State | None:
+    def _fork_from_index(self, shared_ranges: Sequence[SegmentRange]) -> State | None:
         """Return the state of a fork at its fork point, by the parent's index; None without an index.
 
-        ``parent_ranges`` are the ranges of the parent's log that the fork shares.
+        ``shared_ranges`` are the ranges of the parent's log that the fork shares.
         """
-        parent_id = parent_ranges[-1].session_id
+        parent_id = shared_ranges[-1].session_id
         with suppress(NotFound, OSError):
-            parent = self.segments.pieces(parent_id)
-            return fork_state_from_index(self.layout.session(parent_id), parent, parent_ranges)
+            parent_ranges = self.segments.pieces(parent_id)
+            return fork_state_from_index(
+                self.layout.session(parent_id), parent_ranges, shared_ranges
+            )
         return None
 
     def may_contain(self, session_id: str, *words: bytes) -> bool:

@@ -102,22 +102,22 @@ def indexed_messages(
 
 
 def fork_state_from_index(
-    folder: Path, parent: Sequence[SegmentRange], parent_ranges: Sequence[SegmentRange]
+    folder: Path, parent_ranges: Sequence[SegmentRange], shared_ranges: Sequence[SegmentRange]
 ) -> State | None:
     """Return the state of a fork at its fork point, by the parent's index; None where the index cannot be used.
 
-    ``folder`` is the parent's, ``parent`` are its ranges, and ``parent_ranges`` those that the fork shares. Raises OSError.
+    ``folder`` is the parent's, ``parent_ranges`` are its ranges, and ``shared_ranges`` those that the fork shares. Raises OSError.
     """
-    log, stored = _Log(parent_ranges), _read_kept_index(folder)
+    log, stored = _Log(shared_ranges), _read_kept_index(folder)
     if stored is None or not stored.index.holders or log.size < stored.before:
         return None
     # If another kernel cut the parent's log after the fork, the fork has records that the parent lacks.
-    is_whole_parent = [(segment.path, segment.start) for segment in parent_ranges] == [
-        (segment.path, segment.start) for segment in parent[:1]
+    is_whole_parent = [(segment.path, segment.start) for segment in shared_ranges] == [
+        (segment.path, segment.start) for segment in parent_ranges[:1]
     ]
-    if not is_whole_parent or log.size > parent[0].size() - parent[0].start:
+    if not is_whole_parent or log.size > parent_ranges[0].size() - parent_ranges[0].start:
         return None
-    if not log.is_finished or not _Log(parent).matches(stored):
+    if not log.is_finished or not _Log(parent_ranges).matches(stored):
         return None
     start, index = stored.index.part(slice(None), log.size - stored.before)
     if start or not index.ids:

@@ -31,10 +31,10 @@ HEAD_BYTES = 512
 """Bytes read to identify a segment or a record: a segment's header is shorter."""
 
 SCAN_BYTES = 64 << 10
-"""Below this many bytes a linear scan is faster than another bisection."""
+"""Number of bytes below which a linear scan is faster than another bisection."""
 
 TAIL_SEARCH_BYTES = 128 << 10
-"""A search begins that many bytes before the end."""
+"""Number of bytes before the end at which a search begins."""
 
 PROBED_RECORDS = 3
 
@@ -50,7 +50,7 @@ class Header:
     length: int
     """Bytes of the header line, its newline included."""
     damaged: bool = False
-    """The line could not be read, and the values were derived from file names and record numbers."""
+    """Whether the line was unreadable, so that the values were derived from file names and record numbers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ SAVE_SECONDS = 1.0
 """Interval at which the cache is written while many sessions are read."""
 
 MAX_BYTES = 256 << 20
-"""About half a million sessions; a larger file was not written by this module and is rebuilt."""
+"""Maximum bytes of the file: about half a million sessions; a larger one was not written by this module."""
 
 Stamp = tuple[str, int, int]
 

@@ -15,7 +15,7 @@ from palimpsest.store.disk import TooLarge, read_json, write_atomically
 
 FILE = "layout"
 LAYOUT_BYTES = 64 << 10
-"""A larger file was not written by us and is ignored."""
+"""Maximum bytes of the file; a larger one was not written by this package and is ignored."""
 COPY = "before-layout-"
 """Prefix of the folder that keeps the files a migration changed."""
 _COPY_NAME = re.compile(rf"{COPY}\d+(-\d+)?")

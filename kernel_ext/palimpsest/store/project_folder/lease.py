@@ -28,7 +28,8 @@ from palimpsest.store.interface import Owner
 
 HEARTBEAT_SECONDS = 1.0
 WATCH_SECONDS = 3.5
-"""Three and a half missed heartbeats, so that a kernel stalled by garbage collection keeps its lease."""
+"""Seconds for which a lease is watched: three and a half heartbeats, so that a kernel stalled by garbage collection
+keeps its lease."""
 
 RUNNING_HOLDER_FACTOR = 4
 """Factor on the watch time for a holder that certainly runs on this host: its heartbeats are late when
@@ -37,7 +38,7 @@ the disk is busy."""
 POLL_SECONDS = 0.05
 
 LEASE_BYTES = 64 << 10
-"""A larger lease file was not written by this module and is ignored."""
+"""Maximum bytes of a lease file; a larger one was not written by this module and is ignored."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ class LatestValue(Generic[T]):
 
     @property
     def empty(self) -> bool:
-        """True while no value is known, parsed or not."""
+        """Whether no value is known, parsed or not."""
         return self.value is None and self.lines is None
 
     def read(self, report: Report) -> T:
@@ -311,7 +311,7 @@ class MessageList(RecordNumbering):
 
     @property
     def partial(self) -> bool:
-        """True when only a live window is loaded, and earlier messages are in the log alone."""
+        """Whether only a live window is loaded, so that earlier messages are in the log alone."""
         return self.older_created is not None
 
     def messages(self) -> Messages:

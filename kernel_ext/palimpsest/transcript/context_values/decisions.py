@@ -2,7 +2,7 @@
 
 Decisions about a part form a stack: ``restore`` undoes the newest reduction or pin, so that a cleared
 output is again as it was before: whole, or truncated as when its tool ended. A pin or an exclusion
-may be about a whole message. Where several apply to a part, the newest holds.
+may be about a whole message. If there are several decisions about a part, the newest applies.
 """
 
 from collections.abc import Iterable
@@ -214,7 +214,7 @@ def is_of_own_policy(decision: Decision) -> bool:
 
 REDUCTIONS = frozenset({"truncate", "clear", "drop"})
 LIFTED_BY_PIN = frozenset({"clear", "drop"})
-"""Reductions that a pin lifts while it holds; an output stays truncated."""
+"""Reductions that do not apply to a pinned part; ``truncate`` does."""
 USER_EDITS = frozenset({"pin", "drop"})
 """Actions of the user about a part or a whole message."""
 
@@ -236,7 +236,7 @@ class _DecisionStack:
                 # A policy's new decision about a part replaces its earlier one.
                 self._take(decision.rule)
             self.decisions.append((at, decision))
-            # A smaller picture leaves the text that the user restored as it is.
+            # A decision about pictures does not undo what the user restored.
             self.restored = self.restored and decision.rule == PICTURES_RULE
 
     def _take(self, rule: str) -> Decision | None:

@@ -10,7 +10,7 @@ from typing import Any
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
 
 DEPTH = 5
-"""Levels of a cell's metadata that are searched for tags."""
+"""Maximum depth to which a cell's metadata is searched for tags."""
 _SEPARATOR = re.compile(r"[\s,;]+")
 
 

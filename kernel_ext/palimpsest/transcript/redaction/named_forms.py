@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 
 LONGEST_NAME = 24
-"""Default of ``reach``: characters of a name with its hint."""
+"""Maximum characters of a name with its hint; the default of ``reach``."""
 
 
 @dataclass(frozen=True, slots=True)

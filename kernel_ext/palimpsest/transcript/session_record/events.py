@@ -184,7 +184,7 @@ class PromptDelivered(Value):
     message_id: str | None = None
     """None when the prompt was withdrawn before it was delivered."""
     stopped: bool | None = None
-    """True where the prompt was withdrawn because the turn before it was stopped, and not by the user."""
+    """Whether the prompt was withdrawn because the turn before it was stopped, and not by the user."""
 
 
 class DecisionMade(Value):
@@ -206,7 +206,7 @@ class StepRequested(Value):
 class Checkpoint(Value):
     """The folded state without messages, and where the live window begins.
 
-    Written at each compaction and clean close; opening reads the last one and what follows.
+    Written at each compaction and clean close; opening a session reads the last checkpoint and the records after it.
     """
 
     type: Literal["session.checkpoint"] = "session.checkpoint"
@@ -241,7 +241,7 @@ WaitingEvent = (
     | PromptAdmitted
     | PromptDelivered
 )
-"""Events that begin or end a wait: for the user's reply, or of a prompt in the inbox."""
+"""Events that begin or end the wait for a reply of the user, or the wait of a prompt in the inbox."""
 
 ContextEvent = TodoUpdated | DecisionMade | StepRequested | Checkpoint
 """Events on which later requests, or a reader that begins at a checkpoint, depend."""

@@ -146,11 +146,11 @@ class SessionInfo(Value):
     permission: tuple[Rule, ...] = ()
     """Rules of "always" replies, as the log claims them; the effective ones are kept outside the project."""
     limits: tuple[tuple[Rule, ...], ...] = ()
-    """Rule sets of the sessions or callers that began this one: a denial in any of them holds here."""
+    """Rule sets of the sessions or callers that began this one: a denial in any of them applies here."""
     mode: str | None = None
     """The permission mode that was shown last: ask, plan, accept-edits or bypass."""
     mode_own: bool | None = None
-    """True where the mode was chosen for this session; else it is the configured mode."""
+    """Whether the mode was chosen for this session; else it is the configured mode."""
     cost: float | None = None
     tokens: Usage = Usage()
     unpriced: int | None = None

@@ -22,9 +22,9 @@ MAX_SENTENCES = 12
 MORE = "There is more of this kind."
 MAX_PLACES = 3
 BLANK_COLUMNS = 40
-"""A run of blanks behind text, about half of a terminal's line, that moves the rest out of sight."""
+"""Minimum blanks after text, about half of a terminal's line, that may move the rest out of sight."""
 INDENT_COLUMNS = 80
-"""A run of blanks before text; shorter ones align arguments."""
+"""Minimum blanks before text that are reported; fewer are used to align arguments."""
 BLANK_LINES = 20
 LONG_LINE = 1_000
 """Length from which on a line's end is likely to be overlooked."""
