@@ -277,7 +277,7 @@ class Stall:
         """One sentence for the user while a write is stalled, else empty."""
         self.since = 0.0
         """Monotonic time in seconds at which the stall was detected."""
-        self.telling = False
+        self.is_calling_subscribers = False
         """Whether subscribers are being called, so that a stall is caused by one of them."""
         self._session_id = session_id
         self._watch = watch
@@ -315,7 +315,7 @@ class Stall:
                 self.notify()
 
     def _report_stall(self) -> None:
-        sentence = LISTENER_STALLED if self.telling else DISK_STALLED
+        sentence = LISTENER_STALLED if self.is_calling_subscribers else DISK_STALLED
         with self._lock:
             if not self._is_writing:
                 return

@@ -28,7 +28,7 @@ COMMON = {"common", "frequent", "popular", "rare", "rarest", "commonest", "preva
 
 @dataclass(frozen=True, kw_only=True)
 class RequestOptions:
-    """The options of a request about data that the words state."""
+    """Options that a request about data states in words."""
 
     statistic: str | None = None
     chart: str | None = None
@@ -44,7 +44,7 @@ class DataRequest(RequestOptions):
 
     op: str | None
     """``plot``, ``statistic``, ``count``, ``missing``, ``distinct``, ``correlation``, ``top``,
-    ``describe``, ``columns``, ``head``, ``shape``, ``rows``, or None when the words name only data."""
+    ``describe``, ``columns``, ``head``, ``shape``, ``rows``, or None when the prompt only names data."""
     why: str
     """The words that determined ``op``, for the reasoning."""
 

@@ -1,9 +1,8 @@
 """Render a session as a trajectory of the Agent Trajectory Interchange Format, version 1.7.
 
 A step is a prompt, an answer with its calls and their outputs, or a change of the context. The messages that
-a compaction keeps follow its step, marked as copied. Outputs are complete; where the model saw less of one,
-a step before the next answer holds the text in its place. Facts that the
-format has no field for are in ``extra``.
+a compaction keeps follow its step, marked as copied. Outputs are complete; if the model saw less of one,
+a step before the next answer has the text that it saw. Facts without a field in the format are in ``extra``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,7 +36,7 @@ REDUCED = "Less is shown of earlier tool outputs."
 
 @dataclass(frozen=True, slots=True)
 class OutputShown:
-    """The form in which the model sees a call's output from an answer on."""
+    """The text that the model sees of a call's output, from a given answer on."""
 
     call: str
     shown: str
@@ -71,9 +70,9 @@ def atif_trajectory(
 ) -> Json:
     """Return the JSON of a session.
 
-    ``when`` converts milliseconds since 1970 to an ISO 8601 time. ``shown`` has the reductions by the id of the answer before which they were made, and ``undone`` the ids
-    of summaries whose compaction was undone. ``children`` are the trajectories of subagents by the id of
-    the call that began each.
+    ``when`` converts milliseconds since 1970 to an ISO 8601 time. ``shown`` has the reductions by the id of the answer
+    before which they were made, and ``undone`` the ids of summaries whose compaction was undone. ``children`` are the
+    trajectories of subagents by the id of the call that began each.
     """
     writer = _TrajectoryWriter(head, when, shown or {}, undone, children or {})
     for message in messages:

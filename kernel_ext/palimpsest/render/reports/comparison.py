@@ -12,7 +12,7 @@ from palimpsest.render.safety.escaping import clean, in_html, inline
 
 WAS, OTHER = "#8c96ad", "#5b4ab5"
 ENOUGH_FOR_SHARES = 100
-"""The difference of smaller numbers is shown as a number, not as a percentage."""
+"""Minimum number whose difference is shown as a percentage; else the difference is shown as a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Comparison(ShownInCell):
     totals: tuple[ComparisonTotal, ...]
     lines: tuple[ComparisonRow, ...]
     more: str
-    """A sentence about omitted lines; empty where none are."""
+    """A sentence about omitted lines; empty without any."""
     notes: tuple[str, ...]
     lead: tuple[str, ...] = ()
     """Sentences before the numbers, such as the assumptions behind them."""

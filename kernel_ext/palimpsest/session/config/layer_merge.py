@@ -216,8 +216,10 @@ class LayerMerge:
     def _is_locked(self, key: str) -> bool:
         for name, origin in self.locked.items():
             # An agent's rules come last, so they would undo what is locked for all agents.
-            known = (*setting_names(key), _AGENT_RULES.sub("permission", key))
-            if any(known_key == name or known_key.startswith(name + ".") for known_key in known):
+            key_names = (*setting_names(key), _AGENT_RULES.sub("permission", key))
+            if any(
+                known_key == name or known_key.startswith(name + ".") for known_key in key_names
+            ):
                 self._report_problem(f"{key} is fixed by the {origin}, and this value is not used")
                 return True
         return False

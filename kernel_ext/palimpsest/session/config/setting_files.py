@@ -31,7 +31,7 @@ MAX_DEPTH = 30
 MAX_FILE_BYTES = 1_000_000
 """Maximum bytes of a file; a larger one is refused."""
 PROJECT_ORIGIN = "project's file"
-"""The origin of a project's file begins with this."""
+"""Prefix of the origin of a project's file."""
 KINDS = (".toml", ".json", ".jsonc")
 """A file is TOML, or JSON with comments under either of its suffixes; lowest precedence first."""
 NAMES = tuple(f"config{kind}" for kind in KINDS)
@@ -320,7 +320,7 @@ def _without_comments(text: str) -> str:
 
 
 def origin_of(locked: Mapping[str, str], key: str) -> str:
-    """Return who locked a setting; empty where it is not locked."""
+    """Return the origin of a setting's lock; empty where it is not locked."""
     names = [name for name in locked if key == name or key.startswith(f"{name}.")]
     return locked[names[0]] if names else ""
 
@@ -330,11 +330,11 @@ class LockedSettings:
     """The locked settings, and their values."""
 
     origins: Mapping[str, str] = field(default_factory=dict)
-    """Dotted name of each locked setting, and who locked it."""
+    """The origin of each lock, by the setting's dotted name."""
     config: Config = field(default_factory=Config)
 
     def locked_by(self, *keys: str) -> str:
-        """Return who locked one of these settings; empty where none is locked."""
+        """Return the origin of the lock on the first locked one of these settings; empty where none is locked."""
         return next((origin for key in keys if (origin := origin_of(self.origins, key))), "")
 
     def refuse(self, key: str, requested: Any, fixed: Any) -> None:

@@ -27,7 +27,7 @@ HOOK_SECONDS = 10.0
 GROUP = "palimpsest.hooks"
 """The entry point group in which installed packages declare hooks."""
 PROJECT_FILE = "project's file"
-"""The origin of a hook that a project's own settings name begins with this."""
+"""Prefix of the origin of a hook that a project's own settings name."""
 CELL_ORIGIN = "a cell"
 """The origin of hooks that ``palimpsest.hook`` added."""
 MARK = "__palimpsest_hook__"
@@ -264,8 +264,8 @@ class HookFailed(Exception):
 class SessionHooks:
     """Calls hooks for one session, and collects the notices for the user about those that failed."""
 
-    def __init__(self, book: HookRegistry, session_id: Callable[[], str]) -> None:
-        self.book = book
+    def __init__(self, registry: HookRegistry, session_id: Callable[[], str]) -> None:
+        self.registry = registry
         self.session_id = session_id
         self._reported: set[str] = set()
         """Rules of the hooks whose failure was reported in this turn."""
@@ -273,13 +273,13 @@ class SessionHooks:
 
     def has_hook(self, *names: str) -> bool:
         """Return whether there is a hook of one of these kinds."""
-        return any(hook.name in names for hook in self.book.hooks)
+        return any(hook.name in names for hook in self.registry.hooks)
 
     async def turn_began(self) -> None:
         """Begin a turn: load hooks where that is still to be done, and allow each failure to be reported again."""
         self._reported.clear()
-        await self.book.load()
-        self.notify("hook", *self.book.take_problems())
+        await self.registry.load()
+        self.notify("hook", *self.registry.take_problems())
 
     def notify(self, about: str, *sentences: str) -> None:
         """Queue notices for the user."""
@@ -293,7 +293,7 @@ class SessionHooks:
     async def ask(self, hook: Hook, event: Any, validate: Callable[[Any], Any]) -> Any:
         """Call one hook and validate its answer; None where it returned none or was skipped."""
         try:
-            answer = await self.book.call(hook, event)
+            answer = await self.registry.call(hook, event)
             return None if answer is None else validate(answer)
         except HookFailed as failed:
             self._skip(hook, str(failed))
@@ -305,7 +305,7 @@ class SessionHooks:
 
     def note_skipped(self, rule: str, why: str) -> None:
         """Record that the answer of the hook with this rule could not be used."""
-        for hook in self.book.hooks:
+        for hook in self.registry.hooks:
             if hook.rule == rule:
                 self._skip(hook, f"answered what cannot be used: {why}")
                 return
@@ -386,13 +386,13 @@ def hook(name: HookName) -> Callable[[HookFunction], HookFunction]:
 
     def add(function: HookFunction) -> HookFunction:
         marked = mark_hook(function, name)
-        for book in REGISTRIES:
-            book.refuse_fixed()
+        for registry in REGISTRIES:
+            registry.refuse_fixed()
         same = (name, label_of(function))
         CELL_HOOKS[:] = [entry for entry in CELL_HOOKS if (entry[0], label_of(entry[1])) != same]
         CELL_HOOKS.append((name, marked))
-        for book in REGISTRIES:
-            book.add(name, marked, CELL_ORIGIN)
+        for registry in REGISTRIES:
+            registry.add(name, marked, CELL_ORIGIN)
         return marked
 
     return add
@@ -404,7 +404,7 @@ def unhook(function: Function | str) -> bool:
     remaining = [entry for entry in CELL_HOOKS if label_of(entry[1]) != label]
     is_found = len(remaining) < len(CELL_HOOKS)
     CELL_HOOKS[:] = remaining
-    removed = [book.remove(label) for book in REGISTRIES]
+    removed = [registry.remove(label) for registry in REGISTRIES]
     return is_found or any(removed)
 
 
@@ -412,14 +412,14 @@ def open_registry(
     sources: Sequence[HookSource], fixed: str, changed: Callable[[str], str]
 ) -> HookRegistry:
     """Return the hook registry of a kernel that opens; cells' hooks are included unless hooks are fixed."""
-    book = HookRegistry(sources, changed=changed, fixed=fixed)
+    registry = HookRegistry(sources, changed=changed, fixed=fixed)
     for name, function in CELL_HOOKS if not fixed else ():
-        book.add(name, function, CELL_ORIGIN)
-    REGISTRIES.append(book)
-    return book
+        registry.add(name, function, CELL_ORIGIN)
+    REGISTRIES.append(registry)
+    return registry
 
 
-def close_registry(book: HookRegistry) -> None:
+def close_registry(registry: HookRegistry) -> None:
     """Remove the hook registry of a kernel that closes."""
-    if book in REGISTRIES:
-        REGISTRIES.remove(book)
+    if registry in REGISTRIES:
+        REGISTRIES.remove(registry)

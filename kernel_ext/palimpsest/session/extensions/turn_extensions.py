@@ -34,9 +34,9 @@ class TurnExtensions:
     """Runs the hooks and MCP servers of one session, for each of its turns."""
 
     def __init__(
-        self, book: HookRegistry | None, servers: McpServers | None, log: SessionLog, ids: Ids
+        self, registry: HookRegistry | None, servers: McpServers | None, log: SessionLog, ids: Ids
     ) -> None:
-        self.hooks = HookPoints(book or HookRegistry(installed=False), self._session_id)
+        self.hooks = HookPoints(registry or HookRegistry(installed=False), self._session_id)
         self._servers = servers
         self._log = log
         self._ids = ids

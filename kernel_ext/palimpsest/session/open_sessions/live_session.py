@@ -118,7 +118,7 @@ class LiveSession:
             raise ValueError("A live session needs its session record first.")
         self._first_id = session.id
         self.read_only = session.is_child
-        """A child session: only its parent's agent sends prompts here, and others are refused with a sentence."""
+        """Whether it is a child session: only its parent's agent sends prompts here; others are refused with a sentence."""
         self.density = services.sessions.density
         """How much of a turn is shown, by the settings."""
         self.log = SessionLog(
@@ -237,7 +237,7 @@ class LiveSession:
         return await self.runner.prompt(text, options)
 
     async def attach(self, file: Attachment, model: str | None = None) -> PastedFile:
-        """Keep a file for the next prompt and count its tokens; raises UserError for what cannot be attached."""
+        """Store a file for the next prompt and count its tokens; raises UserError if it cannot be attached."""
         return await off_loop(functools.partial(pasted_file, self._services, file, model))
 
     def _refuse_prompt(self, text: str, options: PromptOptions) -> None:
@@ -267,7 +267,7 @@ class LiveSession:
             await self.reverts.make_final()
 
     async def _prepare_prompt(self) -> None:
-        """Raise UserError where nothing can be asked; else make a revert final."""
+        """Raise UserError where no prompt can be sent; else make a revert final."""
         refuse_in_recording(self.log.state.session)
         self._refuse_without_log()
         await self.settle_reverts()
@@ -335,7 +335,7 @@ class LiveSession:
         """
         edit = self._on_loop(self._journal_edit, action, name)
         if edit is None:
-            # It concerns messages before the live window, which are only in the log.
+            # The edit is about messages before the live window, which are only in the log.
             self.journal.load_whole(lambda: self._services.store.load(self.id))
             edit = self._on_loop(self._journal_edit, action, name)
         if edit is None:
@@ -418,7 +418,7 @@ class LiveSession:
             self.log.append(*own_policy_events(stage, session, decisions, new_id))
 
     def answer_with(self, model: str) -> None:
-        """Have the newest prompt answered by another model, and those that follow; raises ConfigError."""
+        """Choose another model for the newest prompt and all later ones; raises ConfigError."""
         self._on_loop(self._answer_with, model)
 
     def _answer_with(self, model: str) -> None:

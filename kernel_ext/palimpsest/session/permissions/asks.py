@@ -180,7 +180,7 @@ class Asks:
         """The rules that were always allowed in this session."""
         self._log = log
         self.relay: Relay | None = None
-        """Where else a question is asked: in the parent session, for the session of a task."""
+        """Asks a question in the parent session too; None unless this is the session of a task."""
         self._relaying: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
         self._waiting: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
@@ -363,7 +363,7 @@ class Asks:
         question_event = PermissionAsked(ask=pending.ask)
         if yes and pending.ask.permission not in NEVER_BY_YES:
             reply = Reply(answer="once", by="--yes")
-            # Both at once: no front end ever finds the question open, and takes a line that was typed for something else.
+            # Appended together, so that no front end finds the question open and takes a typed line for its answer.
             self._log.append(
                 question_event, PermissionReplied(ask_id=identifier, reply=reply), sync=True
             )

@@ -38,7 +38,7 @@ VARIABLE_SECONDS = 5.0
 """Timeout for describing variables in a kernel that runs the user's code."""
 
 ABOUT_ERROR = re.compile(r"\s*(?:fix|explain)\s+@error(?:\s+\d+)?\s*", re.IGNORECASE)
-"""A prompt that makes no sense without an error."""
+"""Matches a prompt that is only about an error."""
 NOTHING_FAILED = (
     "No cell{which} has failed since the agent was loaded, so there is nothing to mend, and nothing was sent. "
     "Run the cell again."

@@ -71,7 +71,7 @@ MAX_FILES = 20
 
 
 Announce = Callable[[str, dict[str, Any]], None]
-"""``(call id, input)`` reports what a call would run, since no message holds it."""
+"""``(call id, input)`` records the input of a call that is in no message, for a question about it."""
 
 
 class Expander:

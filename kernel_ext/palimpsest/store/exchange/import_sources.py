@@ -109,11 +109,11 @@ def _session_of_export(path: Path, findings: ImportFindings) -> Iterator[SourceS
 def _messages_of_export(
     messages: list[Any], name: str, findings: ImportFindings
 ) -> Iterator[tuple[Json, tuple[Json, ...]]]:
-    for ancestor, message in enumerate(messages):
+    for index, message in enumerate(messages):
         info = message.get("info") if isinstance(message, dict) else None
         if not isinstance(info, dict) or not isinstance(info.get("id"), str):
             findings.report(
-                f"{name}, message {ancestor + 1}", "It is no message: it has no info with an id."
+                f"{name}, message {index + 1}", "It is no message: it has no info with an id."
             )
             continue
         yield info, _objects(message.get("parts"), f"{name}, {info['id']}", findings)
@@ -145,13 +145,13 @@ def _sessions_of_storage(root: Path, findings: ImportFindings) -> Iterator[Sourc
             continue
         seen_ids.add(session["id"])
         project = projects.get(path.parent.name)
-        source = _messages_of_storage(root, name, session, findings)
-        if source is None:
+        messages = _messages_of_storage(root, name, session, findings)
+        if messages is None:
             continue
         yield SourceSession(
             name=name,
             session=session,
-            messages=source,
+            messages=messages,
             todos=_list(root / "todo" / f"{session['id']}.json", root, findings),
             diff=_list(root / "session_diff" / f"{session['id']}.json", root, findings),
             project=None

@@ -167,7 +167,7 @@ def content_fingerprint(source: SourceSession) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _is_equal_but_opening(before: SessionInfo | None, after: SessionInfo) -> bool:
+def _is_equal_except_opening(before: SessionInfo | None, after: SessionInfo) -> bool:
     """Return whether a session's info changed only in fields that opening it may set."""
     if before is None:
         return False
@@ -264,7 +264,7 @@ class _Import:
             after = event.session if isinstance(event, SessionCreated | SessionUpdated) else None
             if record.seq <= seq or event.type in IDLE_RECORDS:
                 imported = after or imported
-            elif after is None or not _is_equal_but_opening(imported, after):
+            elif after is None or not _is_equal_except_opening(imported, after):
                 return False
         return True
 
@@ -465,7 +465,9 @@ class _Import:
             self._findings.report(where, "It is no record of a session.")
         elif not is_unknown(error):
             self._findings.report(where, f"It is no record of a session: {_reason(error)}.")
-        elif not isinstance(data.get("part"), dict):  # a part comes with its message: _newer
+        elif not isinstance(
+            data.get("part"), dict
+        ):  # unknown parts are reported by _newer_part_events
             self._findings.report(where, NEWER_RECORD)
 
     def _newer_part_events(self, state: State) -> Iterator[Event]:

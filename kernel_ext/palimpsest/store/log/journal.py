@@ -391,7 +391,7 @@ class Journal:
         with self.stall.watching():
             if self._unwritten or sync or is_check_due:
                 self._try_to_write(sync=sync)
-            self._notify_listeners()
+            self._notify_subscribers()
 
     def _try_to_write(self, *, sync: bool) -> None:
         last = self._unwritten[-1].seq if self._unwritten else self._written_seq
@@ -444,17 +444,17 @@ class Journal:
                 self.failed = sentence
                 self._number(SessionError(error=UnknownError(message=sentence)))
 
-    def _notify_listeners(self) -> None:
+    def _notify_subscribers(self) -> None:
         records, self._unannounced = self._unannounced, []
         if not records:
             return
-        self.stall.telling = True
+        self.stall.is_calling_subscribers = True
         for subscriber in self._subscribers:
             try:
                 subscriber(records)
             except Exception:
                 LOG.exception("A listener of the journal failed; the others go on.")
-        self.stall.telling = False
+        self.stall.is_calling_subscribers = False
 
     def _resolve_waiters(self, waiters: Sequence[_Waiter]) -> None:
         is_written = not self._unwritten
@@ -479,8 +479,8 @@ class Journal:
         narrow_to_window(self.state, window)
 
     def _forget_reads(self) -> None:
-        for is_written in self.cached_reads:
-            is_written.clear()
+        for cache in self.cached_reads:
+            cache.clear()
 
     def _end(self) -> None:
         with self._wake:

@@ -154,10 +154,12 @@ class JsonlStore(BlobFolder):
             epoch,
             path,
             self.segments,
-            refuse=lambda writer, last, records: self._fork_refused(writer, owner, last, records),
-            release=self._release,
-            lost=lost.is_set,
-            allowed=self._layout_watch.check,
+            save_to_fork=lambda writer, last, records: self._fork_refused(
+                writer, owner, last, records
+            ),
+            on_close=self._release,
+            is_lease_lost=lost.is_set,
+            check_layout=self._layout_watch.check,
         )
         with self._lock:
             self._leases[writer] = file, lease

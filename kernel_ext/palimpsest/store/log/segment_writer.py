@@ -35,7 +35,7 @@ from palimpsest.transcript.strings.disk_words import disk_reason
 
 NOT_WRITTEN = "{why}. What happens now is kept in this kernel's memory, and is written once the folder is put back."
 
-Refuse = Callable[["JsonlWriter", int, Sequence[Record]], TakenOver]
+SaveToFork = Callable[["JsonlWriter", int, Sequence[Record]], TakenOver]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +85,10 @@ class JsonlWriter:
         path: Path,
         segments: Segments,
         *,
-        refuse: Refuse,
-        release: Callable[["JsonlWriter"], None],
-        lost: Callable[[], bool],
-        allowed: Callable[[], None],
+        save_to_fork: SaveToFork,
+        on_close: Callable[["JsonlWriter"], None],
+        is_lease_lost: Callable[[], bool],
+        check_layout: Callable[[], None],
     ) -> None:
         self.session_id = session_id
         self.epoch = epoch
@@ -96,10 +96,10 @@ class JsonlWriter:
         self.closed = False
         self._segments = segments
         self._next_segment = path.parent / segment_name(epoch + 1)
-        self._refuse = refuse
-        self._release = release
-        self._is_lease_lost = lost
-        self._check_layout = allowed
+        self._save_to_fork = save_to_fork
+        self._on_close = on_close
+        self._is_lease_lost = is_lease_lost
+        self._check_layout = check_layout
         """Raises UserError if the folder has another layout by now."""
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
         self._size = os.fstat(self._fd).st_size
@@ -178,7 +178,7 @@ class JsonlWriter:
                 os.fsync(self._fd)
             with suppress(OSError):  # a network disk may refuse even this
                 os.close(self._fd)
-            self._release(self)
+            self._on_close(self)
 
     def piece(self, end: int | None = None) -> SegmentRange:
         """Return the range of this writer's own segment, up to a byte offset."""
@@ -265,11 +265,11 @@ class JsonlWriter:
 
     def _stop(self, records: Sequence[Record]) -> TakenOver:
         """Save late records to a fork and release the session; if saving fails, it can be retried."""
-        takeover = self._refuse(self, self._cut(), records)
+        takeover = self._save_to_fork(self, self._cut(), records)
         self.closed = True
         with suppress(OSError):
             os.close(self._fd)
-        self._release(self)
+        self._on_close(self)
         return takeover
 
     def _sentence(self, error: OSError) -> str:
