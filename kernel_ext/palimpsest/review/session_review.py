@@ -227,8 +227,8 @@ class SessionReview:
     def proof(self, price: PriceLike = None, *, engine: bool = True) -> Proof:
         """Return how well a replay reproduces the recording.
 
-        Without ``engine`` it leaves out how the recorded policy fits a session of ours: that replays all of it, which is too
-        slow for a view that follows a session request by request.
+        Without ``engine`` the result leaves out how the recorded policy fits a Palimpsest session: that replays the whole
+        session, which is too slow for a view that follows a session request by request.
 
         >>> session.proof().requests
         0
@@ -258,7 +258,7 @@ class SessionReview:
 
     @property
     def items(self) -> ReportTable:
-        """One row an item."""
+        """One row for each item."""
         return items_table(self.timeline, self.ruler)
 
     @property
@@ -368,7 +368,7 @@ class SessionReview:
     ) -> ShownRequest:
         """Return a request with its contents, from 1: as sent, or as under another policy.
 
-        ``summary`` says what stands where the policy would have had a summary written: ``recorded``,
+        ``summary`` is the text in place of a summary that the policy would have requested: ``recorded``,
         ``stub(1500)`` or ``extract(2000)``. Raises UserError for an unknown request or policy.
 
         >>> shown = session.request(1)
@@ -453,8 +453,8 @@ class SessionReview:
     def own_rule(self) -> OwnRule | None:
         """Return how the recorded agent's own rule fits its automatic compactions.
 
-        For a session of ours it is the policy recorded with each request, and its clearings count, too. None where there is
-        no preset of the agent, or no request.
+        For a Palimpsest session it is the policy recorded with each request, and its clearings count, too. None where there
+        is no preset of the agent, or no request.
 
         >>> session.own_rule() is None
         True
@@ -497,7 +497,7 @@ class SessionReview:
         ``price`` is a model's id, ``units``, prices such as ``MODEL=in/out/read/write`` or a price file; ``lifetime`` are
         the seconds for which the cache keeps a prefix, or words such as ``1h``.
 
-        ``summary`` says what stands where a policy would have had a summary written, for all of them alike:
+        ``summary`` is the text in place of summaries that the policies would have requested, the same for all:
         ``recorded``, ``stub(1500)`` or ``extract(2000)``; without it a placeholder of the policy's size.
 
         Raises UserError for an unknown policy, a price that is not known, and a session without requests.

@@ -21,7 +21,7 @@ TIMELINE_VERSION = 4
 STOPPED = "aborted"
 """The ``error`` of an event ``compact failed`` whose summary was stopped by the user or by the end of the kernel."""
 ASKED_FOR = ("model", "prompt", "serialize")
-"""The fields of a policy's ``compact`` that shape the summary request; events hold only other values than the default."""
+"""The fields of a policy's ``compact`` that shape the summary request; events hold only values that are not the default."""
 WRITTEN_BY = "written_by"
 """Key in the numbers of an event ``compact``: the recorded session whose request wrote the summary."""
 CHARS4 = "chars/4"
@@ -65,13 +65,13 @@ class TimelineItem:
     created: int | None = None
     is_error: bool = False
     covers: tuple[int, ...] = ()
-    """Of a summary: the items that it replaced."""
+    """The items that a summary replaced; empty for other items."""
     before: int | None = None
     """The item before which it is sent, where that is not its own place: a summary is sent in place of the
     first item that it replaced, system prompt and tools before all others (0)."""
     pinned: bool = False
     input_hash: str = ""
-    """Of a call: digest of its tool and input, with keys sorted and blanks at the ends removed."""
+    """Digest of a call's tool and input, with keys sorted and blanks at the ends removed; empty for other items."""
     by_program: bool = False
     """Whether the agent's program wrote it as the user: a reminder, a note on a finished task, a mentioned file's text."""
     continues: bool = False
@@ -95,7 +95,7 @@ class TimelineRequest:
 
     index: int
     id: str
-    """Of the answer's message in the log."""
+    """Id of the answer's message in the log."""
     turn: int
     items: int
     """Number of items that existed when it was sent: it could show all items with a smaller index."""
@@ -111,7 +111,7 @@ class TimelineRequest:
     cache_miss: str = ""
     """The provider's own reason why less of the prompt was cached than of the request before."""
     window: int = 0
-    """0 where no limit is known."""
+    """Tokens of the window; 0 where no limit is known."""
     reserve: int = 0
     price: Price | None = None
     status: RequestStatus = "ok"

@@ -56,9 +56,9 @@ def request_rulers(
     timeline: Timeline, replayed: Sequence[UnmeasuredRequest], fits: Sequence[Fit]
 ) -> tuple[RequestRuler, ...]:
     """Return the ruler of each request; ``fits`` leave out every fifth request each."""
-    groups = [_Others(timeline, replayed, fold, len(fits)) for fold in range(len(fits))]
+    groups = [_OtherRequests(timeline, replayed, fold, len(fits)) for fold in range(len(fits))]
     rulers: list[RequestRuler] = []
-    earlier = _Earlier()
+    earlier = _EarlierRequests()
     for replay in replayed:
         fold = replay.request.index % len(fits)
         if replay.prefix is not None:
@@ -69,7 +69,7 @@ def request_rulers(
     return _with_losses(timeline, replayed, rulers)
 
 
-class _Earlier:
+class _EarlierRequests:
     """The earlier requests with reported usage, by their indexes."""
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class _Earlier:
         return next((index for index in reversed(self.indexes) if index not in contradicting), None)
 
 
-class _Others:
+class _OtherRequests:
     """Facts about each model's requests outside one fold; where there is one fold only, about all of them."""
 
     def __init__(
@@ -220,8 +220,8 @@ def _ruler(
     replayed: Sequence[UnmeasuredRequest],
     measured: UnmeasuredRequest,
     fit: Fit,
-    others: _Others,
-    earlier: _Earlier,
+    others: _OtherRequests,
+    earlier: _EarlierRequests,
 ) -> RequestRuler:
     request = measured.request
     rules, cache = cache_rules(request.model), others.cache(request.model)

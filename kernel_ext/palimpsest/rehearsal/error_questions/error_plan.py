@@ -61,7 +61,7 @@ Search = Steps[Finding | None]
 
 
 def error_request(prompt: ParsedPrompt) -> str:
-    """Return ``fix`` or ``explain`` for a prompt about ``@error``, else nothing."""
+    """Return ``fix`` or ``explain`` for a prompt about ``@error``, else an empty text."""
     if "error" not in {name.casefold() for name in prompt.mentions}:
         return ""
     return "fix" if prompt.matches(_FIX) and not prompt.matches(_NO_FIX) else "explain"
@@ -97,7 +97,7 @@ def _note(runner: PlanRunner) -> str:
 
 
 def _obstacle_to_repair(report: ErrorReport) -> str:
-    """Return why the source cannot be corrected under any error; empty where it can."""
+    """Return why the source cannot be corrected for any kind of error; empty where it can."""
     if report.failing_cell:
         return (
             f"The error was raised by code of cell {report.failing_cell}, whose source I do not see"
@@ -143,7 +143,7 @@ def _column_mistake(
     columns = yield from _columns(runner, table)
     closest_columns = _closest(wrong, columns)
     if len(closest_columns) != 1:
-        return Finding(_no_close(wrong, table.name, columns, closest_columns))
+        return Finding(_no_match_text(wrong, table.name, columns, closest_columns))
     description = f"{inline_code(wrong)} is no column of {inline_code(table.name)}; the closest of its {len(columns)} columns is {inline_code(closest_columns[0])}"
     corrected_source = replace_column(cell, lines, wrong, closest_columns[0], owner)
     if corrected_source is None:
@@ -161,7 +161,9 @@ def _columns(runner: PlanRunner, table: ReportedVariable) -> Steps[tuple[str, ..
     return described or table.columns
 
 
-def _no_close(wrong: str, table: str, columns: tuple[str, ...], closest_columns: list[str]) -> str:
+def _no_match_text(
+    wrong: str, table: str, columns: tuple[str, ...], closest_columns: list[str]
+) -> str:
     if closest_columns:
         both = " and ".join(inline_code(column) for column in closest_columns)
         return f"{inline_code(wrong)} is no column of {inline_code(table)}, and {both} are equally close"

@@ -362,6 +362,7 @@ class _SentRequest(NamedTuple):
     run: int
     """Number of the subagent, from 1; 0 for the parent."""
     own: int
+    """Index of the request in its own session."""
     session: str
     name: str
     depth: int

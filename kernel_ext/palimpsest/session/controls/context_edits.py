@@ -99,8 +99,10 @@ class ContextEditor:
             decisions = (self._decision(target, "restore", UNPIN),)
             return ContextEdit(target.id, f"{_capitalized(what)} is no longer pinned.", decisions)
         if target.part and self._effective.pinned(target.part.id, target.message.id):
-            home = short(target.message.id)
-            return ContextEdit(target.id, f"Its whole message is pinned: %agent unpin {home}.")
+            message_name = short(target.message.id)
+            return ContextEdit(
+                target.id, f"Its whole message is pinned: %agent unpin {message_name}."
+            )
         return ContextEdit(target.id, f"{_capitalized(what)} is not pinned.")
 
     def exclude(self, target: Target) -> ContextEdit:
@@ -114,7 +116,7 @@ class ContextEditor:
         if is_summary(target.message):
             when += ", and with it what it covers"
             decisions += (self._decision(self._marker_of(target), "drop", EXCLUDE),)
-        if target.message.id == self._newest_question() and not self._has_more_content(target):
+        if target.message.id == self._newest_prompt_id() and not self._has_more_content(target):
             when = "once there is a newer prompt; until then it is what is answered"
         return ContextEdit(
             target.id,
@@ -137,8 +139,10 @@ class ContextEditor:
             sentence = f"Restored {what}: the model sees it again from the next request on."
             return ContextEdit(target.id, sentence, decisions)
         if target.part is not None and self._is_excluded(target):
-            home = short(target.message.id)
-            return ContextEdit(target.id, f"Its whole message is left out: %agent restore {home}.")
+            message_name = short(target.message.id)
+            return ContextEdit(
+                target.id, f"Its whole message is left out: %agent restore {message_name}."
+            )
         return ContextEdit(target.id, f"Nothing was taken out of {what}.")
 
     def undo(self, target: Target | None) -> ContextEdit:
@@ -183,7 +187,7 @@ class ContextEditor:
         return target
 
     def _summary(self, target: Target) -> Target | None:
-        """Return the good summary of a compaction, whichever of its messages was named."""
+        """Return the good summary of a compaction; the target is the summary or its marker."""
         summary = _summary_of(target, self._completed_summaries())
         return Target(summary) if summary is not None else None
 
@@ -278,7 +282,7 @@ class ContextEditor:
             for part in target.message.parts
         )
 
-    def _newest_question(self) -> str | None:
+    def _newest_prompt_id(self) -> str | None:
         users = (
             message.id
             for message in reversed(self._messages)

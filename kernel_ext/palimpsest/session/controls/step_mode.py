@@ -56,7 +56,7 @@ class HeldSession(Protocol):
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, exclude or restore a part or message by name."""
 
-    async def use_policy(self, *given: Any) -> Policy:
+    async def use_policy(self, *arguments: Any) -> Policy:
         """Choose the context policy."""
 
 
@@ -73,7 +73,7 @@ class _HeldRequest:
         self._loop = asyncio.get_running_loop()
 
     def wake(self) -> None:
-        """Have the task that waits look at the request again; from any thread."""
+        """Wake the waiting task, so that it checks the request again; from any thread."""
         self._loop.call_soon_threadsafe(self.changed.set)
 
     def stop(self) -> None:

@@ -55,7 +55,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class DefinitionSources:
-    """Where the definitions of one project come from."""
+    """The sources of one project's definitions."""
 
     start: Path
     places: ConfigFolders

@@ -412,9 +412,9 @@ class Asks:
         """Return how a description differs from one that was approved here, or in a parent session."""
         if bound_to is None:
             return None
-        line = self._effective_rules.line(self._log.state.session)
+        sessions = self._effective_rules.with_parents(self._log.state.session)
         return self._effective_rules.approvals.change_of(
-            permission, bound_to, [ancestor.id for ancestor in line]
+            permission, bound_to, [ancestor.id for ancestor in sessions]
         )
 
     def _grant(self, rules: Rules, reply: Reply, bound_to: str | None) -> bool:

@@ -41,7 +41,7 @@ from palimpsest.transcript.values import ModelRef, Rule
 FILE = "permissions.json"
 KEY = "allow"
 DESCRIBED = "described"
-"""In the value of a grant: the description of what was approved."""
+"""Key in the value of a grant: the description of what was approved."""
 CHANGED = "This is not what you always allowed; it has changed since:"
 UNDESCRIBED = (
     "You always allowed this name in an earlier version, which did not keep what it was described as, so it is "
@@ -99,7 +99,7 @@ class Approvals:
     def list(self) -> tuple[Allowance, ...]:
         """Return the rules that are always allowed in the project, in the order of their approval."""
         return tuple(
-            Allowance(0, rule, "project", grant.at, _said_in(grant))
+            Allowance(0, rule, "project", grant.at, _session_of_approval(grant))
             for grant in self.grants.list(None, KEY)
             for rule in granted_rules([grant.value])
         )
@@ -120,9 +120,9 @@ class Approvals:
         )
 
     def change_of(self, permission: str, bound_to: str, session_ids: Iterable[str]) -> str | None:
-        """Return how a description differs from what was approved last under a permission; None for nothing.
+        """Return how a description differs from the one that was last approved under a permission; None without one.
 
-        Compared are the approvals of the project and of the given sessions.
+        The approvals of the project and of the given sessions are compared.
         """
         approved = [
             grant
@@ -174,7 +174,7 @@ def _first_line(text: str) -> str:
     return text.split("\n", 1)[0]
 
 
-def _said_in(grant: Grant) -> str:
+def _session_of_approval(grant: Grant) -> str:
     return str(grant.value.get("said_in") or "") if isinstance(grant.value, dict) else ""
 
 
@@ -220,7 +220,7 @@ class EffectiveRules:
     default_model: Callable[[], str] = str
     """Returns the default model, which any session may use."""
     default_agent: str = ""
-    """Returns the name of the default agent, which any session may use."""
+    """Name of the default agent, which any session may use."""
     project_move: ProjectMoveWatch | None = None
     """Detects that the project was moved here; None where nothing is stored on disk."""
     began: dict[str, str] = field(default_factory=dict)
@@ -236,7 +236,7 @@ class EffectiveRules:
     def mode_of(self, session: SessionInfo | None) -> Mode:
         """Return the permission mode that applies in a session."""
         if not self.mode_fixed:
-            for relative in self.line(session):
+            for relative in self.with_parents(session):
                 mode = self.own_mode(relative)
                 if mode is not None:
                     return mode
@@ -292,12 +292,12 @@ class EffectiveRules:
 
     def answers_of(self, session: SessionInfo | None) -> Rules:
         """Return the approvals that answer questions beforehand: the mode's, the project's, the parents'."""
-        parents = list(self.line(session))[1:]
+        parents = list(self.with_parents(session))[1:]
         of_parents = [rule for parent in parents for rule in self.held_rules(parent)]
         mode = MODE_APPROVALS[self.mode_of(session)]
         return (*mode, *self.granted(), *self.approvals.rules(), *of_parents)
 
-    def line(self, session: SessionInfo | None) -> Iterator[SessionInfo]:
+    def with_parents(self, session: SessionInfo | None) -> Iterator[SessionInfo]:
         """Yield a session, its parent, and so on up."""
         for _ in range(MAX_NESTING):
             if session is None:

@@ -119,7 +119,7 @@ def _paths(snapshots: Snapshots, patch: PatchPart, after_step: str | None) -> tu
         return patch.files
 
 
-def wanted_back(snapshots: Snapshots, standing: RevertState) -> Files:
+def files_to_bring_back(snapshots: Snapshots, standing: RevertState) -> Files:
     """Return the state to restore for each file when a revert is undone."""
     trees = SnapshotReader(snapshots)
     restore_from = dict.fromkeys(standing.files, standing.snapshot or "")

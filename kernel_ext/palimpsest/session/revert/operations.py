@@ -27,9 +27,9 @@ from palimpsest.session.prompts.repeated_prompt import prompt_at
 from palimpsest.session.records.part_lookup import find_part
 from palimpsest.session.revert.files import (
     changed_by,
+    files_to_bring_back,
     preview_files,
     revert_files,
-    wanted_back,
     wanted_files,
 )
 from palimpsest.session.revert.plan import (
@@ -123,7 +123,9 @@ class LiveReverts:
             if self.files is not None and revert.snapshot is not None:
                 snapshots = self.files.snapshots
                 files = await asyncio.to_thread(
-                    lambda: revert_files(snapshots, wanted_back(snapshots, revert), overwrite)
+                    lambda: revert_files(
+                        snapshots, files_to_bring_back(snapshots, revert), overwrite
+                    )
                 )
             await self._journal_revert(None, files)
             plan = RevertPlan(revert.message_id, revert.part_id, None, ())

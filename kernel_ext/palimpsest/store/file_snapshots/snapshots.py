@@ -203,7 +203,7 @@ class Snapshots:
             return self.objects.get(sha256)
 
     def keep(self, path: str) -> TreeEntry | None:
-        """Return the entry of a path now, with its content kept in memory; None for a folder or nothing."""
+        """Return the entry of a path now, with its content kept in memory; None for a folder, or if nothing is there."""
         place = self.root / disk_name(path)
         try:
             file_stat = place.lstat()
@@ -215,7 +215,7 @@ class Snapshots:
             return None
 
     def look(self, path: str) -> TreeEntry | None:
-        """Return the entry of a path now; None for nothing."""
+        """Return the entry of a path now; None if nothing is there."""
         place = self.root / disk_name(path)
         try:
             file_stat = place.lstat()

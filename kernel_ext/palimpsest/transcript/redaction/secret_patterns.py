@@ -80,7 +80,7 @@ def unfinished_secret_start(text: str) -> int:
     window = max(0, first - MAX_GROWING)
     for form in TOKENS:
         first = min(first, _token_growing(text, form, window))
-    # A named secret begins at most so far back as its name and the longest value take.
+    # A secret with a name has at most LONGEST_NAMED characters, its name included.
     tail = text[-LONGEST_NAMED:]
     lowered = _lowered(tail)
     for named_form in NAMED:

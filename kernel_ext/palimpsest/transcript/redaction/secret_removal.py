@@ -102,7 +102,7 @@ def _known_secrets(
             and "://" in value
             and len(value) >= SHORTEST_SECRET
         ):
-            # The password alone may be too short to be looked for; the address with it is not.
+            # The password alone may be too short to be searched for; the address with it is not.
             held_values.add(value)
     return tuple(
         sorted(named_values | held_values | settings, key=lambda value: (-len(value), value))
