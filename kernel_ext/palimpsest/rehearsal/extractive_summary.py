@@ -264,7 +264,7 @@ def _one_line(text: str) -> str:
 
 
 def _with_earlier(facts: Facts, before: str) -> Facts:
-    """Put the lines of an earlier summary before the new ones, without its open questions, since answered."""
+    """Put the lines of an earlier summary before the new ones, without its open questions, which were answered."""
     earlier: Facts = {name: [] for name in TITLES}
     kind = "numbers"
     for line in before.splitlines():

@@ -121,7 +121,7 @@ class _Filler:
         kinds = [option.get("type") for option in options if isinstance(option, Mapping)]
         is_decimal = kinds[:2] == ["number", "string"]
         for option in options[:1] if is_decimal else options:
-            # A decimal may be written as text, but not any text is a decimal.
+            # A decimal may be written as text, but not every text is a decimal.
             value = self.value(option, answer, (*path, "option"), needed=False)
             if value is not _NO_VALUE:
                 return value

@@ -1873,7 +1873,7 @@ export interface PastedFile {
   /** Whether the model accepts no pictures, so that a note is sent instead. */
   unseen: boolean;
 }
-/** A tool call waits for the user. */
+/** A tool call waits for the user's permission. */
 export interface PermissionAsked {
   type: 'permission.asked';
   ask: Ask;

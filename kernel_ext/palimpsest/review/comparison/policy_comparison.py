@@ -147,7 +147,7 @@ class PolicyComparison(ShownAsTable):
 
     @property
     def cheapest(self) -> str | None:
-        """Of the policies that fit, the one with the lowest cost including repair and summaries; None where none fits."""
+        """The policy with the lowest cost including repair and summaries, of those whose requests all fit; or None."""
         fitting = [figure for figure in self.figures if figure.fits]
         return min(fitting, key=lambda figures: figures.cost_with_repair).name if fitting else None
 

@@ -1,4 +1,4 @@
-"""Compute the context policy from the settings, and apply the one that a session has chosen.
+"""Compute the context policy from the settings, and apply the one that was chosen for a session.
 
 A policy is a preset and changes to it (``context/policy_overrides.py``). The settings have two ways
 to change a value: ``[policy]`` names any of them, and ``[compaction]`` and ``[tool_output]`` name
@@ -30,7 +30,7 @@ from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
 PROVIDER = "jupyter"
-"""The second field of a session key, under which history limits are looked up."""
+"""The field of a session key after the agent's name, under which history limits are looked up."""
 
 
 def session_key(agent: str, session: SessionInfo, users: Set[str]) -> str:
@@ -128,17 +128,18 @@ class ConfiguredPolicy:
         policy = _policy_after_changes(self.policy, current, changes)
         if policy is not None:
             check_estimator(policy.estimator)
-            ours, numbers = policy_numbers(self.policy), policy_numbers(policy)
+            configured, chosen = policy_numbers(self.policy), policy_numbers(policy)
             for key, origin in self.fixed.items():
-                if numbers[key] != ours[key]:
-                    raise ConfigError(f"{key} is fixed to {value_text(ours[key])} by the {origin}.")
+                if chosen[key] != configured[key]:
+                    fixed_value = value_text(configured[key])
+                    raise ConfigError(f"{key} is fixed to {fixed_value} by the {origin}.")
         return policy
 
     def _with_fixed_values(self, policy: Policy) -> Policy:
         """Return a policy with the fixed values set as configured."""
-        ours = policy_numbers(self.policy)
+        configured = policy_numbers(self.policy)
         return (
-            policy_with_changes(policy, {key: ours[key] for key in self.fixed})
+            policy_with_changes(policy, {key: configured[key] for key in self.fixed})
             if self.fixed
             else policy
         )
@@ -155,16 +156,16 @@ def _policy_after_changes(
     configured: Policy, current: Policy | None, changes: tuple[str | Policy, ...]
 ) -> Policy | None:
     """Return a policy after changes, one after the other; None for the configured one."""
-    for word in changes:
-        if isinstance(word, Policy):
-            current = word
-        elif word == DEFAULT:
+    for change in changes:
+        if isinstance(change, Policy):
+            current = change
+        elif change == DEFAULT:
             current = None
-        elif "=" in word or word in policy_numbers(current or configured):
-            key, value = read_number(word)
+        elif "=" in change or change in policy_numbers(current or configured):
+            key, value = read_number(change)
             current = policy_with_changes(current or configured, {key: value})
         else:
-            current = preset_policy(word)
+            current = preset_policy(change)
     return current
 
 
@@ -232,8 +233,8 @@ def _prune_rule(policy: Policy, *, wanted: bool) -> str:
 def _locked_values(locked: Mapping[str, str], policy: Policy) -> dict[str, str]:
     """Return the policy values that locked settings fix, by name, with who locked them."""
     values: dict[str, str] = {}
-    short = [(name, key) for name, keys in SHORT_NAMES.items() for key in keys]
-    names = [*((f"policy.{key}", key) for key in policy_numbers(policy)), *short]
+    short_names = [(name, key) for name, keys in SHORT_NAMES.items() for key in keys]
+    names = [*((f"policy.{key}", key) for key in policy_numbers(policy)), *short_names]
     for setting, origin in locked.items():
         for name, key in names:
             if name == setting or name.startswith(f"{setting}."):

@@ -87,7 +87,7 @@ class ProjectDefinitions:
         """Sentences about files that are left out."""
         self.left_out: tuple[str, ...] = ()
         """Those of ``problems`` about files that lead out of the project, hold keys or are no regular files."""
-        self.waiting = DefinitionTrust()
+        self.trust = DefinitionTrust()
         """Settings of the project's files that need the user's trust."""
         self._sources = sources
         self._base = base
@@ -133,7 +133,7 @@ class ProjectDefinitions:
         sources, home = self._sources, self._sources.places.home
         problems: list[str] = []
         left_out: list[str] = []
-        waiting = DefinitionTrust(sources.trusts, sources.locked_settings)
+        trust = DefinitionTrust(sources.trusts, sources.locked_settings)
         base = self._base()
         agents = agent_files.read_agents(
             built_in(base),
@@ -141,7 +141,7 @@ class ProjectDefinitions:
             base,
             str(home),
             problems,
-            waiting,
+            trust,
             sources.own_agents,
         )
         agents = known_agents(sources.agents, sources.agent_rules, agents)
@@ -149,14 +149,14 @@ class ProjectDefinitions:
             read_definitions(folders, command_files.KINDS, home, problems, left_out),
             sources.commands,
             problems,
-            waiting,
+            trust,
         )
         skills = skill_files.read_skills(
             read_definitions(
                 folders, skill_files.KINDS, home, problems, left_out, only=skill_files.FILE
             ),
             problems,
-            waiting,
+            trust,
         )
         try:
             first_agent(sources.default_agent, agents)
@@ -167,7 +167,7 @@ class ProjectDefinitions:
         _update_in_place(self.skills, skills)
         self.problems = (*left_out, *problems)
         self.left_out = tuple(left_out)
-        self.waiting = waiting
+        self.trust = trust
 
 
 def skill_rules(skills: Mapping[str, Skill]) -> Rules:

@@ -34,8 +34,8 @@ EDGE_BYTES = 12_000
 HASH = re.compile(r"[0-9a-f]{64}")
 
 FRESH_SECONDS = 600.0
-"""A blob younger than this gets no new modification time, and a pack seen within this time certainly exists,
-since a cleanup spares files younger than an hour."""
+"""Seconds during which a blob gets no new modification time, and a pack that was seen certainly exists: a cleanup
+spares files younger than an hour."""
 
 TAIL_BYTES = 8
 MIN_PACK_AGE_SECONDS = 3_600.0
@@ -175,7 +175,7 @@ class PackedObjects:
                 os.utime(self._root / name, follow_symlinks=False)
             except FileNotFoundError:
                 self._forget(name)
-            except OSError:  # a folder of another user, whose packs stay
+            except OSError:  # The packs in another user's folder stay.
                 continue
         self._checked_at = now
 

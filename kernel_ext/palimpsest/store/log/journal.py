@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from palimpsest.store.disk import Stall
 from palimpsest.store.interface import TakenOver, WriteFailed, Writer
 from palimpsest.store.log.takeover import renumber_records
-from palimpsest.store.log_lines import Redaction, SecretValues, nothing_known
+from palimpsest.store.log_lines import Redaction, SecretValues, no_secret_values
 from palimpsest.store.session_state.live_window import (
     is_wide,
     live_window,
@@ -78,7 +78,7 @@ class Journal:
         *,
         clock: Callable[[], int],
         tick_seconds: float = TICK_SECONDS,
-        secrets: SecretValues = nothing_known,
+        secrets: SecretValues = no_secret_values,
     ) -> None:
         self.state = state
         self.lock = threading.RLock()
@@ -181,7 +181,7 @@ class Journal:
             message_id, part_id, field, text = self._deltas.popleft()
             texts_by_field.setdefault((message_id, part_id, field), []).append(text)
         for (message_id, part_id, field), texts in texts_by_field.items():
-            delta = self._redaction.piece(message_id, part_id, field, "".join(texts))
+            delta = self._redaction.redacted_delta(message_id, part_id, field, "".join(texts))
             if delta:
                 self._number(
                     PartDelta(message_id=message_id, part_id=part_id, field=field, delta=delta)

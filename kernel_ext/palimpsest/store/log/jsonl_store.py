@@ -124,7 +124,7 @@ class JsonlStore(BlobFolder):
                 return self._begin_writer(session_id, directory, owner, steal=steal)
             except OSError:
                 if create:
-                    with suppress(OSError):  # a folder in which another kernel wrote stays
+                    with suppress(OSError):  # A folder in which another kernel wrote stays.
                         directory.rmdir()
                 raise
 

@@ -116,7 +116,7 @@ class PartDelta(Value):
 
 
 class PermissionAsked(Value):
-    """A tool call waits for the user."""
+    """A tool call waits for the user's permission."""
 
     type: Literal["permission.asked"] = "permission.asked"
     ask: Ask
