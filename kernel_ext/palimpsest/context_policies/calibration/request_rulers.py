@@ -32,7 +32,7 @@ FOLDS = 5
 """Number of groups of requests; each group is counted by a fit to the others. A fit per request would take quadratic time."""
 MOST_HIDDEN = 4
 """Reported tokens of answers per shown token above which the answers contain what the recording does not show."""
-LEAST_KNOWN = 2
+MIN_KNOWN = 2
 """Minimum requests for concluding from all of them that nothing is read from the cache, or that no answer is reported."""
 SAME_SHARE = 0.02
 """Share of the reported read; a replay that differs by no more has reproduced it."""
@@ -174,7 +174,7 @@ class _ModelCache:
         )
         return cls(
             # A single other request may have been the first one, which reads nothing.
-            bool(reads) or (len(usages) < LEAST_KNOWN and not _left_uncached(usages, rules)),
+            bool(reads) or (len(usages) < MIN_KNOWN and not _left_uncached(usages, rules)),
             median(written) if written else None if usages else 0.0,
             min(reads, default=0),
             keeps_end,
@@ -295,7 +295,7 @@ def _answer_scale(answers: _Answers, factor: float) -> tuple[float, float]:
         return factor, 0.0
     if reported and estimated * MOST_HIDDEN >= reported:
         return reported / estimated, 0.0
-    if not reported and count < LEAST_KNOWN:
+    if not reported and count < MIN_KNOWN:
         return factor, 0.0
     # The shown text has at most the reported tokens, and 0 where no answer of the model reported any.
     shown = min(factor, reported / estimated) if estimated else factor

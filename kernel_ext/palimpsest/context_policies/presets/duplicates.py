@@ -30,9 +30,9 @@ from palimpsest.context_policies.items.tool_calls import (
 from palimpsest.context_policies.presets.clearing import without_inputs
 
 CLINE_NOTICE = "[[NOTE] An older read of this file was removed to save space; its newest read shows it as it was then.]"
-LEAST_SHARE = 0.8
+MIN_SHARE = 0.8
 """Share of the window below which Cline never acts, even with a larger reserve."""
-LEAST_FREE = {64_000: 27_000, 128_000: 30_000}
+FREE_TOKENS = {64_000: 27_000, 128_000: 30_000}
 """Tokens that Cline keeps free in windows of two sizes, by the window."""
 DCP_NOTICE = "[An older result of the same call was removed to save context.]"
 DCP_INPUT_REMOVED = "[input removed due to failed tool call]"
@@ -79,10 +79,10 @@ class ClineLegacy(AtWindow):
         return changes
 
     def trigger(self, window: int) -> float:
-        free = LEAST_FREE.get(window)
+        free = FREE_TOKENS.get(window)
         if free is not None:
             return window - free
-        return max(window - self.reserve, round(LEAST_SHARE * window))
+        return max(window - self.reserve, round(MIN_SHARE * window))
 
     def _older_reads(self, view: PolicyView) -> list[Change]:
         newest: set[str] = set()

@@ -33,8 +33,8 @@ from palimpsest.context_policies.presets.summarising import (
     enough_to_summarise,
 )
 
-LEAST_SPLIT = 4
-"""Number of messages before the cut up to which aider summarises everything."""
+MAX_UNSPLIT = 4
+"""Maximum messages before the cut with which aider summarises everything."""
 
 
 class OpenHandsLlm(Summarise):
@@ -254,7 +254,7 @@ class AiderHistory(CutAtTokens):
         place = newest_that_fit(view, starts, ceil(self.tokens_to_keep(state, view)) - 1)
         while place + before > 1 and place > 0 and not _is_answer(view, starts[place - 1]):
             place -= 1
-        if place + before <= LEAST_SPLIT or place >= len(starts):
+        if place + before <= MAX_UNSPLIT or place >= len(starts):
             return view.count
         return starts[place]
 

@@ -27,7 +27,7 @@ FILLER_TOKENS = word_set(
 FILLER_WEIGHT = 0.25
 NAME_LEADS = word_set("of in is show describe print plot inspect variable s by display")
 NAME_TRAILS = PLOT | CHARTS.keys() | {"please", "now", "for", "me", "as", "a"}
-LEAST_SCORE = 0.3
+MIN_SCORE = 0.3
 """Minimum share of a column's name that the words must contain; fillers weigh less."""
 
 
@@ -60,7 +60,7 @@ def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[Colu
         ColumnMention(column, window[0], window[-1] + 1, score)
         for column in columns
         for window in windows
-        if (score := _match_score([words[at] for at in window], column)) >= LEAST_SCORE
+        if (score := _match_score([words[at] for at in window], column)) >= MIN_SCORE
     ]
     offers.sort(key=lambda offer: (-round(offer.score, 3), offer.start))
     mentions: list[ColumnMention] = []
@@ -186,7 +186,7 @@ def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict
             if not common or _is_in_name_position(words, window)
         ]
         best = max(scores, default=0.0)
-        if best >= LEAST_SCORE:
+        if best >= MIN_SCORE:
             scores_by_name[variable.name] = best
     return scores_by_name
 

@@ -27,7 +27,7 @@ _HARMFUL = lazy_pattern(
 """Characters that could form a tag, link, image or formula in a dialect that does not recognise the code."""
 _MARKUP = lazy_pattern(_HARMFUL.pattern + r"|\]:|&", re.IGNORECASE)
 _ENDS_MATHS = lazy_pattern(r"\$\$|\\end\{|\\\\[\])]")
-_LONGEST_FENCE = 24
+_MAX_FENCE_CHARS = 24
 _INLINE = lazy_pattern(r"[\\`*\[\]{}|~#!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 DOLLAR = "<span>&#36;</span>"
 """A dollar sign in Markdown that no reader takes for the beginning or end of maths.
@@ -130,7 +130,7 @@ def code_block(text: str, language: str = "") -> str:
     """
     body = clean(text).strip("\n")
     longest = _longest_run(body)
-    if longest > _LONGEST_FENCE or (_ENDS_MATHS.search(body) and _MARKUP.search(body)):
+    if longest > _MAX_FENCE_CHARS or (_ENDS_MATHS.search(body) and _MARKUP.search(body)):
         return f"<pre><code>{_entities(body)}</code></pre>"
     fence = "`" * max(3, longest + 1)
     return f"{fence}{_language(language)}\n{body}\n{fence}"

@@ -25,8 +25,8 @@ from palimpsest.render.safety.safe_markdown import read_by_browser
 
 _DEEPEST = 20
 """Maximum nesting of quotes and lists; a text with deeper nesting is shown as source."""
-_LONGEST = 20_000
-"""Characters of one paragraph; a longer one is shown without emphasis."""
+_MAX_CHARS = 20_000
+"""Maximum characters of a paragraph in which emphasis is shown."""
 _MATHS = re.compile(
     r"\$\$[^$`]+?\$\$|(?<![\\$\w])\$(?=[^\s$])[^$`\n]*?(?<=[^\s\\])\$(?![\d$])", re.DOTALL
 )
@@ -125,7 +125,7 @@ def _maths(state: StateInline, silent: bool) -> bool:  # noqa: FBT001  # markdow
 def _long_as_text(state: StateCore) -> None:
     """Turn paragraphs that are too long to be parsed for emphasis into plain text."""
     for token in state.tokens:
-        if token.type == "inline" and len(token.content) > _LONGEST:
+        if token.type == "inline" and len(token.content) > _MAX_CHARS:
             token.children = [Token("text", "", 0, content=token.content)]
             token.type = "inline_text"
 

@@ -35,7 +35,7 @@ FILE_VERSION = 2
 LEAST_LOG_BYTES = 200_000
 """Size of a log below which no file is written, since building its timeline is faster."""
 MAX_FILE_BYTES = 64_000_000
-LARGEST_WEIGHT = 1 << 40
+MAX_WEIGHT = 1 << 40
 
 
 class _Content(KeptValue):
@@ -47,7 +47,7 @@ class _Content(KeptValue):
     """The prices of the session's models; the file is valid only with the same prices."""
     blobs: dict[str, Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]]
     """Blob names of items that are not parts, by the items' ids."""
-    weights: dict[str, tuple[Annotated[int, Field(ge=0, lt=LARGEST_WEIGHT)], ...]]
+    weights: dict[str, tuple[Annotated[int, Field(ge=0, lt=MAX_WEIGHT)], ...]]
     """Tokens of each item, by estimator."""
     references: KeptReferences | None
 

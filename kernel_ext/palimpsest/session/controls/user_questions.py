@@ -26,7 +26,7 @@ By = Literal["person", "headless", "cancel"]
 
 DECLINED = "The user chose not to answer. Go on with your best judgement, and say what you assumed."
 HEADLESS = "Nobody is here to answer. Go on with your best judgement, and say in your answer what you assumed."
-LONGEST_ANSWER_CHARS = 20_000
+MAX_ANSWER_CHARS = 20_000
 
 
 class UserQuestions:
@@ -122,7 +122,7 @@ def _validated_answers(
     for texts in user_answers:
         if isinstance(texts, str) or not all(isinstance(word, str) for word in texts):
             raise UserError("An answer is a list of words: the labels chosen, or one in own words.")
-        answers.append(tuple(word.strip()[:LONGEST_ANSWER_CHARS] for word in texts if word.strip()))
+        answers.append(tuple(word.strip()[:MAX_ANSWER_CHARS] for word in texts if word.strip()))
     return (*answers, *((),) * (len(question_event.questions) - len(answers)))
 
 

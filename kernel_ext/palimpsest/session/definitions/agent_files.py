@@ -1,6 +1,6 @@
 """Read agents from Markdown files: ``agent(s)/**/*.md``, with frontmatter and a prompt below it.
 
-Border: applies each file that was read to the agents known so far. The frontmatter of other
+Border: applies each file that was read to the agents defined so far. The frontmatter of other
 tools is understood: OpenCode's ``mode``, ``tools`` and ``permission``, Claude's ``tools`` list.
 """
 
@@ -53,8 +53,8 @@ def read_agents(
     ``base`` are the rules for all agents, ``users_names`` the names of agents in the user's settings; settings of
     a project's files that need trust are added to ``trust``.
     """
-    known = dict(agents)
-    merge = _AgentMerge(known, base, home, trust or DefinitionTrust(), {*agents, *users_names})
+    merged = dict(agents)
+    merge = _AgentMerge(merged, base, home, trust or DefinitionTrust(), {*agents, *users_names})
     for file in files:
         if file.path.stem.upper() == "README":
             continue
@@ -62,12 +62,12 @@ def read_agents(
             merge.add(file)
         except ConfigError as error:
             problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
-    return known
+    return merged
 
 
 @dataclass(slots=True)
 class _AgentMerge:
-    """Adds the agents of files to those known so far, or changes them."""
+    """Adds the agents of files to those defined so far, or changes these."""
 
     agents: dict[str, Agent]
     base: Rules

@@ -116,8 +116,8 @@ def rules_within(rules: Iterable[Rule], base: Rules) -> Rules:
 def _rules_about(permission: str, base: Rules) -> Rules:
     """Return the rules of ``base`` that apply to a permission, as rules about that permission alone."""
     if "*" in permission or "?" in permission:
-        covered = (rule for rule in base if matches(rule.permission, permission))
-        return (Rule(permission=permission, action="ask"), *covered)
+        covered_rules = (rule for rule in base if matches(rule.permission, permission))
+        return (Rule(permission=permission, action="ask"), *covered_rules)
     names = {permission, PARENT_PERMISSION.get(permission, permission)}
     applying = tuple(
         rule.model_copy(update={"permission": permission})
@@ -179,7 +179,7 @@ BUILT_IN: dict[str, Agent] = {
 
 
 def built_in(base: Rules) -> dict[str, Agent]:
-    """Return the built-in agents, given the rules for all agents."""
+    """Return the built-in agents; ``base`` are the rules for all agents."""
     explore = BUILT_IN["explore"].model_copy(
         update={"rules": only_permissions(EXPLORE_AGENT_PERMISSIONS, base)}
     )
@@ -190,6 +190,7 @@ _COPIED = (
     "description", "prompt", "model", "variant", "temperature", "top_p", "steps", "mode",
     "hidden", "color", "origin",
 )  # fmt: skip
+"""The fields of an agent that a file or a settings table replaces."""
 
 
 SETTINGS = "settings"
@@ -223,7 +224,7 @@ def known_agents(
 
 
 def find_agent(name: str, agents: Mapping[str, Agent]) -> Agent:
-    """Return an agent by name; raises ConfigError, which names the agents there are."""
+    """Return an agent by name; raises ConfigError, which lists the agents, where there is none of that name."""
     if name not in agents or agents[name].hidden:
         raise ConfigError(f"There is no agent {name!r}. Agents: {', '.join(agent_names(agents))}.")
     return agents[name]

@@ -26,7 +26,7 @@ class Folder:
     is_project: bool
     """Whether it came with the project, so that another person may have written it."""
     within: Path | None = None
-    """The folder that its files must not lead out of by links: the repository, or its parent; None for any."""
+    """The folder out of which no link to its files may lead: the repository, or its parent; None for no limit."""
 
     @property
     def family(self) -> str:

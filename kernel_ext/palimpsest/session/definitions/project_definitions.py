@@ -44,9 +44,11 @@ from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule
 
 MAX_BYTES = 256_000
+"""Maximum size of one file."""
 MAX_FILES = 500
 """Maximum number of files in one folder; more were not written by hand."""
 MAX_DEPTH = 6
+"""Maximum depth of sub-folders in which files are searched."""
 
 
 KINDS = (*agent_files.KINDS, *command_files.KINDS, *skill_files.KINDS)
@@ -66,7 +68,7 @@ class DefinitionSources:
     """The table ``command`` of the settings."""
     default_agent: str = "build"
     own_agents: frozenset[str] = frozenset()
-    """Agents of that table that are not defined by the project alone."""
+    """Names of the agents in that table that files other than the project's set."""
     locked_settings: LockedSettings = field(default_factory=LockedSettings)
     trusts: Callable[[str], bool] = lambda _digest: False
     """Returns whether the user trusted a project's file with this digest."""
@@ -88,7 +90,7 @@ class ProjectDefinitions:
         self.left_out: tuple[str, ...] = ()
         """Those of ``problems`` about files that lead out of the project, hold keys or are no regular files."""
         self.trust = DefinitionTrust()
-        """Settings of the project's files that need the user's trust."""
+        """What the user trusts, and the settings of the project's files that are held back until then."""
         self._sources = sources
         self._base = base
         self._signature: object = None

@@ -26,7 +26,7 @@ MAX_EVENTS = 1_000_000
 """Maximum JSON events in one file: reading them takes a second."""
 MAX_DEPTH = 100
 SOURCE_CHARS = 20_000
-SHORTEST_PROMPT = 8
+MIN_PROMPT_CHARS = 8
 """Minimum characters of a prompt that identifies a notebook; a shorter one, such as *go on*, may be in any."""
 
 ITEM = "item"
@@ -213,7 +213,7 @@ def _matching_prompts(file: NotebookFile, marks: SessionMarks) -> list[RecordedP
 
 def _count_traces(file: NotebookFile, marks: SessionMarks, prompt: RecordedPrompt) -> int:
     """Count the traces of a prompt in a file: its cell, its answer, its text."""
-    is_telling = len(prompt.text) >= SHORTEST_PROMPT
+    is_telling = len(prompt.text) >= MIN_PROMPT_CHARS
     sources: Mapping[str, str] = file.cells
     in_cell = sources.get(prompt.cell_id or "")
     where = file.sources if in_cell is None else [in_cell]

@@ -26,8 +26,8 @@ from palimpsest.tools.tool import PythonOutcome, PythonRunner
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.redaction.secret_removal import secret_values
 
-LONGEST_TEXT = 40_000
-"""Characters of code whose text is stored."""
+MAX_TEXT_CHARS = 40_000
+"""Maximum characters of code whose text is stored."""
 MAX_TEXTS = 50
 """The newest texts of a session that are read."""
 MAX_FILE_BYTES = 1_000_000
@@ -69,7 +69,7 @@ class ApprovedCode:
             with suppress(OSError):
                 self._append(session_id, checksum, ".txt")
                 text = scrub(code, secret_values(os.environ))
-                if len(text) <= LONGEST_TEXT:
+                if len(text) <= MAX_TEXT_CHARS:
                     self._append(session_id, json.dumps(text), ".texts")
 
     def observe(self, runner: PythonRunner, session_id: str) -> PythonRunner:

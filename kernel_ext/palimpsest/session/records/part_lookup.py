@@ -12,9 +12,9 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, is_summary
 from palimpsest.transcript.parts import FilePart, Part, ReasoningPart, TextPart, ToolPart
 
-SHORTEST_PIECE = 4
+MIN_PIECE_CHARS = 4
 """Minimum characters of an id that identify a part; fewer would be a guess."""
-LONGEST_QUOTE = 60
+MAX_QUOTE_CHARS = 60
 LAST, SUMMARY = "last", "summary"
 """Names for the newest tool call and for the newest good summary."""
 
@@ -59,7 +59,7 @@ def find_part(messages: Messages, name: str) -> Target:
             f"{name!r} could be {len(matching)} parts and messages. Give more of the id."
         )
     raise NotFound(
-        f"There is no part or message {one_line(name, LONGEST_QUOTE)!r} in this session. Its id, or the beginning or the end of "
+        f"There is no part or message {one_line(name, MAX_QUOTE_CHARS)!r} in this session. Its id, or the beginning or the end of "
         "it, says which one is meant, and so do the words last and summary."
     )
 
@@ -80,7 +80,7 @@ def _find_by_word(messages: Messages, name: str) -> Target:
 
 
 def _is_piece_of(identifier: str, piece: str) -> bool:
-    if len(piece.removeprefix("prt_").removeprefix("msg_")) < SHORTEST_PIECE:
+    if len(piece.removeprefix("prt_").removeprefix("msg_")) < MIN_PIECE_CHARS:
         return False
     bare = identifier.partition("_")[2]
     return identifier.startswith(piece) or bare.startswith(piece) or bare.endswith(piece)
@@ -119,4 +119,6 @@ def _quote(text: str) -> str:
     line = " ".join(text.split())
     if not line:
         return ""
-    return f"“{line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1].rstrip() + '…'}”"
+    return (
+        f"“{line if len(line) <= MAX_QUOTE_CHARS else line[: MAX_QUOTE_CHARS - 1].rstrip() + '…'}”"
+    )

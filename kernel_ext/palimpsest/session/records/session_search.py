@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from palimpsest.context.request_kinds.title_request import real_prompts
-from palimpsest.session.records.part_lookup import SHORTEST_PIECE
+from palimpsest.session.records.part_lookup import MIN_PIECE_CHARS
 from palimpsest.store.interface import SessionSummary, Store
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import TextPart
@@ -131,7 +131,7 @@ def with_children(summaries: Sequence[SessionSummary], session_id: str) -> tuple
 def matches_id(session_id: str, piece: str) -> bool:
     """Return whether a text names a session: by the beginning of its id, or by enough of its end."""
     bare = session_id.partition("_")[2]
-    enough = len(piece) >= SHORTEST_PIECE
+    enough = len(piece) >= MIN_PIECE_CHARS
     return session_id.startswith(piece) or (enough and bare.endswith(piece))
 
 

@@ -42,6 +42,7 @@ def bound_files(settings: Iterable[Any], bases: Iterable[Path], project: Path) -
 
 
 def _words_in(value: Any) -> Iterator[str]:
+    """Yield the texts in a setting's value, and the words of each."""
     match value:
         case str():
             yield value

@@ -11,7 +11,7 @@ from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 
 MAX_WORDS = 24
-LONGEST_WORD = 80
+MAX_WORD_CHARS = 80
 
 _COLOUR = r"(?:\x1b\[[0-9;]*m)*+"
 _PASSWORD = lazy_pattern(
@@ -28,7 +28,7 @@ _BLOCK = lazy_pattern(
     r"(?m)^[ \t-]{0,40}(?P<name>[A-Za-z][\w.-]{1,60})[ \t]{0,4}:[ \t]{1,4}[|>][+-]?[ \t]*\r?\n"
     r"(?P<value>(?:[ \t]{1,40}[^\r\n]{1,400}(?:\r?\n|\Z)){1,8}+)"
 )
-_WORD = lazy_pattern(rf"[^\s(){{}}\[\]<>|;=,$\"'`\\]{{1,{LONGEST_WORD}}}+")
+_WORD = lazy_pattern(rf"[^\s(){{}}\[\]<>|;=,$\"'`\\]{{1,{MAX_WORD_CHARS}}}+")
 _MARGIN = lazy_pattern(r"(?:[ \t]+#.*|[ \t]+)\Z")
 _NEXT = lazy_pattern(r"[ \t]+[A-Za-z_][\w.-]*=\S.*\Z")
 _SENTENCE = lazy_pattern(

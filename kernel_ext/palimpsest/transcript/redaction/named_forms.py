@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from palimpsest.lazy_patterns import lazy_pattern
 
-LONGEST_NAME = 24
+MAX_NAME_CHARS = 24
 """Maximum characters of a name with its hint; the default of ``reach``."""
 
 
@@ -27,7 +27,7 @@ class NamedForm:
     """Matches the text after the hint; group 1 is the secret."""
     open: "re.Pattern[str]"
     """Matches the beginning of such a value at the end of an incomplete text; group 1 may still grow."""
-    reach: int = LONGEST_NAME
+    reach: int = MAX_NAME_CHARS
     """Characters before the end of the hint that ``before`` searches; its group 1, if any, belongs to the secret."""
 
 

@@ -18,10 +18,10 @@ from palimpsest.transcript.strings.surrogates import joined_surrogates, open_sur
 MAX_GROWING = 16_384
 """Maximum characters of a secret; the longest private key in use takes 6,400, so a longer run is no key."""
 
-LONGEST_NAMED = 2_000
+MAX_NAMED_CHARS = 2_000
 """Maximum characters of a name, its value and the text between them."""
 
-SHORTEST_TEXT = 7
+MIN_TEXT_CHARS = 7
 """Minimum characters of a text with a secret; the shortest is an address with one letter as password."""
 
 CONTEXT = 200
@@ -53,13 +53,13 @@ Span = tuple[int, int]
 
 REDACTED = "[redacted]"
 
-LONGEST_REMEMBERED = 500
+MAX_REMEMBERED_CHARS = 500
 """Maximum characters of a text whose redacted form is cached."""
 
 
 def secret_spans(text: str) -> list[Span]:
     """Return the spans of secrets, in order and without overlaps."""
-    if len(text) < SHORTEST_TEXT:
+    if len(text) < MIN_TEXT_CHARS:
         return []
     spans: list[Span] = []
     for head, body in HEADS:
@@ -80,8 +80,8 @@ def unfinished_secret_start(text: str) -> int:
     window = max(0, first - MAX_GROWING)
     for form in TOKENS:
         first = min(first, _token_growing(text, form, window))
-    # A secret with a name has at most LONGEST_NAMED characters, its name included.
-    tail = text[-LONGEST_NAMED:]
+    # A secret with a name has at most MAX_NAMED_CHARS characters, its name included.
+    tail = text[-MAX_NAMED_CHARS:]
     lowered = _lowered(tail)
     for named_form in NAMED:
         for begin, _ in _named_spans(tail, lowered, named_form, named_form.open):
@@ -188,7 +188,7 @@ def scrub(text: str, values: Iterable[str] = ()) -> str:
     secret_values = tuple(values)
     return (
         _remembered(text, secret_values)
-        if len(text) <= LONGEST_REMEMBERED
+        if len(text) <= MAX_REMEMBERED_CHARS
         else _scrubbed(text, secret_values)
     )
 
@@ -221,7 +221,7 @@ def redact_spans(text: str, spans: Iterable[Span]) -> str:
     return "".join([*pieces, text[at:]]) if pieces else text
 
 
-SHORTEST_BEGINNING = 4
+MIN_BEGINNING_CHARS = 4
 """Minimum characters of a known value's beginning that are held back; shorter ones are common to many words."""
 
 
@@ -286,7 +286,7 @@ def _value_growing(text: str, values: Iterable[str]) -> int:
     first = len(text)
     for value in values:
         longest = min(len(value) - 1, len(text))
-        for length in range(longest, SHORTEST_BEGINNING - 1, -1):
+        for length in range(longest, MIN_BEGINNING_CHARS - 1, -1):
             if text.endswith(value[:length]):
                 first = min(first, len(text) - length)
                 break

@@ -21,7 +21,7 @@ from palimpsest.transcript.parts import TextPart, ToolCompleted, ToolFailed, Too
 from palimpsest.transcript.redaction.assigned_words import hide_assigned_passwords
 from palimpsest.transcript.redaction.held_secrets import (
     HELD,
-    SHORTEST_SECRET,
+    MIN_SECRET_CHARS,
     is_worth_hiding,
 )
 from palimpsest.transcript.redaction.named_forms import CODE, NAMES, PLACEHOLDER
@@ -76,7 +76,7 @@ def contains_secret(value: str) -> bool:
 
 def _is_passphrase(value: str) -> bool:
     """Return whether a value of a secret name consists of words: a password with blanks, and no path or command."""
-    return len(value) >= SHORTEST_SECRET and " " in value.strip() and value[0] not in "/~.-"
+    return len(value) >= MIN_SECRET_CHARS and " " in value.strip() and value[0] not in "/~.-"
 
 
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -96,11 +96,11 @@ def _known_secrets(
     held_values: set[str] = set()
     for _, value in variables:
         secrets = [value[begin:end] for begin, end in secret_spans(value)]
-        held_values.update(secret for secret in secrets if len(secret) >= SHORTEST_SECRET)
+        held_values.update(secret for secret in secrets if len(secret) >= MIN_SECRET_CHARS)
         if (
             (secrets or contains_password(value))
             and "://" in value
-            and len(value) >= SHORTEST_SECRET
+            and len(value) >= MIN_SECRET_CHARS
         ):
             # The password alone may be too short to be searched for; the address with it is not.
             held_values.add(value)

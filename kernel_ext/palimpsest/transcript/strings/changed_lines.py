@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.transcript.visible_text import visible_code
 
-LEAST_LINES, MAX_LINES = 4, 1_000
+MIN_LINES, MAX_LINES = 4, 1_000
 ALIKE = 0.6
 """Minimum share of equal lines of two texts that are compared."""
 SHOWN_CHARS = 80
@@ -28,7 +28,7 @@ def changed_lines(now: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -
 
 def _difference(text: str, before: Sequence[str]) -> Iterator[str]:
     lines = text.split("\n")
-    if not LEAST_LINES <= len(lines) <= MAX_LINES:
+    if not MIN_LINES <= len(lines) <= MAX_LINES:
         return
     matcher: SequenceMatcher[str] = SequenceMatcher(autojunk=False)
     matcher.set_seq2(lines)
