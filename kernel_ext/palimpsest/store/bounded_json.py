@@ -14,8 +14,9 @@ MAX_SESSION_FACTOR = 4
 """Maximum memory of a whole session as a multiple of its text's bytes, since all of it is in memory at once."""
 UNMEASURED_BYTES = 1_000_000
 """Length up to which a text is not measured: it needs at most a fifth of the limit."""
-TOO_MUCH = "It would take more than {most:,} MB of memory, which is more than is read at once, and was left out."
+TOO_MUCH = "It would take more than {megabytes:,} MB of memory, which is more than is read at once, and was left out."
 UTF_8 = frozenset({"utf-8", "utf-8-sig"})
+# The estimated bytes in memory of each kind of value.
 _OBJECT = 200
 _LIST = 90
 _NAME = 120
@@ -38,8 +39,8 @@ _ESCAPED_ASTRAL = tuple(b"\\u%c%c" % (d, n) for d in b"dD" for n in b"89abAB")
 class BuildsTooMuch(ValueError):
     """A JSON text would build more than the limit; the message is a sentence for the user."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__(TOO_MUCH.format(most=most // 1_000_000))
+    def __init__(self, limit: int) -> None:
+        super().__init__(TOO_MUCH.format(megabytes=limit // 1_000_000))
 
 
 def json_value(content: bytes | str, built_size: "BuiltSize | None" = None) -> Any:
@@ -91,7 +92,7 @@ class BuiltSize:
     def __init__(self, times: int = 0) -> None:
         """With ``times`` a long text may build that many times its length, also beyond ``MAX_BUILT_BYTES``."""
         self.built = 0
-        """Bytes, so far."""
+        """Estimated bytes of memory that the values read so far take."""
         self.read = 0
         """Bytes of the texts so far."""
         self._times = times
@@ -99,8 +100,9 @@ class BuiltSize:
         self._open_escape = b""
         """A backslash at the end of the last piece, whose escape ends in the next piece."""
         self._open = 0
-        """Bytes so far of a string that the next piece continues, and its width."""
+        """Bytes so far of a string that the next piece continues."""
         self._open_width = 1
+        """Bytes in memory of each character of that string."""
 
     def begin(self) -> None:
         """Start counting again at the open string: values built before it have been released."""
@@ -108,25 +110,25 @@ class BuiltSize:
 
     def check(self, more: int = 0) -> None:
         """Raise BuildsTooMuch where the built bytes and ``more`` exceed the limit."""
-        most = max(MAX_BUILT_BYTES, self._times * self.read)
-        if self.built + more > most:
-            raise BuildsTooMuch(most)
+        limit = max(MAX_BUILT_BYTES, self._times * self.read)
+        if self.built + more > limit:
+            raise BuildsTooMuch(limit)
 
     def add(self, piece: bytes) -> None:
         """Add the memory that the next bytes of the text build; raises BuildsTooMuch."""
         content = self._open_escape + piece
-        ends = len(content) - len(content.rstrip(b"\\"))
-        self._open_escape = content[-1:] if ends % 2 else b""
+        backslashes_at_end = len(content) - len(content.rstrip(b"\\"))
+        self._open_escape = content[-1:] if backslashes_at_end % 2 else b""
         if self._open_escape:
             content = content[:-1]
         # Replace escaped quotes and backslashes, so that each remaining quote begins or ends a string.
         pieces = content.replace(rb"\\", b"_").replace(rb"\"", b"_").split(b'"')
         inside = pieces[not self._in_string :: 2]
         outside = b"".join(pieces[self._in_string :: 2])
-        continues = self._in_string
+        continues_string = self._in_string
         self._in_string ^= len(pieces) % 2 == 0
         built = _of_structure(outside)
-        if inside and continues:
+        if inside and continues_string:
             built += self._added_bytes(inside.pop(0))
         if inside and self._in_string:
             self._open, self._open_width = 0, 1
@@ -143,6 +145,7 @@ class BuiltSize:
 
 
 def _of_structure(outside: bytes) -> int:
+    """Return the memory of everything but strings, given the text outside of them."""
     return (
         outside.count(b"{") * _OBJECT
         - outside.count(b"{}") * (_OBJECT - _EMPTY)
@@ -154,6 +157,7 @@ def _of_structure(outside: bytes) -> int:
 
 
 def _of_strings(strings: list[bytes], width: int) -> int:
+    """Return the memory of whole strings; ``width`` is that of the widest one."""
     if width == 1:
         return len(strings) * _STRING + sum(map(len, strings))
     return sum(

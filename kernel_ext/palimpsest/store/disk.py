@@ -130,7 +130,7 @@ def is_full(error: BaseException) -> bool:
 
 @contextmanager
 def ignore_full_disk() -> Iterator[None]:
-    """End the block where the disk is full, for writes that may be left out."""
+    """Suppress the error of a full disk in the block, for writes that may be left out."""
     try:
         yield
     except OSError as error:
@@ -179,7 +179,7 @@ def write_atomically(target: Path, content: bytes, *, durable: bool = False) -> 
 
 
 def temporary_folder(prefix: str) -> Path:
-    """Make a folder for temporary files, which the caller removes; raises StorageFailed where none can be made."""
+    """Create a folder for temporary files, which the caller removes; raises StorageFailed on a failure."""
     try:
         return Path(tempfile.mkdtemp(prefix=prefix))
     except OSError as error:
@@ -221,14 +221,14 @@ class WriteWatch:
         self._is_asleep = True
         self._thread: threading.Thread | None = None
 
-    def begin(self, stalled: Callable[[], None]) -> int:
-        """Register a write; ``stalled`` is called on the watching thread if it does not end in time.
+    def begin(self, on_stall: Callable[[], None]) -> int:
+        """Register a write; ``on_stall`` is called on the watching thread if it does not end in time.
 
         Returns its number for ``end``.
         """
         with self._changed:
             self._number += 1
-            self._running[self._number] = time.monotonic() + self._seconds, stalled
+            self._running[self._number] = time.monotonic() + self._seconds, on_stall
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="palimpsest-write-watch", daemon=True
@@ -255,14 +255,13 @@ class WriteWatch:
                 self._is_asleep = True
                 self._changed.wait()
             self._is_asleep = False
-            seconds_left = (
-                min(deadline for deadline, _ in self._running.values()) - time.monotonic()
-            )
+            first_deadline = min(deadline for deadline, _ in self._running.values())
+            seconds_left = first_deadline - time.monotonic()
             if seconds_left > 0:
                 self._changed.wait(seconds_left)
             now = time.monotonic()
-            stalled = [number for number, (deadline, _) in self._running.items() if deadline <= now]
-            return [self._running.pop(number)[1] for number in stalled]
+            late = [number for number, (deadline, _) in self._running.items() if deadline <= now]
+            return [self._running.pop(number)[1] for number in late]
 
 
 WRITES = WriteWatch()
@@ -286,7 +285,7 @@ class Stall:
         self._listeners: tuple[Callable[[], None], ...] = ()
 
     def listen(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back, on any thread, when ``words`` changed; returns an unsubscriber."""
+        """Call back, on any thread, when ``words`` changed; returns a function that ends this."""
         with self._lock:
             self._listeners = (*self._listeners, callback)
 
@@ -310,8 +309,8 @@ class Stall:
             self._watch.end(number)
             with self._lock:
                 self._is_writing = False
-                stalled, self.words = self.words, ""
-            if stalled:
+                was_stalled, self.words = bool(self.words), ""
+            if was_stalled:
                 self.notify()
 
     def _report_stall(self) -> None:

@@ -27,6 +27,7 @@ class Follower(RecordNumbering):
         """Number of times that reading began again at the first record."""
         self._store = store
         self._position: tuple[SegmentRange, int] | None = None
+        """The range that was read last, and the byte at which its next line begins."""
 
     def poll(self) -> Sequence[Record]:
         """Return the records written since the last call."""
@@ -48,9 +49,9 @@ class Follower(RecordNumbering):
         """Return the pieces still to be read, each with the byte to begin at."""
         if self._position is None:
             return self._from_seq(pieces)
-        path, offset = self._position
+        last_piece, offset = self._position
         paths = [piece.path for piece in pieces]
-        index = paths.index(path.path) if path.path in paths else None
+        index = paths.index(last_piece.path) if last_piece.path in paths else None
         end = None if index is None else pieces[index].end
         if index is None or (end is not None and end < offset):
             self.resets += 1
