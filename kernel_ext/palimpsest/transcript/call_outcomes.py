@@ -32,7 +32,7 @@ RUNNING_AT_THE_END = "running_at_the_end"
 """Key in the metadata of a call's state: the work that its code started and that ran when the kernel ended, a list of texts."""
 ABORTED = "Tool execution aborted"
 """The error of a stopped call; it adds nothing to the state."""
-REASON_CHARS = 240
+MAX_REASON_CHARS = 240
 """Maximum characters of a reason, which is shown in the call's row."""
 
 Status = Literal["pending", "running", "completed", "error", "refused", "stopped"]
@@ -128,4 +128,4 @@ def _failure_line(output: str, *, is_command: bool) -> str:
 
 
 def _excerpt(line: str) -> str:
-    return line if len(line) <= REASON_CHARS else f"{line[: REASON_CHARS - 1]}…"
+    return line if len(line) <= MAX_REASON_CHARS else f"{line[: MAX_REASON_CHARS - 1]}…"

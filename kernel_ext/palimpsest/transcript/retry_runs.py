@@ -58,12 +58,12 @@ def is_notice(part: RetryPart) -> bool:
 
 
 def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, over: bool) -> RetryLines:
-    """Return where to show the failed attempts among parts; ``over``: no further parts follow."""
+    """Return where to show the failed attempts among parts; ``over`` is whether no further parts follow."""
     runs: dict[str, RetryRun] = {}
     merged: set[str] = set()
     run: list[RetryPart] = []
     attempts = 1
-    finished = [at for at, part in enumerate(parts) if isinstance(part, StepFinishPart)]
+    step_ends = [at for at, part in enumerate(parts) if isinstance(part, StepFinishPart)]
 
     def close_run(ended: RetryEnd) -> None:
         if run:
@@ -75,7 +75,7 @@ def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, over: bool) 
         if isinstance(part, RetryPart) and not is_notice(part):
             run.append(part)
         elif not _is_of_attempt(part):
-            is_answered = error is None or any(index >= at for index in finished)
+            is_answered = error is None or any(step_end >= at for step_end in step_ends)
             close_run("answered" if is_answered else _end(error))
     if run and error is not None and {part.error.message for part in run} == {error.message}:
         attempts += len(run)
@@ -96,9 +96,9 @@ def message_retries(message: Message) -> RetryLines:
 def retry_words(run: RetryRun) -> str:
     """Return a run in one line: its reasons, how often it failed and how it ended."""
     sentences = [_sentence(reason) for reason in run.reasons[:MAX_REASONS]]
-    rest = len(run.reasons) - len(sentences)
-    why = " Then: ".join(sentences) + (f" And {rest} other reasons." if rest > 1 else "")
-    why += " And another reason." if rest == 1 else ""
+    more = len(run.reasons) - len(sentences)
+    why = " Then: ".join(sentences) + (f" And {more} other reasons." if more > 1 else "")
+    why += " And another reason." if more == 1 else ""
     count_text = "Failed once" if run.failed == 1 else f"Failed {run.failed} times"
     wait = run.waited_seconds
     ends = {

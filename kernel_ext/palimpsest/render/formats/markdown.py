@@ -1,6 +1,6 @@
 """Write parts, messages and sessions as Markdown that any viewer can show.
 
-Border: pure. This is the ``text/markdown`` that GitHub, nbconvert and a JupyterLab without our
+Border: pure. This is the ``text/markdown`` that GitHub, nbconvert and a JupyterLab without this package's
 extension show, so it must be complete, safe even when it is trusted, and readable as source.
 
 Every block starts at column 0: JupyterLab reads dollar signs as maths in indented and quoted
@@ -41,7 +41,7 @@ from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.transcript.messages import Message
 
 THOUGHT_CHARS = 240
-"""Characters of the one line that shows reasoning, since Markdown cannot collapse text."""
+"""Maximum characters of the one line that shows reasoning, since Markdown cannot collapse text."""
 
 
 def _labelled_message(message: Message, body: str) -> str:
@@ -94,7 +94,9 @@ def _step(item: OutlineStep) -> str:
     row = f"*{inline(item.words)}*"
     if item.used is None or item.window is None:
         return row
-    bar = gauge_bar(item.used, item.window, free="\u00a0")  # the code's tint shows what is free
+    bar = gauge_bar(
+        item.used, item.window, free="\u00a0"
+    )  # The background of inline code shows what is free.
     share = f"*{share_text(item.used, item.window)}*"
     return f"{row} · `{bar}` {share}" if bar else f"{row} · {share}"
 
@@ -111,7 +113,7 @@ def _notice(item: NoticeItem) -> str:
 
 def _work(row: WorkRow) -> str:
     sentence = "".join(
-        code_span(word.text) if word.is_name else word.text  # all but names are words of ours
+        code_span(word.text) if word.is_name else word.text  # Only names need escaping.
         for word in row.words
     )
     return f"▸ {sentence}"

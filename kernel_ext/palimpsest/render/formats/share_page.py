@@ -2,7 +2,7 @@
 
 Border: pure. The caller removes secrets, decides which attachments are included, and formats times;
 the page comes in pieces, so that a session of any length needs no more memory than what is shown of its longest
-turn. The look is that of ``render/formats/html.py``, with what a page of its own needs besides: a
+turn. It looks like ``render/formats/html.py``, and has what a separate page needs too: a
 head with facts, a list of the prompts, and reductions that open to show the whole output.
 """
 
@@ -39,11 +39,12 @@ SHARE_CAPS = Caps(call=40_000, lines=400, read_only_lines=400, turn=4_000_000, t
 """A page can fold its calls, so it shows more than a saved notebook."""
 
 ANSWER_LEVEL = 3
+"""Level of the heading above each answer."""
 MAX_SUMMARY_CHARS = 2_000
 """Maximum characters of the model's summary of the session."""
 ROOM_CHARS = 32
-"""Characters of a line above which it is assumed not to fit into 280 pixels and to need scrolling, since a page without
-scripts cannot measure."""
+"""Maximum characters of a line that is assumed to fit into 280 pixels; a longer one is made scrollable, since a page
+without scripts cannot measure."""
 CELL_CHARS = 3
 """Characters that the padding of a table cell is counted as."""
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
@@ -210,7 +211,7 @@ def _page_style() -> str:
 
 
 def _todos(todos: Sequence[Todo], scrub: Scrub) -> str:
-    done = sum(todo.status in ("completed", "cancelled") for todo in todos)
+    done_count = sum(todo.status in ("completed", "cancelled") for todo in todos)
     rows = "".join(
         f'<li class="{"done" if todo.status in ("completed", "cancelled") else ""}">'
         f'<span role="img" aria-label="{_TODOS[todo.status][1]}">{_TODOS[todo.status][0]}</span> '
@@ -219,7 +220,7 @@ def _todos(todos: Sequence[Todo], scrub: Scrub) -> str:
     )
     return (
         '<section class="todo" aria-label="Todo list"><details open>'
-        f"<summary>Todo list: {done} of {len(todos)} done</summary><ul>{rows}</ul></details></section>\n"
+        f"<summary>Todo list: {done_count} of {len(todos)} done</summary><ul>{rows}</ul></details></section>\n"
     )
 
 
@@ -327,9 +328,9 @@ def _labelled_text(label: str, text: str) -> str:
     )
 
 
-def _scrollable(table: str) -> str:
-    """Make code and tables that may be wider than a phone scrollable by keyboard, with an accessible name."""
-    wrapped_tables = _TABLE.sub(_boxed_table, table)
+def _scrollable(content: str) -> str:
+    """Return HTML in which code and tables that may be wider than a phone can be scrolled by keyboard, with a name."""
+    wrapped_tables = _TABLE.sub(_boxed_table, content)
     return _PRE.sub(_focusable, wrapped_tables)
 
 
@@ -360,17 +361,17 @@ def _tab_stop(name: str) -> str:
 
 
 def _renumbered_headings(answer: str) -> str:
-    """Renumber the headings of an answer so that they start below its own and skip no level."""
-    last = ANSWER_LEVEL
+    """Return an answer whose headings start below the one above it and skip no level."""
+    level = ANSWER_LEVEL
 
-    def step(match: re.Match[str]) -> str:
-        nonlocal last
+    def renumbered_tag(match: re.Match[str]) -> str:
+        nonlocal level
         if match["end"]:
-            return f"</h{last}>"
-        last = max(ANSWER_LEVEL + 1, min(int(match["level"]), last + 1))
-        return f"<h{last}>"
+            return f"</h{level}>"
+        level = max(ANSWER_LEVEL + 1, min(int(match["level"]), level + 1))
+        return f"<h{level}>"
 
-    return _HEADING.sub(step, answer)
+    return _HEADING.sub(renumbered_tag, answer)
 
 
 def _escaped_words(text: str) -> str:

@@ -155,9 +155,7 @@ def stricter_limits(*all_limits: RequestLimits) -> RequestLimits:
     strictest = {}
     for field in fields(RequestLimits):
         values = [getattr(limits, field.name) for limits in all_limits]
-        strictest[field.name] = min(
-            (limits for limits in values if limits is not None), default=None
-        )
+        strictest[field.name] = min((value for value in values if value is not None), default=None)
     return RequestLimits(**strictest)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 MAX_NUMBER = 10**15
-"""Limit of numbers in a log: a number of this size or more is damaged, since no rule counts so far."""
+"""Limit of numbers in a log: a number of this size or more is damaged, since no rule counts that far."""
 
 Numbers = Mapping[str, Any]
 """The numbers that a decision recorded, by name."""
