@@ -37,7 +37,7 @@ class AuthError(Value):
 
 
 class OutputLengthError(Value):
-    """The answer hit its length limit before anything usable came."""
+    """The answer reached its length limit before it contained anything usable."""
 
     type: Literal["output-length"] = "output-length"
     message: str = "The answer reached its length limit before anything usable came."
@@ -90,7 +90,7 @@ class StructuredOutputError(Value):
     type: Literal["structured-output"] = "structured-output"
     message: str
     retries: int = 0
-    """How often the model was asked again for the structured answer."""
+    """Number of times that the model was asked again for the structured answer."""
 
 
 class UnknownError(Value):

@@ -362,7 +362,7 @@ export interface ContextOverflowError {
   suspected?: boolean;
   response_body?: string;
 }
-/** The answer hit its length limit before anything usable came. */
+/** The answer reached its length limit before it contained anything usable. */
 export interface OutputLengthError {
   type: 'output-length';
   message: string;
@@ -371,7 +371,7 @@ export interface OutputLengthError {
 export interface StructuredOutputError {
   type: 'structured-output';
   message: string;
-  /** How often the model was asked again for the structured answer. */
+  /** Number of times that the model was asked again for the structured answer. */
   retries: number;
 }
 /** Any other error; only its message is known. */
@@ -779,7 +779,7 @@ export interface ProposedRequest {
 export interface Decision {
   id: string;
   action: 'keep' | 'truncate' | 'clear' | 'summarise' | 'drop' | 'repair' | 'wrap' | 'pin' | 'restore';
-  /** The decider's name and policy, such as ``truncate``. */
+  /** The name of the rule that made the decision, such as ``truncate``; with ``policy/`` before a user's policy. */
   rule: string;
   message_id?: string;
   part_id?: string;
@@ -956,7 +956,7 @@ export interface DecisionMade {
   decision: Decision;
   facts?: Facts;
 }
-/** The inputs of a decider, recorded so that it can decide the same again. */
+/** The inputs of the rules that decide, recorded so that the same decisions can be made again. */
 export interface Facts {
   now: number;
   estimator: string;

@@ -49,10 +49,10 @@ def some(number: int, thing: str) -> str:
     return f"{count(number)} {thing}{'' if number == 1 else 's'}"
 
 
-def first_names(names: Sequence[str], most: int) -> str:
+def first_names(names: Sequence[str], limit: int) -> str:
     """Return the first names with commas, and the number of further ones: ``a, b and 3 more``."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
 
 
 def short_count(number: int) -> str:

@@ -23,7 +23,7 @@ from palimpsest.render.safety.allowed_elements import may_lead
 from palimpsest.render.safety.escaping import clean, in_html
 from palimpsest.render.safety.safe_markdown import read_by_browser
 
-_DEEPEST = 20
+_MAX_DEPTH = 20
 """Maximum nesting of quotes and lists; a text with deeper nesting is shown as source."""
 _MAX_CHARS = 20_000
 """Maximum characters of a paragraph in which emphasis is shown."""
@@ -38,7 +38,7 @@ def to_html(text: str) -> str:
     """Return the Markdown as HTML."""
     text = clean(text)
     tokens = _READER.parse(text, {})
-    if any(token.level >= _DEEPEST - 1 for token in tokens):
+    if any(token.level >= _MAX_DEPTH - 1 for token in tokens):
         return f"<pre>{html.escape(text)}</pre>"
     return _WRITER.render(tokens, _READER.options, {}).strip("\n")
 
@@ -130,7 +130,7 @@ def _long_as_text(state: StateCore) -> None:
             token.type = "inline_text"
 
 
-def _finish(state: StateCore) -> None:
+def _mark_cells_and_tasks(state: StateCore) -> None:
     """Replace the style of table cells by a class, and write the boxes of task list items."""
     for token in state.tokens:
         if token.type == "inline_text":
@@ -154,14 +154,14 @@ class _MarkdownReader(MarkdownIt):
     """Parses CommonMark with tables, strikethrough and formulas; HTML is kept as text."""
 
     def __init__(self) -> None:
-        super().__init__("commonmark", {"html": False, "maxNesting": _DEEPEST})
+        super().__init__("commonmark", {"html": False, "maxNesting": _MAX_DEPTH})
         self.enable(["table", "strikethrough"])
         self.inline.ruler.before("escape", "maths", _maths)
         self.core.ruler.before("inline", "long_as_text", _long_as_text)
-        self.core.ruler.push("finish", _finish)
+        self.core.ruler.push("finish", _mark_cells_and_tasks)
 
     def validateLink(self, url: str) -> bool:  # noqa: N802
-        """Accept every link: where it may lead is checked when it is written, by the one list."""
+        """Accept every link: its target is checked when the link is written."""
         return True
 
     def normalizeLink(self, url: str) -> str:  # noqa: N802

@@ -85,7 +85,7 @@ class Decision(Value):
     id: str
     action: DecisionAction
     rule: str
-    """The decider's name and policy, such as ``truncate``."""
+    """The name of the rule that made the decision, such as ``truncate``; with ``policy/`` before a user's policy."""
     message_id: str | None = None
     part_id: str | None = None
     until_part_id: str | None = None
@@ -107,19 +107,19 @@ def pictures_of(decision: Decision) -> dict[str, dict[str, Any]]:
 
 def undone_compactions(decisions: Iterable[Decision]) -> frozenset[str]:
     """Return the message ids of the summaries whose compaction the user undid and did not redo."""
-    undone: set[str] = set()
+    undone_ids: set[str] = set()
     for decision in decisions:
         if decision.message_id is None:
             continue
         if decision.action == "restore" and decision.rule == UNDO:
-            undone.add(decision.message_id)
+            undone_ids.add(decision.message_id)
         elif decision.rule == REDO:
-            undone.discard(decision.message_id)
-    return frozenset(undone)
+            undone_ids.discard(decision.message_id)
+    return frozenset(undone_ids)
 
 
 class Facts(Value):
-    """The inputs of a decider, recorded so that it can decide the same again."""
+    """The inputs of the rules that decide, recorded so that the same decisions can be made again."""
 
     now: int
     estimator: str
@@ -281,7 +281,7 @@ class EffectiveDecisions:
         """Parts and messages that the user restored."""
 
     def reduction(self, part_id: str, message_id: str | None) -> Decision | None:
-        """Return the reduction that holds for a part."""
+        """Return the reduction that applies to a part."""
         edit = self._edit_of(part_id, message_id)
         if edit is not None and edit.action == "drop":
             return edit
@@ -323,7 +323,7 @@ def _stacks_by_part(decisions: tuple[Decision, ...]) -> dict[str, _DecisionStack
 
 
 def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]:
-    """Return the reduction that holds for each part that has a decision of its own."""
+    """Return the reduction that applies to each part about which there is a decision."""
     effective = EffectiveDecisions(decisions)
     message_ids: dict[str, str | None] = {}
     for decision in decisions:

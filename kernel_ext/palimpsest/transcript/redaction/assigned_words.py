@@ -11,6 +11,7 @@ from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 
 MAX_WORDS = 24
+"""Maximum words of a password."""
 MAX_WORD_CHARS = 80
 
 _COLOUR = r"(?:\x1b\[[0-9;]*m)*+"
@@ -30,7 +31,9 @@ _BLOCK = lazy_pattern(
 )
 _WORD = lazy_pattern(rf"[^\s(){{}}\[\]<>|;=,$\"'`\\]{{1,{MAX_WORD_CHARS}}}+")
 _MARGIN = lazy_pattern(r"(?:[ \t]+#.*|[ \t]+)\Z")
+"""Matches a comment, or spaces, at the end of a line."""
 _NEXT = lazy_pattern(r"[ \t]+[A-Za-z_][\w.-]*=\S.*\Z")
+"""Matches the assignments to other names that follow on the same line."""
 _SENTENCE = lazy_pattern(
     r"\b(?:a(?=\s+\w{3})|an|and|are|as|at|be|been|by|can|cannot|could|do|does|for|from|had|has|have|how|if|in|is|it|its|may|must|no|not"
     r"|of|on|or|our|please|shall|should|so|than|that|the|their|then|this|to|too|was|were|when|where|which|will|with|you|your"
@@ -67,7 +70,7 @@ def assigned_spans(text: str) -> list[Span]:
 
 
 def _is_secret_name(name: str, *, is_without_space: bool) -> bool:
-    """Return whether a name is that of a password; without a space before the value (``tight``) any secret's name counts."""
+    """Return whether a name is that of a password; in capitals and without spaces around ``=``, that of any secret."""
     if is_without_space and name.upper() == name:
         return is_secret_name(name)
     return _PASSWORD.search(name) is not None
