@@ -29,9 +29,9 @@ RULE = (
     ),
     Change(
         f"{PACKAGE}/transcript/context_values/prune_policy.py",
-        '    protect_turns: int = 2\n    """The newest turns, whose outputs stay."""\n'
+        '    protect_turns: int = 2\n    """Number of newest turns whose outputs stay."""\n'
         '    largest_tokens: int = 5_000\n    """``largest`` clears outputs of more tokens than this."""\n',
-        '    protect_turns: int = 2\n    """The newest turns, whose outputs stay."""\n',
+        '    protect_turns: int = 2\n    """Number of newest turns whose outputs stay."""\n',
     ),
     Change(
         f"{PACKAGE}/transcript/context_values/prune_policy.py",

@@ -76,7 +76,7 @@ def test_what_is_shown_can_be_written_again(policy: Policy, data: st.DataObject)
 
 def test_every_number_is_explained() -> None:
     assert [key for key in number_names() if not number_meanings().get(key)] == []
-    assert number_meanings()["truncate.max_lines"] == "Lines shown of one tool output at most."
+    assert number_meanings()["truncate.max_lines"] == "Maximum lines shown of one tool output."
     assert all("\n" not in text for text in number_meanings().values())
 
 

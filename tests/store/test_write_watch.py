@@ -36,7 +36,7 @@ def test_a_listener_that_hangs_is_told_as_what_it_is() -> None:
     stall = stalled(WriteWatch(0.01), changed.set)
 
     with stall.watching():
-        stall.telling = True
+        stall.is_calling_subscribers = True
         assert changed.wait(LAST_RESORT_SECONDS)
         assert "What listens to session" in stall.words
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from palimpsest.transcript.call_outcomes import (
     ABORTED,
-    REASON_CHARS,
+    MAX_REASON_CHARS,
     REFUSED_BY,
     REFUSED_WHY,
     call_outcome,
@@ -66,7 +66,7 @@ def test_a_call_that_failed_is_never_told_as_done_and_its_reason_is_one_short_li
 
     assert found.status == "error"
     assert len(found.reason.splitlines()) <= 1
-    assert len(found.reason) <= REASON_CHARS
+    assert len(found.reason) <= MAX_REASON_CHARS
     assert bool(found.reason) or not re.search(r"[^\s|+-]", output)
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.sample_size import thinned
 
-from palimpsest.transcript.strings.deceptive_text import MORE, MOST_SENTENCES, deceptions
+from palimpsest.transcript.strings.deceptive_text import MAX_SENTENCES, MORE, deceptions
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_a_commit_message_is_no_warning() -> None:
 def test_only_so_many_sentences_are_said() -> None:
     many = deceptions({"code": " ".join(f"p\u0430y{'x' * n}" for n in range(100))})
 
-    assert len(many) == MOST_SENTENCES + 1
+    assert len(many) == MAX_SENTENCES + 1
     assert many[-1] == MORE
 
 

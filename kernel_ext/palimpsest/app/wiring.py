@@ -346,7 +346,7 @@ class App:
     @property
     def config(self) -> LoadedConfig:
         """The merged settings, with everything that needs the user's trust."""
-        held = self.definitions.waiting.held
+        held = self.definitions.trust.held
         first = tuple(
             problem for problem in self.definitions.problems if problem.startswith("default_agent ")
         )
@@ -361,10 +361,10 @@ class App:
         Rules, mode and spending limit apply at once, other settings from the next start of the kernel.
         """
         self.definitions.refresh()
-        waiting = self.definitions.waiting
-        held = trust(self.start, self.environment, definitions=waiting.files)
+        definition_trust = self.definitions.trust
+        held = trust(self.start, self.environment, definitions=definition_trust.files)
         self._configure()
-        return (*held, *waiting.held)
+        return (*held, *definition_trust.held)
 
     @property
     def trust_unwritten(self) -> str:

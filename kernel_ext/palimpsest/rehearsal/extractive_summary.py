@@ -21,7 +21,7 @@ from palimpsest.rehearsal.parsing.tool_outputs import ToolResult
 from palimpsest.rehearsal.small_talk import NOTICE_MARK
 
 TITLE_CHARS = 50
-MOST_LINES = 25
+MAX_LINES = 25
 SESSION_CHARS = 1_500
 """Maximum characters of the paragraph about a session; older text is left out."""
 _TITLE_PROMPT = lazy_pattern(
@@ -264,7 +264,7 @@ def _one_line(text: str) -> str:
 
 
 def _with_earlier(facts: Facts, before: str) -> Facts:
-    """Put the lines of an earlier summary before the new ones, without its open questions, since answered."""
+    """Put the lines of an earlier summary before the new ones, without its open questions, which were answered."""
     earlier: Facts = {name: [] for name in TITLES}
     kind = "numbers"
     for line in before.splitlines():
@@ -285,9 +285,9 @@ def _template(prompt: str) -> list[str]:
 
 
 def _kind_of(heading: str) -> str | None:
-    words = heading.casefold()
+    title = heading.casefold()
     return next(
-        (kind for kind, keys in KEYWORDS if any(key in words for key in keys.split())), None
+        (kind for kind, keys in KEYWORDS if any(key in title for key in keys.split())), None
     )
 
 
@@ -314,8 +314,8 @@ def _section(kind: str, facts: Facts) -> str:
 
 def _bullets(items: list[str]) -> str:
     unique = list(dict.fromkeys(items))
-    if len(unique) > MOST_LINES:
+    if len(unique) > MAX_LINES:
         # The first lines show the subject, the last lines the present state.
-        dropped = len(unique) - MOST_LINES
-        unique = [*unique[:5], f"({dropped} lines left out)", *unique[5 - MOST_LINES :]]
+        dropped = len(unique) - MAX_LINES
+        unique = [*unique[:5], f"({dropped} lines left out)", *unique[5 - MAX_LINES :]]
     return "\n".join(f"- {item}" for item in unique) or "- (none)"

@@ -6,7 +6,8 @@ from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.parsing.tool_outputs import ToolResult, inline_code, text_block
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanEnded, PlanRunner
 
-LINES_QUOTED = 30
+MAX_LINES_SHOWN = 30
+"""Maximum lines of a file that an answer shows."""
 LIST = (
     r"^(?:ls|dir)\b|\b(?:list|show|which|what|see|are there|have)\b.*"
     r"\b(?:files?|folders?|director(?:y|ies)|notebooks|scripts)\b"
@@ -17,6 +18,7 @@ _FOLDER = re.compile(
     r"(?i)\b(?:in|of|inside) (?:the )?(?:folder |directory )?[`'\"]?([\w.-]+)[`'\"]?|\b([\w.-]+) (?:folder|directory)\b"
 )
 _NO_FOLDERS = {"the", "this", "project", "current", "working", "my", "here", "files", "a"}
+"""Words that stand where a folder's name could stand, but are none."""
 _TERM = re.compile(r"(?i)\b(?:for|grep|contain(?:s|ing)?) (?:the (?:word|text) )?(\S+)")
 _CONTENT = (
     re.compile(r"(?is)\b(?:with|containing|that says|saying)\s*(?:the text)?\s*:?\s*(.+)\Z"),
@@ -71,7 +73,7 @@ def read_plan(runner: PlanRunner) -> Plan:
     path = runner.prompt.paths[0]
     runner.need("read", f"to open {inline_code(path)}")
     result = _checked((yield runner.act("Rule: read a file.", "read", path=path)))
-    text = f"{inline_code(path)}:\n\n{text_block(result.text, LINES_QUOTED)}"
+    text = f"{inline_code(path)}:\n\n{text_block(result.text, MAX_LINES_SHOWN)}"
     return PlanAnswer(text, "The result holds the text.")
 
 
@@ -119,12 +121,12 @@ def write_plan(runner: PlanRunner) -> Plan:
 
 
 def _content(prompt: ParsedPrompt, path: str) -> str | None:
-    """Return the text to write: a block, a quote, or the text after *with* or a colon."""
+    """Return the text to write: a code block, a quoted text, or the text after *with* or a colon."""
     if prompt.fences:
         return prompt.fences[0].code + "\n"
-    literal = [text for text in (*prompt.quotes, *prompt.ticks) if text != path]
-    if literal:
-        return literal[0] + "\n"
+    quoted_texts = [text for text in (*prompt.quotes, *prompt.ticks) if text != path]
+    if quoted_texts:
+        return quoted_texts[0] + "\n"
     match = next(filter(None, (pattern.search(prompt.prose) for pattern in _CONTENT)), None)
     return match[1].strip() + "\n" if match else None
 

@@ -29,8 +29,8 @@ def fitting_text(schema: Mapping[str, Any], answer: str) -> str | None:
     if form in FORMATS and form not in WORDS:
         return None
     shortest, longest = int(schema.get("minLength") or 0), schema.get("maxLength")
-    whole = answer[: int(longest)] if longest is not None else answer
-    candidates = [whole, *answer.split()] if "pattern" in schema else [whole]
+    fitting = answer[: int(longest)] if longest is not None else answer
+    candidates = [fitting, *answer.split()] if "pattern" in schema else [fitting]
     for text in candidates:
         fits = shortest <= len(text) and (longest is None or len(text) <= int(longest))
         if text and fits and _matches(schema, text):
@@ -61,11 +61,11 @@ def fitting_number(schema: Mapping[str, Any], number: float) -> bool:
     return within and (not step or math.isclose(number / step, round(number / step), abs_tol=1e-9))
 
 
-def plain_number(schema: Mapping[str, Any], *, whole: bool) -> float | int | None:
+def plain_number(schema: Mapping[str, Any], *, is_integer: bool) -> float | int | None:
     """Return a simple number within the bounds of a field, such as 0 or a bound; None where there is none."""
     names = ("minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum")
     bounds = [schema[name] for name in names if name in schema]
-    step = schema.get("multipleOf") or (1 if whole else None)
+    step = schema.get("multipleOf") or (1 if is_integer else None)
     candidates: list[float] = [0, *bounds]
     for bound in bounds:
         low, high = math.floor(bound), math.ceil(bound)
@@ -76,8 +76,8 @@ def plain_number(schema: Mapping[str, Any], *, whole: bool) -> float | int | Non
     if len(bounds) > 1:
         candidates.append((min(bounds) + max(bounds)) / 2)
     for candidate in candidates:
-        if fitting_number(schema, candidate) and not (whole and candidate % 1):
-            return int(candidate) if whole else candidate
+        if fitting_number(schema, candidate) and not (is_integer and candidate % 1):
+            return int(candidate) if is_integer else candidate
     return None
 
 

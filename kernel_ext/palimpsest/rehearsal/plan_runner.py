@@ -14,7 +14,7 @@ from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.parsing.tool_outputs import ToolResult, inline_code, text_block
 from palimpsest.transcript.values import ToolSpec
 
-MOST_CALLS = 12
+MAX_CALLS = 12
 """The limit of calls in a turn: a plan needs at most eight, so more mean that a result was not recognised."""
 
 

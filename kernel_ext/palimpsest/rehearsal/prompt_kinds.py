@@ -39,8 +39,8 @@ from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.plan_runner import Plan, PlanRunner
 from palimpsest.rehearsal.small_talk import GREETINGS, HELLO, THANKFUL, THANKS, spoken_answer
 
-MOST_NAMING_WORDS = 8
-"""A prompt of at most so many words, without a known verb, may name a variable or columns."""
+MAX_NAMING_WORDS = 8
+"""Maximum words of a prompt without a known verb that may name a variable or columns."""
 _TALK = (
     ("recap", r"\bwhat (?:did|have) (?:we|you|i) (?:do|done|did|ask)|\bso far\b|\brecap\b|\bwhat happened\b"),
     ("continue", r"^(?:please )?(?:continue|go on|keep going|proceed|carry on|next step)\b"),
@@ -94,7 +94,7 @@ def _data_kind(prompt: ParsedPrompt) -> PromptKind:
         return PromptKind("data", request=request)
     if prompt.mentions or mentions_data(prompt) or prompt.matches(r"\b(?:by|per|for each)\b"):
         return PromptKind("data", request=DataRequest(None, "the words name data"))
-    return PromptKind("name" if len(prompt.words) <= MOST_NAMING_WORDS else "unknown")
+    return PromptKind("name" if len(prompt.words) <= MAX_NAMING_WORDS else "unknown")
 
 
 PLANS: dict[str, Callable[[PlanRunner, PromptKind], Plan]] = {

@@ -26,7 +26,7 @@ from palimpsest.rehearsal.parsing.conversation import (
 from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.parsing.tool_outputs import inline_code
 from palimpsest.rehearsal.plan_runner import (
-    MOST_CALLS,
+    MAX_CALLS,
     PlanAnswer,
     PlannedCall,
     PlanRunner,
@@ -95,7 +95,7 @@ def _next_reply(conversation: Conversation, offered: dict[str, ToolSpec]) -> Reh
         prompt = ParsedPrompt(unanswered)
         kind = prompt_kind(prompt)
     move = next_step(plan_for(PlanRunner(prompt, conversation, tools), kind), turn.exchanges)
-    if isinstance(move, PlannedCall) and (not offered or len(turn.exchanges) >= MOST_CALLS):
+    if isinstance(move, PlannedCall) and (not offered or len(turn.exchanges) >= MAX_CALLS):
         move = PlanAnswer(
             f"No more tools may be called in this turn, so I stop here. Next I would have called {inline_code(move.call.tool)}:\n\n{shown_input(move.call)}",
             "A tool is needed, and none is offered in this step.",

@@ -37,9 +37,9 @@ def scenario_steps(name: str) -> tuple[ModelAnswer, ...] | None:
     if name in RULES:
         return None
     if name not in _scenarios:
-        known = ", ".join(sorted(_scenarios)) or "none"
+        names = ", ".join(sorted(_scenarios)) or "none"
         raise UserError(
-            f"There is no rehearsal scenario {name!r}. Registered: {known}. For the rules, use rehearsal/rules."
+            f"There is no rehearsal scenario {name!r}. Registered: {names}. For the rules, use rehearsal/rules."
         )
     return _scenarios[name]
 

@@ -22,10 +22,10 @@ _BLOCK = re.compile(r"^```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w])")
 _YES = re.compile(r"\b(?:yes|true)\b", re.IGNORECASE)
 _NO = re.compile(r"\b(?:no|false)\b", re.IGNORECASE)
-_MOST_LEVELS = 24
+_MAX_LEVELS = 24
 """The nesting limit: a schema that refers to itself is filled as deep as its required fields need, up to this."""
 _REPEATS = 2
-"""How often a schema that refers to itself is entered for optional fields."""
+"""Maximum number of times that a schema that refers to itself is entered for optional fields."""
 
 
 _NO_VALUE: Any = object()
@@ -49,7 +49,7 @@ class _Filler:
 
     def value(self, schema: Any, answer: str, path: tuple[str, ...], *, needed: bool) -> Any:
         """Return the value for a schema; ``_NO_VALUE`` where the answer has none and, if needed, no simple one fits."""
-        if not isinstance(schema, Mapping) or len(path) > _MOST_LEVELS:
+        if not isinstance(schema, Mapping) or len(path) > _MAX_LEVELS:
             return _NO_VALUE if schema is not True else _or_no_value(answer if needed else None)
         if isinstance(name := schema.get("$ref"), str):
             if not needed and path.count(name) >= _REPEATS:
@@ -86,7 +86,7 @@ class _Filler:
                     text = plain_text(schema, answer)
                 return _or_no_value(text)
             case "number" | "integer":
-                return self._number(schema, answer, whole=kind == "integer", needed=needed)
+                return self._number(schema, answer, is_integer=kind == "integer", needed=needed)
             case "boolean":
                 if _YES.search(answer):
                     return True
@@ -102,15 +102,17 @@ class _Filler:
             case _:
                 return _or_no_value(answer if needed else None)
 
-    def _number(self, schema: Mapping[str, Any], answer: str, *, whole: bool, needed: bool) -> Any:
+    def _number(
+        self, schema: Mapping[str, Any], answer: str, *, is_integer: bool, needed: bool
+    ) -> Any:
         for number in self._numbers:
-            if fitting_number(schema, number) and not (whole and number % 1):
+            if fitting_number(schema, number) and not (is_integer and number % 1):
                 self._numbers.remove(number)
-                return int(number) if whole else number
+                return int(number) if is_integer else number
         entry_count = len(_entries(answer))
-        if whole and entry_count and fitting_number(schema, entry_count):
+        if is_integer and entry_count and fitting_number(schema, entry_count):
             return entry_count
-        return _or_no_value(plain_number(schema, whole=whole) if needed else None)
+        return _or_no_value(plain_number(schema, is_integer=is_integer) if needed else None)
 
     def _one_of(
         self, options: Sequence[Any], answer: str, path: tuple[str, ...], *, needed: bool
@@ -119,7 +121,7 @@ class _Filler:
         kinds = [option.get("type") for option in options if isinstance(option, Mapping)]
         is_decimal = kinds[:2] == ["number", "string"]
         for option in options[:1] if is_decimal else options:
-            # A decimal may be written as text, but not any text is a decimal.
+            # A decimal may be written as text, but not every text is a decimal.
             value = self.value(option, answer, (*path, "option"), needed=False)
             if value is not _NO_VALUE:
                 return value

@@ -228,8 +228,8 @@ class SessionReview:
     def proof(self, price: PriceLike = None, *, engine: bool = True) -> Proof:
         """Return how well a replay reproduces the recording.
 
-        Without ``engine`` it leaves out how the recorded policy fits a session of ours: that replays all of it, which is too
-        slow for a view that follows a session request by request.
+        Without ``engine`` the result leaves out how the recorded policy fits a Palimpsest session: that replays the whole
+        session, which is too slow for a view that follows a session request by request.
 
         >>> session.proof().requests
         0
@@ -248,28 +248,28 @@ class SessionReview:
 
     @property
     def requests(self) -> ReportTable:
-        """One row a request."""
+        """One row for each request."""
         table = requests_table(self.timeline, self.ruler, self.price())
         return replace(table, notes=(*table.notes, *problem_sentences(self.problems)))
 
     @property
     def adding_up(self) -> ReportTable:
-        """One row a request with reported usage: unseen tokens, scaled items, and the remainder."""
+        """One row for each request with reported usage: unseen tokens, scaled items, and the remainder."""
         return adding_up_table(self.timeline, self.ruler)
 
     @property
     def items(self) -> ReportTable:
-        """One row an item."""
+        """One row for each item."""
         return items_table(self.timeline, self.ruler)
 
     @property
     def decisions(self) -> ReportTable:
-        """One row a change in how requests show an item."""
+        """One row for each change in how requests show an item."""
         return decisions_table(self.timeline, self.ruler)
 
     @property
     def subagents(self) -> Subagents:
-        """One row a subagent: its start, usage and result; with the totals without and with subagents."""
+        """One row for each subagent: its start, usage and result; with the totals without and with subagents."""
         return self.subagents_at()
 
     def subagents_at(self, price: PriceLike = None) -> Subagents:
@@ -290,7 +290,7 @@ class SessionReview:
 
     @property
     def requests_with_subagents(self) -> ReportTable:
-        """One row a request of the session and of its subagents, on one time axis."""
+        """One row for each request of the session and of its subagents, on one time axis."""
         return requests_with_subagents(self.timeline, self.subagents)
 
     def breaks(self, price: PriceLike = None) -> CacheBreaks:
@@ -377,7 +377,7 @@ class SessionReview:
     ) -> ShownRequest:
         """Return a request with its contents, from 1: as sent, or as under another policy.
 
-        ``summary`` says what stands where the policy would have had a summary written: ``recorded``,
+        ``summary`` is the text in place of a summary that the policy would have requested: ``recorded``,
         ``stub(1500)`` or ``extract(2000)``. Raises UserError for an unknown request or policy.
 
         >>> shown = session.request(1)
@@ -462,8 +462,8 @@ class SessionReview:
     def own_rule(self) -> OwnRule | None:
         """Return how the recorded agent's own rule fits its automatic compactions.
 
-        For a session of ours it is the policy recorded with each request, and its clearings count, too. None where there is
-        no preset of the agent, or no request.
+        For a Palimpsest session it is the policy recorded with each request, and its clearings count, too. None where there
+        is no preset of the agent, or no request.
 
         >>> session.own_rule() is None
         True
@@ -506,7 +506,7 @@ class SessionReview:
         ``price`` is a model's id, ``units``, prices such as ``MODEL=in/out/read/write`` or a price file; ``lifetime`` are
         the seconds for which the cache keeps a prefix, or words such as ``1h``.
 
-        ``summary`` says what stands where a policy would have had a summary written, for all of them alike:
+        ``summary`` is the text in place of summaries that the policies would have requested, the same for all:
         ``recorded``, ``stub(1500)`` or ``extract(2000)``; without it a placeholder of the policy's size.
 
         Raises UserError for an unknown policy, a price that is not known, and a session without requests.

@@ -32,7 +32,7 @@ RecordsCallback = Callable[[Sequence[Record]], None]
 
 
 async def off_loop(call: Callable[[], T]) -> T:
-    """Run a blocking call in a thread; in this one while the interpreter shuts down and starts no more threads."""
+    """Run a blocking call in another thread, or in this one while the interpreter shuts down and starts no threads."""
     if threading.main_thread().is_alive():
         return await asyncio.to_thread(call)
     return call()
@@ -166,7 +166,7 @@ class EngineThread:
 def _start_work(
     loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T], future: EngineFuture[T]
 ) -> None:
-    """Start work whose result goes to a future; cancelling the future cancels the work."""
+    """Start a coroutine and pass its result to a future; cancelling the future cancels the coroutine."""
     if future.cancelled():
         work.close()
         future.work_ended.set_result(None)
@@ -208,9 +208,9 @@ class Run:
 
 
 class RedactedSpecs:
-    """Returns tool specs without secrets, each looked through once for each set of secrets.
+    """Returns tool specs without secrets; each spec is searched once for each set of secrets.
 
-    Every step sends the same ones, and looking through them was most of what a prompt spent on secrets.
+    Every step sends the same specs, and searching them took most of a prompt's time for removing secrets.
     """
 
     def __init__(self, secrets: KernelSecrets) -> None:
@@ -224,15 +224,16 @@ class RedactedSpecs:
         values = self._secrets()
         if values != self._values:
             self._values, self._by_name = values, {}
-        # Copies: a server that changes its schema in place gives the same object again.
-        given = [
+        # Copies are stored, since a server may change its schema in place and return the same object again.
+        new_specs = [
             spec.model_copy(deep=True)
             for spec in specs
             if self._by_name.get(spec.name, (None, None))[0] != spec
         ]
-        redacted = redacted_value(given, self._secrets.cleaner()) if given else ()
+        redacted = redacted_value(new_specs, self._secrets.cleaner()) if new_specs else ()
         self._by_name |= {
-            original.name: (original, new) for original, new in zip(given, redacted, strict=True)
+            original.name: (original, new)
+            for original, new in zip(new_specs, redacted, strict=True)
         }
         return tuple(self._by_name[spec.name][1] for spec in specs)
 
@@ -254,7 +255,7 @@ class Snapshot:
     questions: tuple[QuestionAsked, ...] = ()
     """Questions of the model to the user that are not answered yet."""
     partial: bool = False
-    """Messages that a summary covers are in the log only, not in ``messages``."""
+    """Whether the messages that a summary covers are in the log only, not in ``messages``."""
     problem: str = ""
     """One sentence while records cannot be written, since the disk does not respond; else empty."""
 

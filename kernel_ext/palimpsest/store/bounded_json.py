@@ -9,20 +9,21 @@ from collections.abc import Iterator
 from typing import Any
 
 MAX_BUILT_BYTES = 256_000_000
-"""Memory that one JSON value may take while it is read, its decoded text included: four times the longest line."""
+"""Maximum memory of one JSON value while it is read, including its decoded text: four times the longest line."""
 MAX_SESSION_FACTOR = 4
-"""A whole session, which is in memory at once, may build this many times the bytes of its text."""
+"""Maximum memory of a whole session as a multiple of its text's bytes, since all of it is in memory at once."""
 UNMEASURED_BYTES = 1_000_000
-"""A text up to this length is not measured: it builds at most a fifth of the limit."""
-TOO_MUCH = "It would take more than {most:,} MB of memory, which is more than is read at once, and was left out."
+"""Length up to which a text is not measured: it needs at most a fifth of the limit."""
+TOO_MUCH = "It would take more than {megabytes:,} MB of memory, which is more than is read at once, and was left out."
 UTF_8 = frozenset({"utf-8", "utf-8-sig"})
+# The estimated bytes in memory of each kind of value.
 _OBJECT = 200
 _LIST = 90
 _NAME = 120
-"""An entry of an object, and its place in the parser's list of names."""
+"""Bytes of an entry of an object, with its place in the parser's list of names."""
 _STRING = 56
 _VALUE = 40
-"""A number, and its place in a list."""
+"""Bytes of a number, with its place in a list."""
 _EMPTY = 64
 _LONG_STRING = 1_024
 """Bytes from which a string's width is looked up; a shorter one is taken to be as wide as the widest."""
@@ -38,22 +39,22 @@ _ESCAPED_ASTRAL = tuple(b"\\u%c%c" % (d, n) for d in b"dD" for n in b"89abAB")
 class BuildsTooMuch(ValueError):
     """A JSON text would build more than the limit; the message is a sentence for the user."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__(TOO_MUCH.format(most=most // 1_000_000))
+    def __init__(self, limit: int) -> None:
+        super().__init__(TOO_MUCH.format(megabytes=limit // 1_000_000))
 
 
-def json_value(content: bytes | str, held: "BuiltSize | None" = None) -> Any:
+def json_value(content: bytes | str, built_size: "BuiltSize | None" = None) -> Any:
     """Return a JSON value; raises BuildsTooMuch, or ValueError where it is no JSON or nested too deeply.
 
-    ``held`` adds up values that are kept together.
+    ``built_size`` adds up values that are kept together.
     """
-    if held is not None or len(content) > UNMEASURED_BYTES:
+    if built_size is not None or len(content) > UNMEASURED_BYTES:
         if isinstance(content, bytes) and json.detect_encoding(content) not in UTF_8:
             content = content.decode(json.detect_encoding(content), "surrogatepass")
-        given = content.encode("utf-8", "replace") if isinstance(content, str) else content
-        measured = held or BuiltSize()
-        measured.read += len(given)
-        for piece in _pieces(given):
+        data = content.encode("utf-8", "replace") if isinstance(content, str) else content
+        measured = built_size or BuiltSize()
+        measured.read += len(data)
+        for piece in _pieces(data):
             measured.add(piece)
         if isinstance(content, bytes):
             measured.check(_decoded_bytes(content))
@@ -91,7 +92,7 @@ class BuiltSize:
     def __init__(self, times: int = 0) -> None:
         """With ``times`` a long text may build that many times its length, also beyond ``MAX_BUILT_BYTES``."""
         self.built = 0
-        """Bytes, so far."""
+        """Estimated bytes of memory that the values read so far take."""
         self.read = 0
         """Bytes of the texts so far."""
         self._times = times
@@ -99,8 +100,9 @@ class BuiltSize:
         self._open_escape = b""
         """A backslash at the end of the last piece, whose escape ends in the next piece."""
         self._open = 0
-        """Bytes so far of a string that the next piece continues, and its width."""
+        """Bytes so far of a string that the next piece continues."""
         self._open_width = 1
+        """Bytes in memory of each character of that string."""
 
     def begin(self) -> None:
         """Start counting again at the open string: values built before it have been released."""
@@ -108,25 +110,25 @@ class BuiltSize:
 
     def check(self, more: int = 0) -> None:
         """Raise BuildsTooMuch where the built bytes and ``more`` exceed the limit."""
-        most = max(MAX_BUILT_BYTES, self._times * self.read)
-        if self.built + more > most:
-            raise BuildsTooMuch(most)
+        limit = max(MAX_BUILT_BYTES, self._times * self.read)
+        if self.built + more > limit:
+            raise BuildsTooMuch(limit)
 
     def add(self, piece: bytes) -> None:
         """Add the memory that the next bytes of the text build; raises BuildsTooMuch."""
         content = self._open_escape + piece
-        ends = len(content) - len(content.rstrip(b"\\"))
-        self._open_escape = content[-1:] if ends % 2 else b""
+        backslashes_at_end = len(content) - len(content.rstrip(b"\\"))
+        self._open_escape = content[-1:] if backslashes_at_end % 2 else b""
         if self._open_escape:
             content = content[:-1]
         # Replace escaped quotes and backslashes, so that each remaining quote begins or ends a string.
         pieces = content.replace(rb"\\", b"_").replace(rb"\"", b"_").split(b'"')
         inside = pieces[not self._in_string :: 2]
         outside = b"".join(pieces[self._in_string :: 2])
-        continues = self._in_string
+        continues_string = self._in_string
         self._in_string ^= len(pieces) % 2 == 0
         built = _of_structure(outside)
-        if inside and continues:
+        if inside and continues_string:
             built += self._added_bytes(inside.pop(0))
         if inside and self._in_string:
             self._open, self._open_width = 0, 1
@@ -143,6 +145,7 @@ class BuiltSize:
 
 
 def _of_structure(outside: bytes) -> int:
+    """Return the memory of everything but strings, given the text outside of them."""
     return (
         outside.count(b"{") * _OBJECT
         - outside.count(b"{}") * (_OBJECT - _EMPTY)
@@ -154,6 +157,7 @@ def _of_structure(outside: bytes) -> int:
 
 
 def _of_strings(strings: list[bytes], width: int) -> int:
+    """Return the memory of whole strings; ``width`` is that of the widest one."""
     if width == 1:
         return len(strings) * _STRING + sum(map(len, strings))
     return sum(

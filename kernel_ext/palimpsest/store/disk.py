@@ -43,7 +43,8 @@ SMALL_BYTES = 64 << 20
 LOG = logging.getLogger(__name__)
 
 STALL_SECONDS = 0.7
-"""The user is notified within a second; a loaded disk that works takes a tenth of this."""
+"""Seconds after which a write counts as stalled, so that the user is notified within a second; a busy disk that works
+needs a tenth of this."""
 
 
 DISK_STALLED = (
@@ -129,7 +130,7 @@ def is_full(error: BaseException) -> bool:
 
 @contextmanager
 def ignore_full_disk() -> Iterator[None]:
-    """End the block where the disk is full, for writes that may be left out."""
+    """Suppress the error of a full disk in the block, for writes that may be left out."""
     try:
         yield
     except OSError as error:
@@ -178,7 +179,7 @@ def write_atomically(target: Path, content: bytes, *, durable: bool = False) -> 
 
 
 def temporary_folder(prefix: str) -> Path:
-    """Make a folder for temporary files, which the caller removes; raises StorageFailed where none can be made."""
+    """Create a folder for temporary files, which the caller removes; raises StorageFailed on a failure."""
     try:
         return Path(tempfile.mkdtemp(prefix=prefix))
     except OSError as error:
@@ -220,14 +221,14 @@ class WriteWatch:
         self._is_asleep = True
         self._thread: threading.Thread | None = None
 
-    def begin(self, stalled: Callable[[], None]) -> int:
-        """Register a write; ``stalled`` is called on the watching thread if it does not end in time.
+    def begin(self, on_stall: Callable[[], None]) -> int:
+        """Register a write; ``on_stall`` is called on the watching thread if it does not end in time.
 
         Returns its number for ``end``.
         """
         with self._changed:
             self._number += 1
-            self._running[self._number] = time.monotonic() + self._seconds, stalled
+            self._running[self._number] = time.monotonic() + self._seconds, on_stall
             if self._thread is None:
                 self._thread = threading.Thread(
                     target=self._run, name="palimpsest-write-watch", daemon=True
@@ -254,12 +255,13 @@ class WriteWatch:
                 self._is_asleep = True
                 self._changed.wait()
             self._is_asleep = False
-            left = min(deadline for deadline, _ in self._running.values()) - time.monotonic()
-            if left > 0:
-                self._changed.wait(left)
+            first_deadline = min(deadline for deadline, _ in self._running.values())
+            seconds_left = first_deadline - time.monotonic()
+            if seconds_left > 0:
+                self._changed.wait(seconds_left)
             now = time.monotonic()
-            stalled = [number for number, (deadline, _) in self._running.items() if deadline <= now]
-            return [self._running.pop(number)[1] for number in stalled]
+            late = [number for number, (deadline, _) in self._running.items() if deadline <= now]
+            return [self._running.pop(number)[1] for number in late]
 
 
 WRITES = WriteWatch()
@@ -274,8 +276,8 @@ class Stall:
         """One sentence for the user while a write is stalled, else empty."""
         self.since = 0.0
         """Monotonic time in seconds at which the stall was detected."""
-        self.telling = False
-        """Subscribers are being called, so a stall is then caused by one of them."""
+        self.is_calling_subscribers = False
+        """Whether subscribers are being called, so that a stall is caused by one of them."""
         self._session_id = session_id
         self._watch = watch
         self._is_writing = False
@@ -283,7 +285,7 @@ class Stall:
         self._listeners: tuple[Callable[[], None], ...] = ()
 
     def listen(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Call back, on any thread, when ``words`` changed; returns an unsubscriber."""
+        """Call back, on any thread, when ``words`` changed; returns a function that ends this."""
         with self._lock:
             self._listeners = (*self._listeners, callback)
 
@@ -307,17 +309,17 @@ class Stall:
             self._watch.end(number)
             with self._lock:
                 self._is_writing = False
-                stalled, self.words = self.words, ""
-            if stalled:
+                was_stalled, self.words = bool(self.words), ""
+            if was_stalled:
                 self.notify()
 
     def _report_stall(self) -> None:
-        words = LISTENER_STALLED if self.telling else DISK_STALLED
+        sentence = LISTENER_STALLED if self.is_calling_subscribers else DISK_STALLED
         with self._lock:
             if not self._is_writing:
                 return
             self.since = time.monotonic()
-            self.words = words.format(session=self._session_id())
+            self.words = sentence.format(session=self._session_id())
         LOG.warning("%s", self.words)
         self.notify()
 

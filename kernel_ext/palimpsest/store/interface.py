@@ -39,7 +39,7 @@ class SessionSummary:
     archived: int | None = None
     """When it was archived, in milliseconds since 1970; None if it is not archived."""
     shared: bool = False
-    """The session has a share page."""
+    """Whether the session has a share page."""
     imported_from: str = ""
     """The agent whose recording it is, such as ``pi``; empty for a session of ours."""
     about: str = ""

@@ -49,9 +49,10 @@ SecretValues = Callable[[], Iterable[str]]
 TEXT = "text"
 RAW = "state.raw"
 OUTPUT = "state.metadata.output"
+"""The fields of parts that are streamed: a text, the arguments of a tool call as JSON, and a tool's output."""
 
 
-def nothing_known() -> Iterable[str]:
+def no_secret_values() -> Iterable[str]:
     """Return no values; secrets are then found by their patterns only."""
     return ()
 
@@ -59,18 +60,18 @@ def nothing_known() -> Iterable[str]:
 class Redaction:
     """Redacts the events and deltas of one journal.
 
-    It holds back, for each string that is still streamed, text that may become a secret.
+    Of each string that is still streamed, it holds back the end while that may be the beginning of a secret.
     """
 
-    def __init__(self, known: SecretValues = nothing_known) -> None:
-        self._secret_values = known
+    def __init__(self, secret_values: SecretValues = no_secret_values) -> None:
+        self._secret_values = secret_values
         self._streams: dict[str, tuple[str, SecretStream]] = {}
         """By part id: the field that is streamed, and the state of its redaction."""
         self._messages: dict[str, str] = {}
         """The message id of each part that received deltas."""
 
-    def piece(self, message_id: str, part_id: str, field: str, text: str) -> str:
-        """Return the text that may be written after a delta; text that may become a secret is held back."""
+    def redacted_delta(self, message_id: str, part_id: str, field: str, text: str) -> str:
+        """Return the text that may be written after a delta; the possible beginning of a secret is held back."""
         self._messages[part_id] = message_id
         name, stream = self._streams.get(part_id, ("", None))
         if stream is None or name != field:
@@ -287,14 +288,14 @@ def record_of(line: bytes, expand: Callable[[Json], Json] | None = None) -> Reco
     if data is None:
         raise UnreadableLine("The line is not a JSON object.")
     if data.get("type") == HEADER:
-        return None  # a late header of a writer for which another process had written one already
+        return None  # a second header: another process had already written one when this one was written
     if expand is not None and data.get("type") == REQUEST:
         try:
             data = expand(data)
         except ValueError as error:
             raise UnreadableLine(str(error)) from error
     if not _is_number(data.get("seq", 0)) or not _is_number(data.get("ts", 0)):
-        raise UnreadableLine("The number or the time of the record is none that can be.")
+        raise UnreadableLine("The number or the time of the record is not valid.")
     try:
         return parse_record(data)
     except KeyError as error:

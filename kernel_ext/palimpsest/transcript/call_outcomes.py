@@ -32,7 +32,7 @@ RUNNING_AT_THE_END = "running_at_the_end"
 """Key in the metadata of a call's state: the work that its code started and that ran when the kernel ended, a list of texts."""
 ABORTED = "Tool execution aborted"
 """The error of a stopped call; it adds nothing to the state."""
-REASON_CHARS = 240
+MAX_REASON_CHARS = 240
 """Maximum characters of a reason, which is shown in the call's row."""
 
 Status = Literal["pending", "running", "completed", "error", "refused", "stopped"]
@@ -105,7 +105,9 @@ def _saved_line(metadata: Mapping[str, Any]) -> str:
 
 def last_line(text: str) -> str:
     """Return the most informative line of an error: the last that names an exception, else the last."""
-    lines = [words for line in text.splitlines() if (words := _LINE_PREFIX.sub("", line).strip())]
+    lines = [
+        stripped for line in text.splitlines() if (stripped := _LINE_PREFIX.sub("", line).strip())
+    ]
     raised = [line for line in lines if _EXCEPTION_LINE.match(line)]
     return _excerpt(next(iter(raised[-1:] or lines[-1:]), ""))
 
@@ -115,15 +117,15 @@ def _failure_line(output: str, *, is_command: bool) -> str:
     command_ends = list(_COMMAND_END.finditer(output)) if is_command else []
     if command_ends:
         printed = output[: command_ends[-1].start()].strip()
-        words = [
+        lines = [
             command_ends[-1][1].strip(),
             "" if printed == "(no output)" else last_line(printed),
         ]
-        return _excerpt(": ".join(word for word in words if word))
+        return _excerpt(": ".join(word for word in lines if word))
     sections = list(_ERROR_SECTION.finditer(output))
     raised = output[sections[-1].end() :] if sections else output
     return last_line(_NEXT_SECTION.split(raised)[0])
 
 
 def _excerpt(line: str) -> str:
-    return line if len(line) <= REASON_CHARS else f"{line[: REASON_CHARS - 1]}…"
+    return line if len(line) <= MAX_REASON_CHARS else f"{line[: MAX_REASON_CHARS - 1]}…"

@@ -5,7 +5,7 @@ means that a contract between two pieces of this software was broken, or that th
 decide; each message says what happened, to what, and what to do.
 
     PalimpsestError
-    |-- UserError            one sentence for a person; front ends print it without a traceback
+    |-- UserError            one sentence for the user; front ends print it without a traceback
     |   |-- ConfigError      a value in a configuration file or an option is wrong
     |   |-- NotFound         a key, session or message that does not exist
     |   |-- SessionBusy      the operation needs an idle session
@@ -15,7 +15,7 @@ decide; each message says what happened, to what, and what to do.
     |   |-- WaitAborted      the session was closed, so what is waited for never comes
     |   `-- StorageFailed    the disk is full or cannot be written
     |-- ModelFailed          a model call failed; carries the classified error value
-    |-- PermissionDenied     a rule or a person refused a tool call
+    |-- PermissionDenied     a rule or the user refused a tool call
     `-- Aborted              the work was cancelled
 """
 
@@ -37,14 +37,14 @@ class AuthError(Value):
 
 
 class OutputLengthError(Value):
-    """The answer hit its length limit before anything usable came."""
+    """The answer reached its length limit before it contained anything usable."""
 
     type: Literal["output-length"] = "output-length"
     message: str = "The answer reached its length limit before anything usable came."
 
 
 class AbortedError(Value):
-    """The turn was stopped by a person or by the end of the kernel."""
+    """The turn was stopped by the user or by the end of the kernel."""
 
     type: Literal["aborted"] = "aborted"
     message: str = "Stopped."
@@ -61,7 +61,7 @@ class ContextOverflowError(Value):
     compaction_failed: bool = False
     """Whether the provider's message is about a failed compaction, so that another compaction would not help."""
     suspected: bool | None = None
-    """True where the provider's message may not mean an overflow; a compaction was tried once in its turn."""
+    """Whether the provider's message may not mean an overflow; a compaction was tried once in its turn."""
     response_body: str | None = None
 
 
@@ -90,7 +90,7 @@ class StructuredOutputError(Value):
     type: Literal["structured-output"] = "structured-output"
     message: str
     retries: int = 0
-    """How often the model was asked again for the structured answer."""
+    """Number of times that the model was asked again for the structured answer."""
 
 
 class UnknownError(Value):
@@ -99,7 +99,7 @@ class UnknownError(Value):
     type: Literal["unknown"] = "unknown"
     message: str
     explained: bool | None = None
-    """True where the message itself contains advice for the user."""
+    """Whether the message itself contains advice for the user."""
 
 
 ErrorValue = Annotated[
@@ -176,12 +176,12 @@ class ModelFailed(PalimpsestError):
 
 
 class PermissionDenied(PalimpsestError):
-    """A rule or a person refused a tool call.
+    """A rule or the user refused a tool call.
 
-    ``stops`` is true when a person rejected without feedback: the turn ends there. ``by`` says who
-    refused: ``rule``, ``person``, ``engine``, or ``headless`` where no person could be asked; ``why`` is the
+    ``stops`` is true when the user rejected without feedback: the turn ends there. ``by`` is the source of the
+    refusal: ``rule``, ``person``, ``engine``, or ``headless`` where no user could be asked; ``why`` is the
     reason in a few words for the call's row. ``guard`` names the guard that ends the turn with this call.
-    ``diff`` is what the call would have changed, which the question showed.
+    ``diff`` is the change that the call would have made, as the question showed it.
     """
 
     def __init__(
@@ -202,6 +202,6 @@ class PermissionDenied(PalimpsestError):
 
 
 class Aborted(PalimpsestError):
-    """The work was cancelled; ``diff`` is what the call would have changed, where a question showed it."""
+    """The work was cancelled; ``diff`` is the change that the call would have made, if a question showed it."""
 
     diff: str | None = None

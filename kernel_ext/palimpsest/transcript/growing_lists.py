@@ -12,12 +12,12 @@ T = TypeVar("T")
 
 def common_beginning(first: Sequence[Any], second: Sequence[Any]) -> int:
     """Return how many values two lists share at their beginnings; quick where they differ near their ends."""
-    most = min(len(first), len(second))
-    if first[:most] == second[:most]:
-        return most
-    low, high, step = 0, most, 1
+    shorter = min(len(first), len(second))
+    if first[:shorter] == second[:shorter]:
+        return shorter
+    low, high, step = 0, shorter, 1
     while high > 0:
-        at = max(most - step, 0)
+        at = max(shorter - step, 0)
         if first[:at] == second[:at]:
             low = at
             break
@@ -34,7 +34,8 @@ def common_beginning(first: Sequence[Any], second: Sequence[Any]) -> int:
 class GrownRows(Generic[T]):
     """Rows computed from lists that grow together: each row once, as long as no value before it changes.
 
-    Contract: a row depends on the values up to its own place, on the rows before it, and on ``about``.
+    Contract: a row depends on the values up to its own place, on the rows before it, and on ``about``, a value that
+    all rows have in common.
     """
 
     def __init__(self) -> None:

@@ -36,7 +36,7 @@ def time_of(identifier: str, *, descending: bool = False) -> int:
 
 
 def short(identifier: str) -> str:
-    """Return the end of an id, by which a person or a model can name it within its session."""
+    """Return the end of an id, by which the user or a model can name it within its session."""
     return identifier.partition("_")[2][-ENTROPY_LENGTH:]
 
 

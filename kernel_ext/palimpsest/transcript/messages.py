@@ -58,7 +58,7 @@ class UserMessage(Value):
     origin: Origin | None = None
     max_steps: int | None = None
     joins: bool | None = None
-    """True where the message was sent while a turn was running, and belongs to that turn."""
+    """Whether the message was sent while a turn was running, and so belongs to that turn."""
 
     @property
     def by_engine(self) -> bool:
@@ -86,7 +86,7 @@ class AssistantMessage(Value):
     path: MessagePath
     error: ErrorValue | None = None
     summary: bool = False
-    """True for the summary that a compaction wrote."""
+    """Whether it is the summary that a compaction wrote."""
     cost: float | None = None
     tokens: Usage = Usage()
     finish: str | None = None
@@ -169,9 +169,9 @@ def reported_usage(message: Message, info: AssistantMessage, request_id: str) ->
 
 def stop_reason_of(info: AssistantMessage) -> StoppedBy | None:
     """Return the reason why a turn with this last answer ended; None where it continues or is unknown."""
-    for known in STOP_REASONS:
-        if info.stopped_by == known:
-            return known
+    for reason in STOP_REASONS:
+        if info.stopped_by == reason:
+            return reason
     if info.error is not None:
         return stop_reason_of_error(info.error)
     return _BY_FINISH.get(info.finish or "")

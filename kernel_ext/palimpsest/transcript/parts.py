@@ -74,7 +74,7 @@ class SourceText(Value):
 
 
 class FileSource(Value):
-    """A file of the project, or one that a person's own code passed in."""
+    """A file of the project, or one that the user's own code passed in."""
 
     type: Literal["file"]
     path: str
@@ -148,7 +148,7 @@ class Attachment(Value):
 
 
 WAITED = "waited_ms"
-"""Key in the metadata of a call's state: milliseconds of its time spent waiting for a person."""
+"""Key in the metadata of a call's state: milliseconds of its time spent waiting for the user."""
 
 
 class ToolPending(Value):
@@ -233,12 +233,12 @@ class StepFinishPart(PartBase):
     cost: float | None = None
     """US dollars; None means unknown."""
     cost_listed: bool | None = None
-    """True where ``cost`` is an estimate: a gateway serves the model, and the price is that of the listed model with its name."""
+    """Whether ``cost`` is an estimate: a gateway serves the model, and the price is that of the listed model with its name."""
     tokens: Usage = Usage()
     seconds: float | None = None
-    """Duration of the step, without the time spent waiting for a person."""
+    """Duration of the step, without the time spent waiting for the user."""
     waited_seconds: float | None = None
-    """Time that the step waited for a person."""
+    """Time that the step waited for the user."""
     context_tokens: int | None = None
     """Tokens in the context of this request, as the provider counted them."""
     window: int | None = None

@@ -2,7 +2,7 @@
 
 Such a call is a tool part whose metadata says so. The blocks in which the provider sent the call and its
 result are stored unchanged with it (``native``), since only these can be sent back: they have encrypted
-fields. People, other providers and summaries get the text. Border: pure.
+fields. Views, other providers and summaries show the text. Border: pure.
 """
 
 import json
@@ -24,7 +24,7 @@ CLIENT_ITEMS = frozenset(
     {"function_call", "custom_tool_call", "computer_call", "local_shell_call", "shell_call"}
     | {"apply_patch_call", "tool_search_call"}
 )
-"""Items of OpenAI's Responses that end in ``_call`` and are for the client to run."""
+"""Types of items of OpenAI's Responses that end in ``_call`` and that the client has to run."""
 AT_PROVIDER = "ran at the provider"
 """The remark shown with a call that the provider ran."""
 
@@ -106,7 +106,7 @@ class ResponsesItem:
 
 
 def responses_item(item: Mapping[str, Any]) -> ResponsesItem | None:
-    """Read an item of OpenAI's Responses; None where it is no call, or one for the client to run."""
+    """Return the call in an item of OpenAI's Responses; None where it is no call, or one for the client to run."""
     kind = item.get("type")
     if not isinstance(kind, str) or not kind.endswith("_call") or kind in CLIENT_ITEMS:
         return None

@@ -20,7 +20,7 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.strings.number_words import duration
 
-MOST_REASONS = 3
+MAX_REASONS = 3
 """Maximum different reasons that a line shows; some servers put a new number into each message."""
 
 RetryEnd = Literal["open", "answered", "failed", "stopped"]
@@ -58,12 +58,12 @@ def is_notice(part: RetryPart) -> bool:
 
 
 def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, over: bool) -> RetryLines:
-    """Return where to show the failed attempts among parts; ``over``: no further parts follow."""
+    """Return where to show the failed attempts among parts; ``over`` is whether no further parts follow."""
     runs: dict[str, RetryRun] = {}
     merged: set[str] = set()
     run: list[RetryPart] = []
     attempts = 1
-    finished = [at for at, part in enumerate(parts) if isinstance(part, StepFinishPart)]
+    step_ends = [at for at, part in enumerate(parts) if isinstance(part, StepFinishPart)]
 
     def close_run(ended: RetryEnd) -> None:
         if run:
@@ -75,7 +75,7 @@ def retry_lines(parts: Sequence[Part], error: ErrorValue | None, *, over: bool) 
         if isinstance(part, RetryPart) and not is_notice(part):
             run.append(part)
         elif not _is_of_attempt(part):
-            is_answered = error is None or any(index >= at for index in finished)
+            is_answered = error is None or any(step_end >= at for step_end in step_ends)
             close_run("answered" if is_answered else _end(error))
     if run and error is not None and {part.error.message for part in run} == {error.message}:
         attempts += len(run)
@@ -95,10 +95,10 @@ def message_retries(message: Message) -> RetryLines:
 
 def retry_words(run: RetryRun) -> str:
     """Return a run in one line: its reasons, how often it failed and how it ended."""
-    sentences = [_sentence(reason) for reason in run.reasons[:MOST_REASONS]]
-    rest = len(run.reasons) - len(sentences)
-    why = " Then: ".join(sentences) + (f" And {rest} other reasons." if rest > 1 else "")
-    why += " And another reason." if rest == 1 else ""
+    sentences = [_sentence(reason) for reason in run.reasons[:MAX_REASONS]]
+    more = len(run.reasons) - len(sentences)
+    why = " Then: ".join(sentences) + (f" And {more} other reasons." if more > 1 else "")
+    why += " And another reason." if more == 1 else ""
     count_text = "Failed once" if run.failed == 1 else f"Failed {run.failed} times"
     wait = run.waited_seconds
     ends = {
@@ -113,14 +113,14 @@ def retry_words(run: RetryRun) -> str:
 
 
 def _sentence(reason: str) -> str:
-    words = reason.strip()
-    return words if words.endswith((".", "!", "?", "…")) else f"{words}."
+    sentence = reason.strip()
+    return sentence if sentence.endswith((".", "!", "?", "…")) else f"{sentence}."
 
 
 def _run(parts: Sequence[RetryPart], ended: RetryEnd) -> RetryRun:
     waits = [None if part.time.end is None else part.time.end - part.time.start for part in parts]
-    known = [wait for wait in waits if wait is not None]
-    waited = sum(known) / 1_000 if len(known) == len(waits) else None
+    known_waits = [wait for wait in waits if wait is not None]
+    waited = sum(known_waits) / 1_000 if len(known_waits) == len(waits) else None
     reasons = tuple(dict.fromkeys(part.error.message for part in parts))
     return RetryRun(reasons, len(parts), waited, ended)
 

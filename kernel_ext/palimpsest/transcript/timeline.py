@@ -19,9 +19,9 @@ T = TypeVar("T")
 
 TIMELINE_VERSION = 4
 STOPPED = "aborted"
-"""The ``error`` of an event ``compact failed`` whose summary was stopped by a person or by the end of the kernel."""
+"""The ``error`` of an event ``compact failed`` whose summary was stopped by the user or by the end of the kernel."""
 ASKED_FOR = ("model", "prompt", "serialize")
-"""The fields of a policy's ``compact`` that shape the summary request; events hold only other values than the default."""
+"""The fields of a policy's ``compact`` that shape the summary request; events hold only values that are not the default."""
 WRITTEN_BY = "written_by"
 """Key in the numbers of an event ``compact``: the recorded session whose request wrote the summary."""
 COPIED = "copied"
@@ -67,17 +67,17 @@ class TimelineItem:
     created: int | None = None
     is_error: bool = False
     covers: tuple[int, ...] = ()
-    """Of a summary: the items that it replaced."""
+    """The items that a summary replaced; empty for other items."""
     before: int | None = None
     """The item before which it is sent, where that is not its own place: a summary is sent in place of the
     first item that it replaced, system prompt and tools before all others (0)."""
     pinned: bool = False
     input_hash: str = ""
-    """Of a call: digest of its tool and input, with keys sorted and blanks at the ends removed."""
+    """Digest of a call's tool and input, with keys sorted and blanks at the ends removed; empty for other items."""
     by_program: bool = False
-    """The agent's program wrote it in the user's place: a reminder, a note on a finished task, the text of a mentioned file."""
+    """Whether the agent's program wrote it as the user: a reminder, a note on a finished task, a mentioned file's text."""
     continues: bool = False
-    """The engine wrote it to continue after a recorded summary; under another policy it would not exist."""
+    """Whether the engine wrote it to continue after a recorded summary; under another policy it would not exist."""
 
 
 class Terms(NamedTuple):
@@ -97,7 +97,7 @@ class TimelineRequest:
 
     index: int
     id: str
-    """Of the answer's message in the log."""
+    """Id of the answer's message in the log."""
     turn: int
     items: int
     """Number of items that existed when it was sent: it could show all items with a smaller index."""
@@ -113,17 +113,17 @@ class TimelineRequest:
     cache_miss: str = ""
     """The provider's own reason why less of the prompt was cached than of the request before."""
     window: int = 0
-    """0 where no limit is known."""
+    """Tokens of the window; 0 where no limit is known."""
     reserve: int = 0
     price: Price | None = None
     status: RequestStatus = "ok"
     seen: Seen = "rebuilt"
     usage: Usage | None = None
-    """As reported; None where nothing was."""
+    """The reported usage; None where none was reported."""
     cost: float | None = None
     """US dollars, as recorded or from the price; None where unknown."""
     listed: bool = False
-    """``cost`` is an estimate by list prices: the recording has no cost, or the model stands behind a gateway."""
+    """Whether ``cost`` is an estimate by list prices, since the recording has no cost or a gateway serves the model."""
     purpose: str = "step"
     system_hash: str = ""
     tools_hash: str = ""
@@ -131,13 +131,13 @@ class TimelineRequest:
     """Tokens of the model's longest answer; 0 where it is not known."""
     input_limit: int | None = None
     caching: bool | None = None
-    """The provider caches prompts of this model; None where it is not known."""
+    """Whether the provider caches prompts of this model; None where it is not known."""
     overflowed: bool = False
-    """The provider refused it as too long."""
+    """Whether the provider refused it as too long."""
     estimator: str = ""
-    """How the engine counted it when it was sent; empty where it was not sent by us."""
+    """The estimator by which the engine counted it when it was sent; empty in another agent's recording."""
     estimated: int = 0
-    """The engine's own count of it."""
+    """Tokens of the request by that estimator."""
     calibration: float = 1.0
     """Ratio of reported to estimated tokens, as the engine knew it then."""
     assumed: Usage | None = None
@@ -178,7 +178,7 @@ class Transition:
 
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
-    """Something that happened to the context as a whole."""
+    """An event that affects the whole context, such as a compaction."""
 
     request: int
     """The first request that it affects."""
@@ -225,9 +225,9 @@ class Timeline:
     """Sessions that its calls began or resumed, by call id, as far as the calls record it; and sessions whose
     answer a message brought, by message id."""
     gaps: tuple[str, ...] = ()
-    """What the recording lacks, a sentence each."""
+    """Sentences on what the recording lacks."""
     recorded_totals: RecordedTotals = NO_TOTALS
-    """Facts about all requests together, beside those of single requests."""
+    """Recorded totals of all requests, besides the facts of single requests."""
     unread: tuple[str, ...] = ()
     """Parts of the recording that could not be imported, a sentence each; they name files."""
     read: Callable[[int], str] = field(default=lambda _index: "", repr=False, compare=False)
@@ -238,7 +238,7 @@ class Timeline:
     """Returns the counter of an estimator; None where only characters can be counted."""
     version: int = TIMELINE_VERSION
     facts_until: int | None = None
-    """In a simulated timeline: the first request that differs from the recorded one; from there on all is an estimate."""
+    """In a simulated timeline, the first request that differs from the recorded one; from it on all is an estimate."""
     earlier: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
     """Values computed from the same session when it was shorter, by name: computations continue from these, as far
     as both sessions begin alike. A growing session hands them on."""
@@ -265,10 +265,10 @@ class Timeline:
 
     def weights(self, estimator: str = CHARS4) -> tuple[int, ...]:
         """Return each item's tokens, unreduced, by an estimator; counted once."""
-        known = self._weights.get(estimator)
-        if known is None:
-            known = self._weights[estimator] = tuple(self._count_weights(estimator))
-        return known
+        weights = self._weights.get(estimator)
+        if weights is None:
+            weights = self._weights[estimator] = tuple(self._count_weights(estimator))
+        return weights
 
     @property
     def counted(self) -> Mapping[str, tuple[int, ...]]:
@@ -279,14 +279,14 @@ class Timeline:
         if estimator == CHARS4 or self.count is None:
             return self._quarters()
         count = self.count(estimator)
-        known: dict[str, int] = self.earlier.setdefault(f"tokens by {estimator}", {})
+        tokens_by_text: dict[str, int] = self.earlier.setdefault(f"tokens by {estimator}", {})
         weights = []
         for item in self.items:
-            tokens = known.get(item.hash) if item.hash else None
+            tokens = tokens_by_text.get(item.hash) if item.hash else None
             if tokens is None:
                 text = self.read(item.index) if item.text == "kept" else ""
                 tokens = count(text) if text else -(-item.chars // 4)
-                known[item.hash] = tokens
+                tokens_by_text[item.hash] = tokens
             weights.append(tokens)
         return weights
 

@@ -16,13 +16,15 @@ COMMAND = "command"
 """Key in the metadata of a text: the command that was typed, or that the text replaces."""
 
 
-def user_notice(part_id: str, session_id: str, message_id: str, about: str, words: str) -> TextPart:
+def user_notice(
+    part_id: str, session_id: str, message_id: str, about: str, sentence: str
+) -> TextPart:
     """Return a notice as a part; ``about`` is its subject."""
     return TextPart(
         id=part_id,
         session_id=session_id,
         message_id=message_id,
-        text=words,
+        text=sentence,
         synthetic=True,
         ignored=True,
         metadata={USER_NOTICE: about, IN_SUMMARY: False},

@@ -87,7 +87,7 @@ class ModelInfo(Value):
     window: int
     """Tokens of context, input and output together; 0 where no limit is known or wanted."""
     window_assumed: bool = False
-    """The window is our default because the model is unknown."""
+    """Whether the window is our default, since the model is unknown."""
     input_limit: int | None = None
     output_limit: int
     price: Price = Price()
@@ -126,8 +126,8 @@ def _sum_or_none(first: int | None, second: int | None) -> int | None:
 
 COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write")
 """The fields of ``Usage`` that hold tokens."""
-MOST_TOKENS = 1_000_000_000
-"""Most tokens of one request; a report of more is wrong."""
+MAX_TOKENS = 1_000_000_000
+"""Maximum tokens of one request; a report of more is wrong."""
 
 
 class Usage(Value):
@@ -146,7 +146,7 @@ class Usage(Value):
     """The provider's service tier, where it has its own price: ``batch``, ``flex`` or ``priority``."""
     total: int | None = None
     estimated: bool = False
-    """The provider reported nothing; these numbers are our own estimate."""
+    """Whether these numbers are our own estimate, since the provider reported none."""
 
     @property
     def prompt(self) -> int:
@@ -157,11 +157,11 @@ class Usage(Value):
     def possible(self) -> "Usage":
         """The usage with impossible numbers, such as negative ones, set to zero, and then marked as an estimate."""
         wrong: dict[str, int | None] = {
-            name: 0 for name in COUNTS if not 0 <= getattr(self, name) <= MOST_TOKENS
+            name: 0 for name in COUNTS if not 0 <= getattr(self, name) <= MAX_TOKENS
         }
         for name in ("total", "cache_write_hour"):
             value = getattr(self, name)
-            if value is not None and not 0 <= value <= MOST_TOKENS:
+            if value is not None and not 0 <= value <= MAX_TOKENS:
                 wrong[name] = None
         return self.model_copy(update=wrong | {"estimated": True}) if wrong else self
 
@@ -187,13 +187,13 @@ class Usage(Value):
         rates = price.at(self.prompt, self.service_tier or "")
         if rates.input is None or rates.output is None:
             return None
-        read = rates.input if rates.cache_read is None else rates.cache_read
+        read_rate = rates.input if rates.cache_read is None else rates.cache_read
         write = rates.input if rates.cache_write is None else rates.cache_write
         hour = write if rates.cache_write_hour is None else rates.cache_write_hour
         for_hour = self.cache_write_hour or 0
         dollars = (
             self.input * rates.input
-            + self.cache_read * read
+            + self.cache_read * read_rate
             + (self.cache_write - for_hour) * write
             + for_hour * hour
             + (self.output + self.reasoning) * rates.output
@@ -225,7 +225,7 @@ class Rule(Value):
 
 
 class Ask(Value):
-    """A question for a person: may this tool call run?"""
+    """A question for the user: may this tool call run?"""
 
     id: str
     """``per_...``"""
@@ -248,7 +248,7 @@ class Ask(Value):
 
 
 class Reply(Value):
-    """A person's answer to an ask."""
+    """The user's answer to an ask."""
 
     answer: Literal["once", "always", "reject"]
     feedback: str | None = None
@@ -282,7 +282,7 @@ class Question(Value):
     """A short heading."""
     options: tuple[QuestionOption, ...] = ()
     multiple: bool = False
-    """Several options may be chosen."""
+    """Whether several options may be chosen."""
 
 
 Answers = tuple[tuple[str, ...], ...]

@@ -1,8 +1,8 @@
 r"""Replace invisible characters and terminal control characters by escapes such as ``\x1b`` and ``\u202e``.
 
-Border: pure; text in, text out. The only table of such characters: all text of a model, a tool, a file or a recording
-that a terminal shows passes through ``visible``, and text to be approved through ``visible_code``. Both keep line feeds
-and tabs, and leave their own results unchanged. Markdown and HTML, which no terminal reads, pass through
+Border: pure; text in, text out. This is the only table of such characters. All text of a model, a tool, a file or a
+recording that a terminal shows passes through ``visible``, and text to be approved through ``visible_code``. Both keep
+line feeds and tabs, and leave their own results unchanged. Markdown and HTML, which no terminal reads, pass through
 ``render/safety/escaping.py:clean``, which uses the same table.
 """
 
@@ -34,7 +34,7 @@ _EMOJI = (
     r"\U0001f000-\U0001faff"
 )
 _JOINED_SCRIPTS = r"\u0600-\u0605\u0610-\u061a\u0620-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u17b3\u17b6-\u17ff\u1820-\u18af"
-"""Arabic and its kin, and the scripts of India and its neighbours, whose words need joiners."""
+"""Arabic and related scripts, and the scripts of India and its neighbours, whose words need joiners."""
 _READABLE = lazy_pattern(
     f"(?<=[{_EMOJI}])[\ufe0e\ufe0f]"  # how an emoji is drawn
     "|(?<=[0-9#*])\ufe0f(?=\u20e3)"  # a key cap
@@ -47,11 +47,11 @@ _READABLE = lazy_pattern(
 def visible(text: str) -> str:
     r"""Return text for a terminal, with escapes for control characters and invisible characters.
 
-    Joiners inside emoji and inside words of scripts that need them stay, as does ``\r\n``, as a line feed.
+    Joiners inside emoji and inside words of scripts that need them stay; ``\r\n`` becomes a line feed.
     """
     if text.isascii() and text.isprintable():
         return text
-    return _READABLE.sub(_prose, text.replace("\r\n", "\n"))
+    return _READABLE.sub(_escape_unless_readable, text.replace("\r\n", "\n"))
 
 
 def encodable_text(text: str, stream: object) -> str:
@@ -61,14 +61,14 @@ def encodable_text(text: str, stream: object) -> str:
 
 
 def visible_code(text: str) -> str:
-    """Return code, a command or a path to be approved, with escapes for all invisible characters and odd blanks."""
+    """Return code, a command or a path to be approved, with escapes for invisible characters and unusual spaces."""
     return _HIDDEN_OR_BLANK.sub(_escape, text)
 
 
-def visible_line(text: str, longest: int = 0) -> str:
-    """Return text for a terminal as one line, cut to ``longest`` characters where that is given."""
+def visible_line(text: str, max_chars: int = 0) -> str:
+    """Return text for a terminal as one line, cut to ``max_chars`` characters where that is given."""
     line = " ".join(visible(text).split())
-    return line if not 0 < longest < len(line) else line[: longest - 1].rstrip() + "…"
+    return line if not 0 < max_chars < len(line) else line[: max_chars - 1].rstrip() + "…"
 
 
 def unreadable_characters(text: str) -> Iterator[re.Match[str]]:
@@ -90,7 +90,7 @@ def visible_json(text: str) -> str:
     return HIDDEN.sub(_json_escape, text)
 
 
-def _prose(match: re.Match[str]) -> str:
+def _escape_unless_readable(match: re.Match[str]) -> str:
     return _escape(match) if match[1] else match[0]
 
 

@@ -117,7 +117,7 @@ export type Notice = {
   ts: number;
 } & Event;
 
-/** The turn was stopped by a person or by the end of the kernel. */
+/** The turn was stopped by the user or by the end of the kernel. */
 export interface AbortedError {
   type: 'aborted';
   message: string;
@@ -206,7 +206,7 @@ export interface Archive {
   session?: string;
   archived: boolean;
 }
-/** A question for a person: may this tool call run? */
+/** A question for the user: may this tool call run? */
 export interface Ask {
   /** ``per_...`` */
   id: string;
@@ -304,7 +304,7 @@ export interface AssistantMessage {
   model: ModelRef;
   path: MessagePath;
   error?: ErrorValue;
-  /** True for the summary that a compaction wrote. */
+  /** Whether it is the summary that a compaction wrote. */
   summary: boolean;
   cost?: number;
   tokens: Usage;
@@ -358,11 +358,11 @@ export interface ContextOverflowError {
   budget?: number;
   /** Whether the provider's message is about a failed compaction, so that another compaction would not help. */
   compaction_failed: boolean;
-  /** True where the provider's message may not mean an overflow; a compaction was tried once in its turn. */
+  /** Whether the provider's message may not mean an overflow; a compaction was tried once in its turn. */
   suspected?: boolean;
   response_body?: string;
 }
-/** The answer hit its length limit before anything usable came. */
+/** The answer reached its length limit before it contained anything usable. */
 export interface OutputLengthError {
   type: 'output-length';
   message: string;
@@ -371,14 +371,14 @@ export interface OutputLengthError {
 export interface StructuredOutputError {
   type: 'structured-output';
   message: string;
-  /** How often the model was asked again for the structured answer. */
+  /** Number of times that the model was asked again for the structured answer. */
   retries: number;
 }
 /** Any other error; only its message is known. */
 export interface UnknownError {
   type: 'unknown';
   message: string;
-  /** True where the message itself contains advice for the user. */
+  /** Whether the message itself contains advice for the user. */
   explained?: boolean;
 }
 /** Tokens that a provider reported for one request, without double counting. */
@@ -395,7 +395,7 @@ export interface Usage {
   /** The provider's service tier, where it has its own price: ``batch``, ``flex`` or ``priority``. */
   service_tier?: string;
   total?: number;
-  /** The provider reported nothing; these numbers are our own estimate. */
+  /** Whether these numbers are our own estimate, since the provider reported none. */
   estimated: boolean;
 }
 /** Store a file that was pasted or dropped into the composer, and return what it would add; sends nothing. */
@@ -421,7 +421,7 @@ export interface Attachment {
         [k: string]: unknown;
       };
 }
-/** A file of the project, or one that a person's own code passed in. */
+/** A file of the project, or one that the user's own code passed in. */
 export interface FileSource {
   type: 'file';
   /** The path as written in the prompt or the code. */
@@ -483,7 +483,7 @@ export interface Branch {
   text: string;
   /** Tokens of each request, in order: reported, or estimated where the provider reported none. */
   sizes: number[];
-  /** Most tokens that the newest request's model accepts; 0 where it has no limit. */
+  /** Maximum tokens that the newest request's model accepts; 0 where it has no limit. */
   window: number;
   /** Number of estimates among ``sizes``. */
   estimates: number;
@@ -524,7 +524,7 @@ export interface BreakView {
   /** How it could have been avoided, with a number; empty where no way is known. */
   avoided_by: string;
 }
-/** The spending limit of a session, and how far a person extended it. */
+/** The spending limit of a session, and how far the user extended it. */
 export interface Budget {
   usd?: number;
   tokens?: number;
@@ -571,7 +571,7 @@ export interface CellsRequestNotice {
 /**
  * The folded state without messages, and where the live window begins.
  *
- * Written at each compaction and clean close; opening reads the last one and what follows.
+ * Written at each compaction and clean close; opening a session reads the last checkpoint and the records after it.
  */
 export interface Checkpoint {
   type: 'session.checkpoint';
@@ -726,7 +726,7 @@ export interface Question {
   /** A short heading. */
   header: string;
   options: QuestionOption[];
-  /** Several options may be chosen. */
+  /** Whether several options may be chosen. */
   multiple: boolean;
 }
 /** An answer to choose. */
@@ -779,7 +779,7 @@ export interface ProposedRequest {
 export interface Decision {
   id: string;
   action: 'keep' | 'truncate' | 'clear' | 'summarise' | 'drop' | 'repair' | 'wrap' | 'pin' | 'restore';
-  /** The decider's name and policy, such as ``truncate``. */
+  /** The name of the rule that made the decision, such as ``truncate``; with ``policy/`` before a user's policy. */
   rule: string;
   message_id?: string;
   part_id?: string;
@@ -813,7 +813,7 @@ export interface RequestItem {
   chars: number;
   is_error: boolean;
 }
-/** A number of the context policy that a person may change while the request is held. */
+/** A number of the context policy that the user may change while the request is held. */
 export interface ProposedNumber {
   name: string;
   value: number;
@@ -831,7 +831,7 @@ export interface Compact {
   /** The agent continues on its own after the summary. */
   auto: boolean;
 }
-/** What a compaction keeps word for word, and how often it is tried. */
+/** What a compaction keeps word for word, how its summary is made and checked, and how often it is tried. */
 export interface CompactPolicy {
   tail_turns?: number;
   tail_tokens?: number;
@@ -936,7 +936,7 @@ export interface ContextItem {
   sha256: string;
   tokens: number;
 }
-/** How messages of parts become provider messages. */
+/** How a session's messages become provider messages. */
 export interface ConvertPolicy {
   user_empty_texts: boolean;
   empty_texts: 'dropped' | 'kept' | 'spaced';
@@ -956,7 +956,7 @@ export interface DecisionMade {
   decision: Decision;
   facts?: Facts;
 }
-/** The inputs of a decider, recorded so that it can decide the same again. */
+/** The inputs of the rules that decide, recorded so that the same decisions can be made again. */
 export interface Facts {
   now: number;
   estimator: string;
@@ -1098,7 +1098,7 @@ export interface ForkedFrom {
   offset: number;
   message_id?: string;
 }
-/** Windows too small to work in, refused or warned of before any request. */
+/** Which windows are too small: refused, or used with a warning, before any request. */
 export interface GuardPolicy {
   rule: 'fixed' | 'shares';
   hard_minimum: number;
@@ -1119,7 +1119,7 @@ export interface Hello {
   version: string;
   client: string;
 }
-/** How provider messages are repaired: which generation of the rules. */
+/** How invalid provider messages are repaired. */
 export interface HygienePolicy {
   rule: 'opencode' | 'openclaw-2026.2' | 'openclaw-2026.9' | 'palimpsest';
 }
@@ -1151,7 +1151,7 @@ export interface Imported {
   /** ``copy``: its id belongs to another session here, or the session here was continued. */
   outcome: 'new' | 'same' | 'updated' | 'copy';
   messages: number;
-  /** It is another agent's recording, which cannot be continued. */
+  /** Whether it is another agent's recording, which cannot be continued. */
   read_only: boolean;
 }
 /** The imported sessions, and the problems of an import. */
@@ -1202,9 +1202,9 @@ export interface ItemColumns {
   tokens: number[];
   /** Number of the provider's message that contains it: the cache stores whole messages. */
   block: number[];
-  /** The result of a call, the call of a result; -1 where there is none. */
+  /** For a call its result, for a result its call; -1 where there is none. */
   partner: number[];
-  /** Items that are a failed call's result. */
+  /** Items that are results of failed calls. */
   errors: number[];
   pinned: number[];
   /** Items in the order of a request that shows all of them; empty where it is their own order. */
@@ -1228,7 +1228,7 @@ export interface Join {
   session?: string;
   type: 'loop';
 }
-/** How the newest user turns are chosen when a history limit holds. */
+/** How the newest user turns are chosen when a history limit applies. */
 export interface LimitPolicy {
   rule: 'sliding' | 'batched';
   exact_provider: boolean;
@@ -1369,7 +1369,7 @@ export interface SessionSummary {
   deleted: boolean;
   /** When it was archived, in milliseconds since 1970; None if it is not archived. */
   archived?: number;
-  /** The session has a share page. */
+  /** Whether the session has a share page. */
   shared: boolean;
   /** The agent whose recording it is, such as ``pi``; empty for a session of ours. */
   imported_from: string;
@@ -1391,7 +1391,7 @@ export interface SettingRow {
 /** The things that a prompt may mention, in each kind the newest and nearest first. */
 export interface MentionList {
   rows: MentionRow[];
-  /** True where more files exist than are listed, which a query finds; otherwise the field is left out. */
+  /** Whether there are more files than are listed, which a query finds; the field is left out if not. */
   more?: boolean;
 }
 /** Something that a prompt may name. */
@@ -1401,7 +1401,7 @@ export interface MentionRow {
   kind: 'error' | 'variable' | 'cell' | 'out' | 'file';
   /** First line of the cell, type and shape of the variable, or the error. */
   about: string;
-  /** True where the cell ended with an error; otherwise the field is left out. */
+  /** Whether the cell ended with an error; the field is left out if it did not. */
   failed?: boolean;
 }
 /** The content that would be sent with a prompt because of one mention. */
@@ -1452,7 +1452,7 @@ export interface UserMessage {
   };
   origin?: Origin;
   max_steps?: number;
-  /** True where the message was sent while a turn was running, and belongs to that turn. */
+  /** Whether the message was sent while a turn was running, and so belongs to that turn. */
   joins?: boolean;
 }
 /** Where a prompt came from. */
@@ -1580,13 +1580,13 @@ export interface StepFinishPart {
   /** US dollars; None means unknown. */
   cost?: number;
   /**
-   * True where ``cost`` is an estimate: a gateway serves the model, and the price is that of the listed model with its name.
+   * Whether ``cost`` is an estimate: a gateway serves the model, and the price is that of the listed model with its name.
    */
   cost_listed?: boolean;
   tokens: Usage;
-  /** Duration of the step, without the time spent waiting for a person. */
+  /** Duration of the step, without the time spent waiting for the user. */
   seconds?: number;
-  /** Time that the step waited for a person. */
+  /** Time that the step waited for the user. */
   waited_seconds?: number;
   /** Tokens in the context of this request, as the provider counted them. */
   context_tokens?: number;
@@ -1700,7 +1700,7 @@ export interface ToolRunning {
   };
   time: Span;
 }
-/** A message and its parts were removed by a person (cleanup after a revert). */
+/** A message and its parts were removed by the user (cleanup after a revert). */
 export interface MessageRemoved {
   type: 'message.removed';
   message_id: string;
@@ -1715,7 +1715,7 @@ export interface ModelInfo {
   ref: ModelRef;
   /** Tokens of context, input and output together; 0 where no limit is known or wanted. */
   window: number;
-  /** The window is our default because the model is unknown. */
+  /** Whether the window is our default, since the model is unknown. */
   window_assumed: boolean;
   input_limit?: number;
   output_limit: number;
@@ -1795,7 +1795,7 @@ export interface TypedAnswer {
   model?: string;
   agent?: string;
 }
-/** How much of the window a request may take. */
+/** How large a request may be, and how it is recognised that one was too large. */
 export interface OverflowPolicy {
   rule: 'opencode-1.1' | 'opencode-1.18' | 'precheck' | 'estimate';
   auto: boolean;
@@ -1807,7 +1807,7 @@ export interface OverflowPolicy {
   reserve_share: boolean;
   measured: boolean;
 }
-/** A person's own policy as it is recorded: to be read, and never run from a log. */
+/** The user's own policy as it is recorded: for reading only, it is never run from a log. */
 export interface OwnPolicy {
   name: string;
   source: string;
@@ -1854,7 +1854,7 @@ export interface PartDelta {
   field: string;
   delta: string;
 }
-/** A part was removed by a person. */
+/** A part was removed by the user. */
 export interface PartRemoved {
   type: 'message.part.removed';
   message_id: string;
@@ -1870,10 +1870,10 @@ export interface PastedFile {
   attachment: Attachment;
   /** Estimated tokens that it adds to the prompt. */
   tokens: number;
-  /** The model takes no pictures: a note takes the picture's place. */
+  /** Whether the model accepts no pictures, so that a note is sent instead. */
   unseen: boolean;
 }
-/** A tool call waits for a person. */
+/** A tool call waits for the user's permission. */
 export interface PermissionAsked {
   type: 'permission.asked';
   ask: Ask;
@@ -1884,7 +1884,7 @@ export interface PermissionReplied {
   ask_id: string;
   reply: Reply;
 }
-/** A person's answer to an ask. */
+/** The user's answer to an ask. */
 export interface Reply {
   answer: 'once' | 'always' | 'reject';
   /** Text for the model; a rejection with feedback does not end the turn. */
@@ -1918,7 +1918,7 @@ export interface Policy {
   reminders: ReminderPolicy;
   environment: 'palimpsest' | 'opencode-1.1' | 'opencode-1.18';
 }
-/** When one tool output is shortened, and to what. */
+/** When a tool output is shortened, and what is kept of it. */
 export interface TruncatePolicy {
   max_lines: number;
   max_bytes: number;
@@ -1929,7 +1929,7 @@ export interface TruncatePolicy {
   recall: boolean;
   task: boolean;
 }
-/** When old tool outputs are cleared from later requests, and which. */
+/** Which old tool outputs are cleared from later requests, and when. */
 export interface PrunePolicy {
   rule: 'none' | 'opencode' | 'cache-ttl' | 'batch';
   protect_turns: number;
@@ -1957,7 +1957,7 @@ export interface PrunePolicy {
   media: 'spared' | 'removed';
   wide_chars: boolean;
 }
-/** What is made of neutral messages for one model, before they are written in its words. */
+/** How provider-neutral messages are changed for one model, before they are written in the provider's format. */
 export interface TransformPolicy {
   rule: 'writer' | 'opencode';
   unsupported: string;
@@ -1983,7 +1983,7 @@ export interface RecoveryPolicy {
   snapshot: 'whole' | 'continuable';
   turn_seconds?: number;
 }
-/** What the engine says beside the words of a person, and when. */
+/** Texts that the engine adds to the user's messages, and when. */
 export interface ReminderPolicy {
   steered: 'plain' | 'once' | 'until-answered';
   before: string;
@@ -1993,7 +1993,7 @@ export interface ReminderPolicy {
   real_call: boolean;
   mode: 'note' | 'newest';
 }
-/** A policy as a person chose it: a preset, and the numbers that differ from it. */
+/** A policy as the user chose it: a preset, and the numbers that differ from it. */
 export interface PolicyChoice {
   base: string;
   changes: {
@@ -2139,12 +2139,12 @@ export interface PromptDelivered {
   prompt_id: string;
   /** None when the prompt was withdrawn before it was delivered. */
   message_id?: string;
-  /** True where the prompt was withdrawn because the turn before it was stopped, and not by the user. */
+  /** Whether the prompt was withdrawn because the turn before it was stopped, and not by the user. */
   stopped?: boolean;
 }
 /** How well the replay, on which every track is based, reproduces the recording. */
 export interface ProofView {
-  /** The first is on what is reproduced, the others on why not all of it is. */
+  /** The first is about how much is reproduced, the others about why the rest is not. */
   sentences: string[];
   /** Share of the comparable requests that are reproduced, 0 to 1; None where none is comparable. */
   share?: number;
@@ -2257,7 +2257,7 @@ export interface RequestColumns {
   /** Indexes in ``TimelineView.models``; -1 where none is recorded. */
   model: number[];
   effort: string[];
-  /** The limit: as recorded, else the listed one of its model; 0 where neither is known. */
+  /** Window of its model in tokens: as recorded, else as listed; 0 where neither is known. */
   window: number[];
   reserve: number[];
   status: ('ok' | 'aborted' | 'refused')[];
@@ -2278,7 +2278,7 @@ export interface RequestColumns {
 export interface RequestText {
   request: number;
   policy: string;
-  /** Whether it is exactly as sent, rebuilt from earlier messages, incomplete, or estimated for a policy. */
+  /** How it is known: exactly as sent, rebuilt from earlier messages, incomplete, or estimated for a policy. */
   basis: 'exact' | 'rebuilt' | 'partial' | 'estimate';
   /** The basis in a sentence. */
   note: string;
@@ -2403,11 +2403,11 @@ export interface SessionInfo {
   own_policy?: OwnPolicy;
   /** Rules of "always" replies, as the log claims them; the effective ones are kept outside the project. */
   permission: Rule[];
-  /** Rule sets of the sessions or callers that began this one: a denial in any of them holds here. */
+  /** Rule sets of the sessions or callers that began this one: a denial in any of them applies here. */
   limits: Rule[][];
   /** The permission mode that was shown last: ask, plan, accept-edits or bypass. */
   mode?: string;
-  /** True where the mode was chosen for this session; else it is the configured mode. */
+  /** Whether the mode was chosen for this session; else it is the configured mode. */
   mode_own?: boolean;
   cost?: number;
   tokens: Usage;
@@ -2450,7 +2450,7 @@ export interface Spent {
   /** Requests whose price is unknown; ``cost`` leaves them out. */
   unpriced: number;
 }
-/** A person deleted the session. */
+/** The user deleted the session. */
 export interface SessionDeleted {
   type: 'session.deleted';
   session_id: string;

@@ -12,7 +12,7 @@ from tests.review.comparison.test_own_rule import GROWING, cut, recorded
 from palimpsest.context_policies.calibration.fit import recorded_simulation as as_recorded
 from palimpsest.context_policies.prompt_cache.cache_walk import CacheWalk
 from palimpsest.context_policies.prompt_cache.ruler import UNITS, Ruler
-from palimpsest.context_policies.replay.growing_replay import MOST_REQUESTS_BEHIND
+from palimpsest.context_policies.replay.growing_replay import MAX_REQUESTS_BEHIND
 from palimpsest.review.tables.request_totals import session_costs
 from palimpsest.transcript.timeline import Timeline
 
@@ -59,5 +59,5 @@ def test_of_a_recording_that_grows_what_is_new_is_measured() -> None:
     finally:
         sys.setprofile(None)
 
-    assert count > 3 * MOST_REQUESTS_BEHIND
-    assert 0 < measured <= MOST_REQUESTS_BEHIND + 3
+    assert count > 3 * MAX_REQUESTS_BEHIND
+    assert 0 < measured <= MAX_REQUESTS_BEHIND + 3

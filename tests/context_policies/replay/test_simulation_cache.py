@@ -113,7 +113,7 @@ def test_a_closure_is_always_replayed(cache: SimulationCache) -> None:
 def test_the_replays_not_used_for_longest_are_forgotten(
     cache: SimulationCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(simulation_cache, "MOST_REPLAYS", 2)
+    monkeypatch.setattr(simulation_cache, "MAX_REPLAYS", 2)
     first = cache.simulation(get("sweagent.last_n"), RULER, 0)
     cache.simulation(get("gemini.mask"), RULER, 0)
     assert cache.simulation(get("sweagent.last_n"), RULER, 0) is first
@@ -127,7 +127,7 @@ def test_the_replays_not_used_for_longest_are_forgotten(
 def test_replays_with_many_transitions_are_bounded_by_their_size(
     cache: SimulationCache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(simulation_cache, "MOST_ROWS", 10)
+    monkeypatch.setattr(simulation_cache, "MAX_ROWS", 10)
     for name in ("sweagent.last_n", "gemini.mask", "pi.compact"):
         cache.simulation(get(name), RULER, 0)
 

@@ -15,8 +15,8 @@ from tests.harness.kernel import Kernel
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest import open_recording
-from palimpsest.render.reports.saved_inspector import MOST_SENTENCES, sentence_list
-from palimpsest.review.tables.problem_sentences import MOST_NAMED
+from palimpsest.render.reports.saved_inspector import MAX_SENTENCES, sentence_list
+from palimpsest.review.tables.problem_sentences import MAX_NAMED
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import AskView
 
@@ -89,7 +89,7 @@ def test_many_are_counted_and_a_report_without_texts_names_none(tmp_path: Path) 
         bare, counted = in_report(review.report(tmp_path / "bare.html", texts="none"))
 
     assert view is not None
-    told = view.gaps[-MOST_NAMED - 1 :]
+    told = view.gaps[-MAX_NAMED - 1 :]
     assert told[0] == BROKEN
     assert told[-1] == "22 more places could not be read."
     assert "<li>32 places could not be read.</li>" in bare
@@ -98,10 +98,10 @@ def test_many_are_counted_and_a_report_without_texts_names_none(tmp_path: Path) 
 
 
 def test_a_list_says_how_many_sentences_it_leaves_out() -> None:
-    whole = sentence_list([f"Sentence {number}." for number in range(MOST_SENTENCES)])
-    cut = sentence_list([f"Sentence {number}." for number in range(MOST_SENTENCES + 3)])
+    whole = sentence_list([f"Sentence {number}." for number in range(MAX_SENTENCES)])
+    cut = sentence_list([f"Sentence {number}." for number in range(MAX_SENTENCES + 3)])
 
-    assert whole.count("<li>") == MOST_SENTENCES
+    assert whole.count("<li>") == MAX_SENTENCES
     assert "left out" not in whole
-    assert cut.count("<li>") == MOST_SENTENCES + 1
+    assert cut.count("<li>") == MAX_SENTENCES + 1
     assert cut.endswith("<li>3 more sentences left out here.</li></ul>")

@@ -37,7 +37,7 @@ def test_what_differs_comes_first_with_who_said_so() -> None:
             "10,000",
             "40,000",
             "project's file x",
-            "The newest tokens of tool output, which stay.",
+            "Number of newest tokens of tool output that stay.",
         )
     ]
     assert "opencode-1.18 with 1 number changed, from the settings" in policy_summary(

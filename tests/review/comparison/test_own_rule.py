@@ -22,7 +22,7 @@ from tests.recordings.formats.sample_files import sample
 from palimpsest.context_policies.calibration.fit import fit_ruler
 from palimpsest.context_policies.presets.summarising import PiCompact, Summarise
 from palimpsest.context_policies.registry import get
-from palimpsest.context_policies.replay.growing_replay import MOST_REQUESTS_BEHIND
+from palimpsest.context_policies.replay.growing_replay import MAX_REQUESTS_BEHIND
 from palimpsest.context_policies.replay.simulation import simulate
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
@@ -477,8 +477,8 @@ def test_of_a_recording_that_grows_the_rule_looks_at_what_is_new(
 
     own_rule(cut(timeline, count, earlier), fit_ruler(timeline))
 
-    assert count > 3 * MOST_REQUESTS_BEHIND
-    assert min(looks.at) >= count - 1 - MOST_REQUESTS_BEHIND
+    assert count > 3 * MAX_REQUESTS_BEHIND
+    assert min(looks.at) >= count - 1 - MAX_REQUESTS_BEHIND
 
 
 def test_what_a_summary_would_replace_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:

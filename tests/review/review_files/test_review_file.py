@@ -200,7 +200,7 @@ def test_a_file_that_is_too_large_is_not_read(
     project.kept()
     assert project.load() is not None
 
-    monkeypatch.setattr(review_file, "MOST_FILE_BYTES", 1_000)
+    monkeypatch.setattr(review_file, "MAX_FILE_BYTES", 1_000)
 
     assert project.load() is None
 
@@ -256,7 +256,7 @@ def test_the_oldest_files_go_when_there_are_too_many(
     for name in (old, older):
         project.store.layout.session(name).mkdir()
     (project.folder.parent / "abc.rows").write_text("of the corpus")
-    monkeypatch.setattr(stored_files, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(stored_files, "MAX_BYTES", 100_000)
 
     _, path = project.kept()
 

@@ -17,7 +17,7 @@ from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.recorded_sessions.recording import open_recording
 from palimpsest.review.session_review import SessionReview
-from palimpsest.review.timeline_view.sliders import MOST_SLIDERS, STOPS, policy_choices
+from palimpsest.review.timeline_view.sliders import MAX_SLIDERS, STOPS, policy_choices
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import (
@@ -75,7 +75,7 @@ def test_every_preset_has_sliders_whose_stops_it_takes() -> None:
 
     for choice in policy_choices():
         assert choice.name in known
-        assert len(choice.sliders) <= MOST_SLIDERS
+        assert len(choice.sliders) <= MAX_SLIDERS
         for slider in choice.sliders:
             assert slider.default in slider.stops
             assert 1 < len(slider.stops) <= STOPS

@@ -24,19 +24,19 @@ from palimpsest.context_policies.replay.growing_replay import recorded_replay
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.transcript.timeline import CHARS4, Timeline, TimelineRequest
 
-MOST_MEASURED = 4
+MAX_MEASURED = 4
 """Number of newest measures of a recorded session that are kept, one for each ruler."""
-LEAST_GROWTH = 1_000
-"""Estimated tokens by which the requests must have grown altogether for a factor to be fitted."""
+MIN_GROWTH = 1_000
+"""Minimum estimated tokens by which the requests must have grown altogether for a factor to be fitted."""
 
-LEAST_SEGMENT = 3
-"""Requests of one model, which only appended, that are needed to detect a contradicting report."""
+MIN_SEGMENT = 3
+"""Minimum requests of one model, each of which only appended to the one before, for detecting a contradicting report."""
 
 ODD_SHARE = 0.5
 """Share of a request's tokens by which its report must differ from the expectation to be contradicting."""
 
 ODD_SPREADS = 10
-"""Multiple of the segment's median deviation by which a contradicting report must differ."""
+"""Minimum difference of a contradicting report, as a multiple of its segment's median deviation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def recorded_simulation(timeline: Timeline, ruler: Ruler) -> Simulation:
     )
     if measured is None:
         measured = replace(replay, ruler=ruler, sizes=_measure(replay, ruler))
-        measurements[:] = [*measurements[1 - MOST_MEASURED :], (ruler, measured)]
+        measurements[:] = [*measurements[1 - MAX_MEASURED :], (ruler, measured)]
     return measured
 
 
@@ -149,7 +149,7 @@ def _fit_rulers(timeline: Timeline, assumed_ruler: Ruler) -> Ruler:
     ratios = [
         (report.reported - fit.unseen) / report.estimated
         for report in reports
-        if report.estimated >= LEAST_GROWTH and report.request not in fit.contradicting
+        if report.estimated >= MIN_GROWTH and report.request not in fit.contradicting
     ]
     fits = [
         _fit([report for report in reports if report.request % FOLDS != fold])
@@ -177,7 +177,7 @@ def _fit(reports: Sequence["_Report"]) -> Fit:
     pairs = _growth(reports, contradicting)
     scaled = [pair for pair in pairs if pair.estimated > 0]
     grown, estimated = sum(pair.reported for pair in scaled), sum(pair.estimated for pair in scaled)
-    is_scaled = grown > 0 and estimated >= LEAST_GROWTH
+    is_scaled = grown > 0 and estimated >= MIN_GROWTH
     factor = grown / estimated if is_scaled else 1.0
     rest = sum(pair.reported - factor * pair.estimated for pair in pairs)
     steps = sum(pair.requests for pair in pairs)
@@ -239,7 +239,7 @@ def _growth(reports: Sequence[_Report], contradicting: set[int]) -> list[_Growth
         )
     )
     # A session that only appended cannot shrink: here another conversation continues in the same file.
-    return [pair for pair in pairs if pair.estimated >= 0 and pair.reported >= -LEAST_GROWTH]
+    return [pair for pair in pairs if pair.estimated >= 0 and pair.reported >= -MIN_GROWTH]
 
 
 def _contradicting(reports: Sequence[_Report]) -> set[int]:
@@ -250,7 +250,7 @@ def _contradicting(reports: Sequence[_Report]) -> set[int]:
     times further than most: a client that sends the old context again after a compaction, or a usage that was added to
     the next report. The scale is the median of all growth, weighted by its estimate, so a few such reports do not move it.
     """
-    runs = [run for run in _segments(reports) if len(run) >= LEAST_SEGMENT]
+    runs = [run for run in _segments(reports) if len(run) >= MIN_SEGMENT]
     ratios = sorted(
         ((after.reported - before.reported) / growth, growth)
         for run in runs
@@ -270,7 +270,7 @@ def _contradicting(reports: Sequence[_Report]) -> set[int]:
         for report, deviation in zip(run, rest, strict=True):
             expected = scale * report.estimated + middle
             if abs(deviation - middle) > max(
-                ODD_SHARE * max(report.reported, expected), spread, LEAST_GROWTH
+                ODD_SHARE * max(report.reported, expected), spread, MIN_GROWTH
             ):
                 contradicting.add(report.request)
     return contradicting

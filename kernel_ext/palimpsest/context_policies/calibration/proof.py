@@ -28,9 +28,9 @@ from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import DOUBTFUL
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
-LEAST_SHARE = 0.95
-"""Share of the requests that must be reproduced; results of a replay that reproduces fewer are marked as doubtful."""
-MOST_APART = 0.03
+MIN_SHARE = 0.95
+"""Minimum share of requests that a replay must reproduce; results of one that reproduces fewer are marked doubtful."""
+MAX_APART = 0.03
 """Share by which the replayed money may differ from the reported."""
 
 
@@ -111,7 +111,7 @@ class Proof:
         """Whether replays of this recording are reliable; None where nothing can be compared."""
         if self.share is None:
             return None
-        return self.share >= LEAST_SHARE and abs(self.money_apart or 0.0) <= MOST_APART
+        return self.share >= MIN_SHARE and abs(self.money_apart or 0.0) <= MAX_APART
 
     @property
     def is_doubtful(self) -> bool:
@@ -144,7 +144,7 @@ class Proof:
         """Why results of the replay are marked as doubtful, in sentences; empty where they are not."""
         if not self.is_doubtful:
             return ""
-        limits = f"below {100 * LEAST_SHARE:.0f} % of the requests or beyond {100 * MOST_APART:.0f} % of the money"
+        limits = f"below {100 * MIN_SHARE:.0f} % of the requests or beyond {100 * MAX_APART:.0f} % of the money"
         why = " ".join(self.reasons)
         return f"{DOUBTFUL} The replay does not reproduce this recording ({limits}), so what rests on it is doubtful. {why}".strip()
 
@@ -191,7 +191,7 @@ def proof_of(timeline: Timeline, ruler: Ruler, price: PriceProfile, own_rule: st
     reads = _reads(timeline, ruler, pairs)
     proof = Proof(_rows(ruler, price, pairs, reads), reads, price.unit, own_rule=own_rule)
     reasons = missed_reasons(timeline, reads)
-    if abs(proof.money_apart or 0.0) > MOST_APART:
+    if abs(proof.money_apart or 0.0) > MAX_APART:
         reasons += money_reasons(timeline, ruler, price, pairs)
     return replace(proof, reasons=tuple(reasons))
 

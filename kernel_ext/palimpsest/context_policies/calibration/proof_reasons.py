@@ -28,12 +28,12 @@ Outcome = Literal["first", "reproduced", "taken", "missed"]
 Pairs = Sequence[tuple[TimelineRequest, RequestSize]]
 """The requests with reported usage, each with its replayed size."""
 
-MOST_NAMED = 5
-"""Most requests that a reason lists."""
+MAX_NAMED = 5
+"""Maximum requests that a reason lists."""
 FEW = 3
-"""With at most so many reporting requests, each is predicted from one or two others only."""
-LEAST_HIDDEN = 1_000
-"""Fewest tokens missing from the recording that are given as a reason."""
+"""Number of reporting requests up to which each is predicted from only one or two others."""
+MIN_HIDDEN = 1_000
+"""Minimum tokens missing from the recording that are given as a reason."""
 PART_APART = 0.01
 """Share of the money by which one kind of tokens must differ to be given as a reason."""
 LOST_AFTER: Mapping[BreakCause, str] = {
@@ -210,7 +210,7 @@ def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> list[str]:
             grown_tokens += more
             shown_tokens += plain_sizes[request.index].total - plain_sizes[before.index].total
     reasons = []
-    if grown_tokens >= LEAST_HIDDEN and grown_tokens > MOST_HIDDEN * shown_tokens:
+    if grown_tokens >= MIN_HIDDEN and grown_tokens > MOST_HIDDEN * shown_tokens:
         reasons.append(
             f"The prompts grew by {grown_tokens:,.0f} tokens, of which the recording shows about {max(shown_tokens, 0):,.0f}: each is"
             " taken to have grown by the same."
@@ -221,7 +221,7 @@ def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> list[str]:
         if request.usage is not None
     )
     shown_answer_tokens = sum(plain_sizes[request.index].output for request, _ in pairs)
-    if answer_tokens >= LEAST_HIDDEN and answer_tokens > MOST_HIDDEN * shown_answer_tokens:
+    if answer_tokens >= MIN_HIDDEN and answer_tokens > MOST_HIDDEN * shown_answer_tokens:
         reasons.append(
             f"The answers had {answer_tokens:,} tokens, of which the recording shows about {shown_answer_tokens:,.0f}."
         )
@@ -233,6 +233,6 @@ def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> list[str]:
 
 
 def _request_numbers(requests: Sequence[int]) -> str:
-    numbers = ", ".join(f"{request:,}" for request in requests[:MOST_NAMED])
-    more = len(requests) - MOST_NAMED
+    numbers = ", ".join(f"{request:,}" for request in requests[:MAX_NAMED])
+    more = len(requests) - MAX_NAMED
     return f"{numbers} and {more:,} more" if more > 0 else numbers

@@ -29,14 +29,14 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 from palimpsest.transcript.values import Usage
 
 FOLDS = 5
-"""Every fifth request is counted by a fit to the four others; one fit per request would take quadratic time."""
+"""Number of groups of requests; each group is counted by a fit to the others. A fit per request would take quadratic time."""
 MOST_HIDDEN = 4
 """Reported tokens of answers per shown token above which the answers contain what the recording does not show."""
-LEAST_KNOWN = 2
-"""With so many requests it counts as evidence that none of them read from the cache, or had an answer."""
+MIN_KNOWN = 2
+"""Minimum requests for concluding from all of them that nothing is read from the cache, or that no answer is reported."""
 SAME_SHARE = 0.02
 """Share of the reported read; a replay that differs by no more has reproduced it."""
-MOST_TAKEN = 0.25
+MAX_TAKEN = 0.25
 """Share of the requests whose loss may be taken from the recording; above it the cache follows unknown rules."""
 
 
@@ -56,9 +56,9 @@ def request_rulers(
     timeline: Timeline, replayed: Sequence[UnmeasuredRequest], fits: Sequence[Fit]
 ) -> tuple[RequestRuler, ...]:
     """Return the ruler of each request; ``fits`` leave out every fifth request each."""
-    groups = [_Others(timeline, replayed, fold, len(fits)) for fold in range(len(fits))]
+    groups = [_OtherRequests(timeline, replayed, fold, len(fits)) for fold in range(len(fits))]
     rulers: list[RequestRuler] = []
-    earlier = _Earlier()
+    earlier = _EarlierRequests()
     for replay in replayed:
         fold = replay.request.index % len(fits)
         if replay.prefix is not None:
@@ -69,7 +69,7 @@ def request_rulers(
     return _with_losses(timeline, replayed, rulers)
 
 
-class _Earlier:
+class _EarlierRequests:
     """The earlier requests with reported usage, by their indexes."""
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class _Earlier:
         return next((index for index in reversed(self.indexes) if index not in contradicting), None)
 
 
-class _Others:
+class _OtherRequests:
     """Facts about each model's requests outside one fold; where there is one fold only, about all of them."""
 
     def __init__(
@@ -174,7 +174,7 @@ class _ModelCache:
         )
         return cls(
             # A single other request may have been the first one, which reads nothing.
-            bool(reads) or (len(usages) < LEAST_KNOWN and not _left_uncached(usages, rules)),
+            bool(reads) or (len(usages) < MIN_KNOWN and not _left_uncached(usages, rules)),
             median(written) if written else None if usages else 0.0,
             min(reads, default=0),
             keeps_end,
@@ -220,8 +220,8 @@ def _ruler(
     replayed: Sequence[UnmeasuredRequest],
     measured: UnmeasuredRequest,
     fit: Fit,
-    others: _Others,
-    earlier: _Earlier,
+    others: _OtherRequests,
+    earlier: _EarlierRequests,
 ) -> RequestRuler:
     request = measured.request
     rules, cache = cache_rules(request.model), others.cache(request.model)
@@ -295,7 +295,7 @@ def _answer_scale(answers: _Answers, factor: float) -> tuple[float, float]:
         return factor, 0.0
     if reported and estimated * MOST_HIDDEN >= reported:
         return reported / estimated, 0.0
-    if not reported and count < LEAST_KNOWN:
+    if not reported and count < MIN_KNOWN:
         return factor, 0.0
     # The shown text has at most the reported tokens, and 0 where no answer of the model reported any.
     shown = min(factor, reported / estimated) if estimated else factor
@@ -361,4 +361,4 @@ def _sent_share(
 def has_too_many_losses(timeline: Timeline) -> bool:
     """Return whether there are so many losses of unknown size that none is taken from the recording."""
     followers = len(known_requests(timeline)) - 1
-    return len(unmeasured_losses(timeline)) > MOST_TAKEN * followers
+    return len(unmeasured_losses(timeline)) > MAX_TAKEN * followers

@@ -28,8 +28,8 @@ from palimpsest.transcript.context_values.policies import CompactPolicy
 from palimpsest.transcript.parts import COMPACTED
 from palimpsest.transcript.timeline import ASKED_FOR, CHARS4, STOPPED, TimelineEvent
 
-LEAST_SHARE = 0.5
-"""A placeholder is at most this share of what it covers: a summary is shorter than the messages."""
+MAX_SHARE = 0.5
+"""Maximum size of a placeholder as a share of what it covers: a summary is shorter than the messages."""
 JOINING = frozenset({"palimpsest", "openclaw-2026.9"})
 """Rules of repair that join an answer with the summary before it into one message."""
 
@@ -305,7 +305,7 @@ def _placeholder_tokens(step: EngineStep, covered: list[int], cut: int) -> int:
     if step.state.covered_until and not step.policy.compact.merge_summary:
         # The earlier summary is summarised again.
         weight += step.summary_tokens
-    tokens = min(step.summary, int(weight * LEAST_SHARE))
+    tokens = min(step.summary, int(weight * MAX_SHARE))
     tail = next((message for message in step.messages() if message.first >= cut), None)
     joined = tail is not None and not tail.is_users and step.policy.hygiene.rule in JOINING
     return tokens + (1 if joined else 2) * MESSAGE_TOKENS + step.sizes.count(COMPACTED)

@@ -12,7 +12,7 @@ from palimpsest.context.reduction.truncation import (
 from palimpsest.context_policies.engine_presets.engine_step import EngineStep
 
 UTF8_BYTES = 4
-"""Most bytes of a character."""
+"""Maximum bytes of a character."""
 
 
 def truncate_new_outputs(step: EngineStep) -> int:

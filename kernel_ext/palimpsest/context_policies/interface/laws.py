@@ -108,13 +108,13 @@ def _call_breaches(changes: Mapping[int, Change], view: PolicyView) -> Iterator[
         if group in changed_groups:
             members.setdefault(group, []).append(index)
     for group_items in members.values():
-        is_gone = [_new_state(index, changes, view) in GONE_STATES for index in group_items]
+        gone_flags = [_new_state(index, changes, view) in GONE_STATES for index in group_items]
         first = next(index for index in group_items if index in changes)
         label = view.item(first).label
-        if any(is_gone) and not all(is_gone):
+        if any(gone_flags) and not all(gone_flags):
             yield Breach(PAIRED, view.request.index, first, label)
         kinds = {view.item(index).kind for index in group_items}
-        if all(is_gone) and "output" not in kinds and _is_newest(group_items[0], view):
+        if all(gone_flags) and "output" not in kinds and _is_newest(group_items[0], view):
             yield Breach(OPEN, view.request.index, first, label)
 
 

@@ -15,12 +15,12 @@ from palimpsest.context_policies.interface.settings import Preset, version_of
 from palimpsest.model.tokenizer import counter
 from palimpsest.transcript.errors import ConfigError, UserError
 
-MOST_CHARS = 2_000
-"""Most characters of a policy's text; the longest real one has some hundred."""
-MOST_STAGES = 8
-"""Most policies of one pipeline; real ones have three at most."""
-MOST_SUGGESTED = 3
-"""Most names that a refusal suggests."""
+MAX_CHARS = 2_000
+"""Maximum characters of a policy's text; the longest known one has a few hundred."""
+MAX_STAGES = 8
+"""Maximum policies of one pipeline; known ones have at most three."""
+MAX_SUGGESTED = 3
+"""Maximum names that a refusal suggests."""
 BOOLEAN_WORDS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -52,8 +52,8 @@ def preset_named(name: str, presets: Sequence[type[Preset]]) -> type[Preset]:
 
 def split_policies(text: str) -> list[tuple[str, dict[str, str]]]:
     """Split a text into the name and the written numbers of each policy; raises UnknownPolicy."""
-    if len(text) > MOST_CHARS:
-        raise UnknownPolicy(f"The text of a policy has at most {MOST_CHARS:,} characters.")
+    if len(text) > MAX_CHARS:
+        raise UnknownPolicy(f"The text of a policy has at most {MAX_CHARS:,} characters.")
     words = shlex.shlex(text, posix=True, punctuation_chars="|")
     words.whitespace_split, words.commenters = True, ""
     stages: list[list[str]] = [[]]
@@ -65,10 +65,10 @@ def split_policies(text: str) -> list[tuple[str, dict[str, str]]]:
                 stages[-1].append(word)
     except ValueError:
         stages = []
-    if not stages or len(stages) > MOST_STAGES or not all(stages):
+    if not stages or len(stages) > MAX_STAGES or not all(stages):
         raise UnknownPolicy(
             f"{text!r} is no policy: write a name, then numbers such as protect=20000, and '|' between policies, of "
-            f"which there are at most {MOST_STAGES}."
+            f"which there are at most {MAX_STAGES}."
         )
     return [(name, _written_numbers(name, numbers)) for name, *numbers in stages]
 
@@ -122,13 +122,11 @@ def build_preset(preset: Preset, numbers: Mapping[str, Any]) -> Preset:
 def nearest_names(value: str, known_names: Iterable[str]) -> str:
     """Return the end of a sentence that refuses a name: the most similar names, else all names."""
     names = sorted(set(known_names))
-    close = difflib.get_close_matches(value, names, MOST_SUGGESTED, 0.5)
+    close = difflib.get_close_matches(value, names, MAX_SUGGESTED, 0.5)
     last = value.rpartition(".")[2]
-    close += [name for name in names if last and last in name and name not in close][
-        :MOST_SUGGESTED
-    ]
+    close += [name for name in names if last and last in name and name not in close][:MAX_SUGGESTED]
     if close:
-        return f"; did you mean {' or '.join(map(repr, close[:MOST_SUGGESTED]))}?"
+        return f"; did you mean {' or '.join(map(repr, close[:MAX_SUGGESTED]))}?"
     return f". There are: {', '.join(names)}."
 
 

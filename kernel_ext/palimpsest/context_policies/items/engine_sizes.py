@@ -150,11 +150,11 @@ def _sizes(timeline: Timeline, estimator: str) -> EngineSizes:
         weight if item.kind == "media" else _whole_tokens(timeline, item, weight, count) + frame
         for item, weight, frame in zip(timeline.items, weights, frames, strict=True)
     ]
-    is_absent = [item.kind == "summary" or item.continues for item in timeline.items]
+    absences = [item.kind == "summary" or item.continues for item in timeline.items]
     extras = tuple(whole - weight for whole, weight in zip(whole_tokens, weights, strict=True))
 
     def sums(tokens: Iterable[int]) -> tuple[int, ...]:
-        present = (0 if absent else count for absent, count in zip(is_absent, tokens, strict=True))
+        present = (0 if absent else count for absent, count in zip(absences, tokens, strict=True))
         return (0, *accumulate(present))
 
     requests = _requests(timeline, estimator, whole_tokens, frames)

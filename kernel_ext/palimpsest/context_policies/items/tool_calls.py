@@ -7,8 +7,8 @@ from palimpsest.context_policies.interface.policy import PolicyView
 from palimpsest.context_policies.items.engine_sizes import call_input
 from palimpsest.context_policies.items.reducible import call_of_result
 
-LONGEST_INPUT = 2_000_000
-"""Characters of an input above which it is not parsed."""
+MAX_INPUT_CHARS = 2_000_000
+"""Maximum characters of an input that is parsed."""
 PATH_NAMES = (
     "file_path",
     "filePath",
@@ -74,4 +74,4 @@ def path_of(view: PolicyView, result: int) -> str:
 def input_of(view: PolicyView, call: int) -> Mapping[str, Any]:
     """Return the input of a call; empty where it is no JSON object, or very long."""
     item = view.item(call)
-    return {} if item.chars > LONGEST_INPUT else call_input(view.timeline, call)
+    return {} if item.chars > MAX_INPUT_CHARS else call_input(view.timeline, call)

@@ -33,7 +33,7 @@ from palimpsest.transcript.timeline import CHARS4, GONE_STATES
 
 PolicyFunction = Callable[[PastView], Iterable[Change | Probe]]
 DECISIONS_PER_ITEM = 4
-"""Decisions per item above which a function is assumed never to end."""
+"""Maximum decisions per item; a function that yields more is assumed never to end."""
 
 
 @dataclass(frozen=True)

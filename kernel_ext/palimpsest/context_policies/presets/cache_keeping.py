@@ -87,7 +87,7 @@ class CacheAll(CacheKeeping):
 
 
 class CacheSystem(CacheKeeping):
-    """Keep of each prompt only what stands before the conversation in the provider's cache."""
+    """Keep only the part of each prompt before the conversation in the provider's cache."""
 
     preset = "cache.system"
     words = "The requests are the recorded ones; only what stands before the conversation is kept in the cache"
@@ -99,7 +99,7 @@ class CacheSystem(CacheKeeping):
 
 
 class CacheNoResults(CacheKeeping):
-    """Keep of each prompt what stands before the first tool result in the provider's cache, and no result."""
+    """Keep only the part of each prompt before the first tool result in the provider's cache."""
 
     preset = "cache.no_results"
     words = (

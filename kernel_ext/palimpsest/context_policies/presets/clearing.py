@@ -154,7 +154,7 @@ class ClearToolUses(Measured):
 class LangChainClear(ClearToolUses):
     """LangChain's ClearToolUsesEdit: the same rule, made anew for each request and not stored.
 
-    Only so many of the oldest results are cleared as free ``at_least`` tokens.
+    Results are cleared, oldest first, only until ``at_least`` tokens are free.
     """
 
     preset = "langchain.clear_tool_uses"
@@ -186,7 +186,7 @@ class LangChainClear(ClearToolUses):
 
 
 class ClearThinking(Preset):
-    """Anthropic's clear_thinking: reasoning stays of the newest ``keep`` turns that have some, and of no other."""
+    """Anthropic's clear_thinking: reasoning is removed, except that of the newest ``keep`` turns with reasoning."""
 
     preset = "anthropic.clear_thinking"
     source = "Anthropic API, clear_thinking_20251015 (beta context-management-2025-06-27)"

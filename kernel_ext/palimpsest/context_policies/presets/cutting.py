@@ -25,7 +25,7 @@ DROPPED = "older messages that may be dropped"
 ROO_ANSWER = 8_192
 """Tokens that Roo Code reserves for an answer of unknown length."""
 PASSES = 4
-"""Most passes in which Inspect compacts one request, if a single pass is not enough."""
+"""Maximum passes in which Inspect compacts one request, if a single pass is not enough."""
 SYSTEM_EVENT = 1
 """Number of OpenHands' events before the first prompt: only the system prompt."""
 
@@ -97,7 +97,7 @@ class OpenHandsConversationWindow(AtOverflow):
 
 
 class RooTruncate(AtOverflow):
-    """Roo Code's sliding window: the first message stays, and of the others the newest half.
+    """Roo Code's sliding window: the first message and the newest half of the others stay.
 
     It acts over nine tenths of the window less the tokens of the answer. All results of one answer are one message.
     """
@@ -122,7 +122,7 @@ class RooTruncate(AtOverflow):
 
 
 class InspectTrim(AtOverflow):
-    """Inspect's CompactionTrim: near the window the first prompt stays, and of the rest the newest 80 per cent."""
+    """Inspect's CompactionTrim: near the window the first prompt and the newest 80 per cent of the rest stay."""
 
     preset = "inspect.compaction_trim"
     source = "Inspect 499e615, model/_compaction: CompactionTrim, threshold 0.9, preserve 0.8"
@@ -160,7 +160,7 @@ class OpenAITruncation(AtOverflow):
 
 
 class LangChainTrim(Measured):
-    """LangChain's trim_messages: so many tokens stay of the newest messages, or of the first ones.
+    """LangChain's trim_messages: ``max_tokens`` tokens of the newest messages, or of the first ones, stay.
 
     The system prompt stays; with ``start_on`` the rest begins with that kind of message. There is no limit by
     default.

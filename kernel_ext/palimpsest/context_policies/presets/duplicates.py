@@ -30,9 +30,9 @@ from palimpsest.context_policies.items.tool_calls import (
 from palimpsest.context_policies.presets.clearing import without_inputs
 
 CLINE_NOTICE = "[[NOTE] An older read of this file was removed to save space; its newest read shows it as it was then.]"
-LEAST_SHARE = 0.8
+MIN_SHARE = 0.8
 """Share of the window below which Cline never acts, even with a larger reserve."""
-LEAST_FREE = {64_000: 27_000, 128_000: 30_000}
+FREE_TOKENS = {64_000: 27_000, 128_000: 30_000}
 """Tokens that Cline keeps free in windows of two sizes, by the window."""
 DCP_NOTICE = "[An older result of the same call was removed to save context.]"
 DCP_INPUT_REMOVED = "[input removed due to failed tool call]"
@@ -79,10 +79,10 @@ class ClineLegacy(AtWindow):
         return changes
 
     def trigger(self, window: int) -> float:
-        free = LEAST_FREE.get(window)
+        free = FREE_TOKENS.get(window)
         if free is not None:
             return window - free
-        return max(window - self.reserve, round(LEAST_SHARE * window))
+        return max(window - self.reserve, round(MIN_SHARE * window))
 
     def _older_reads(self, view: PolicyView) -> list[Change]:
         newest: set[str] = set()
@@ -98,7 +98,7 @@ class ClineLegacy(AtWindow):
 
 
 class DcpDeduplicate(Preset):
-    """DCP's deduplication: of calls of one tool with one input only the newest result stays."""
+    """DCP's deduplication: if a tool is called several times with the same input, only the newest result stays."""
 
     preset = "dcp.deduplicate"
     source = "Opencode-DCP fbd75bc, strategies: deduplication"
@@ -134,7 +134,7 @@ class DcpDeduplicate(Preset):
 
 
 class DcpSupersedeWrites(Preset):
-    """DCP's superseded writes: the input of a call that wrote a whole file goes once that file was read afterwards.
+    """DCP's superseded writes: the input of a call that wrote a whole file is removed once the file was read afterwards.
 
     The input of an edit stays. At this commit DCP marks such a call but still sends it whole; the preset follows the
     rule in its documentation.
@@ -165,7 +165,7 @@ class DcpSupersedeWrites(Preset):
 
 
 class DcpPurgeErrors(Preset):
-    """DCP's purge of errors: the texts in the input of a failed call go after four requests; the error stays."""
+    """DCP's purge of errors: the texts in a failed call's input are removed after four requests; the error stays."""
 
     preset = "dcp.purge_errors"
     source = "Opencode-DCP fbd75bc, strategies: purgeErrors, 4 turns (its turn is a request)"

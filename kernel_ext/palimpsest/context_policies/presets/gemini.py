@@ -36,10 +36,10 @@ CUT_NOTE_CHARS = 130 + PATH_CHARS
 
 
 class GeminiTruncate(Preset):
-    """Gemini CLI shows 40,000 characters of what a shell or an MCP server returned, and writes the whole to a file.
+    """Gemini CLI shows 40,000 characters of a result of a shell or an MCP server, and writes the whole to a file.
 
     Less is shown where the window is nearly full: four characters for each token that was free after the request
-    before. What other tools return stays, and what came with a picture.
+    before. Results of other tools stay, and results with a picture.
     """
 
     preset = "gemini.truncate"
@@ -181,9 +181,9 @@ class GeminiMask(Preset):
 class GeminiCompress(CutAtTokens):
     """Gemini CLI's compression: at half of the window, a summary replaces the turns before the newest 30 per cent.
 
-    It cuts in front of prompts only: where none lies in the newest 30 per cent, before the newest prompt if its turn
-    still runs, else behind everything. Remaining results beyond 50,000 tokens are cut as ``gemini.truncate`` cuts them,
-    but those of every tool.
+    It cuts only before prompts: if the newest 30 per cent contain no prompt, before the newest prompt if its turn still
+    runs, else after everything. Remaining results beyond 50,000 tokens are cut as by ``gemini.truncate``, but of every
+    tool.
     """
 
     preset = "gemini.compress"

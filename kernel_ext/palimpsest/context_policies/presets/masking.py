@@ -77,7 +77,7 @@ class SweAgentLastN(Preset):
 
 
 class SweAgentClosedWindow(Preset):
-    """SWE-agent's closed windows: of each viewed file only the newest view shows its lines.
+    """SWE-agent's closed windows: only the newest view of each file shows the file's lines.
 
     Only messages of role ``user`` are considered: prompts, and the outputs of commands that were written as text.
     Results of tool calls stay, unless ``results`` is on. A message with numbered lines that names no file is removed, as
@@ -212,7 +212,7 @@ class OpenHandsMask(MaskWindow):
 
 
 class OpenHandsBrowserOutput(Preset):
-    """OpenHands' browser condenser: of what a browser showed only the newest ``n`` observations stay.
+    """OpenHands' browser condenser: only the newest ``n`` observations from a browser stay.
 
     The others are replaced by their address and ``placeholder``.
     """

@@ -28,8 +28,8 @@ DROPPED = "older messages that may be dropped"
 CUT_NOTE = "...\n\n... [truncated: {count} chars removed] ...\n\n..."
 IMAGE_NOTE_CHARS = 30
 """Characters of the text in place of a picture: its format and size."""
-LEAST_START = 2
-"""Number of messages to drop where there are no more messages than the window allows."""
+DROPPED_FROM_SHORT = 2
+"""Messages to drop at an overflow where there are no more than ``messages``."""
 
 
 class StrandsSlidingWindow(Preset):
@@ -62,10 +62,11 @@ class StrandsSlidingWindow(Preset):
 
 
 class StrandsTruncateResults(AtShare):
-    """Strands at an overflow: long results of the oldest message that has some show 200 characters of head and of tail.
+    """Strands at an overflow: the oldest message's long results are cut to 200 characters of head and of tail.
 
-    Where these are cut already, messages are dropped from the front: those beyond the newest 40, else two, and more
-    until the first message is a prompt. Both steps are repeated until the request fits.
+    That is the oldest message with results. If its results are cut already, messages are dropped from the front: those
+    beyond the newest 40, else two, and more until the first message is a prompt. Both steps are repeated until the
+    request fits.
     """
 
     preset = "strands.truncate_results"
@@ -85,7 +86,11 @@ class StrandsTruncateResults(AtShare):
             results = next((turn for turn in turns if is_result(view, turn)), None)
             new = [] if results is None else self._cut(shown_view, turns, results)
             if not new:
-                start = LEAST_START if len(turns) <= self.messages else len(turns) - self.messages
+                start = (
+                    DROPPED_FROM_SHORT
+                    if len(turns) <= self.messages
+                    else len(turns) - self.messages
+                )
                 first = first_that_stays(view, turns, start)
                 removed = (
                     [] if first is None else removal_changes(view, range(turns[0], turns[first]))

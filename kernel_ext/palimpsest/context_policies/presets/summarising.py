@@ -200,7 +200,7 @@ class OpenClawCompact(PiCompact):
 class OpenCodeCompact(CutAtTokens):
     """OpenCode's compaction: at the window less the answer and 20,000 tokens, up to a quarter of that stays, within bounds.
 
-    The newest turns stay that fit, and of the turn before them its newest messages; where nothing fits, nothing stays.
+    The newest turns that fit stay, and the newest messages of the turn before them; where nothing fits, nothing stays.
     """
 
     preset = "opencode.compact"

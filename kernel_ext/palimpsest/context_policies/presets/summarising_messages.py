@@ -33,8 +33,8 @@ from palimpsest.context_policies.presets.summarising import (
     enough_to_summarise,
 )
 
-LEAST_SPLIT = 4
-"""Number of messages before the cut up to which aider summarises everything."""
+MAX_UNSPLIT = 4
+"""Maximum messages before the cut with which aider summarises everything."""
 
 
 class OpenHandsLlm(Summarise):
@@ -209,7 +209,7 @@ class LettaSlidingWindow(Summarise):
     more: float = 0.1
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:
-        """Return the newest answer within the share to be removed, at which the rest begins; the end of all without one."""
+        """Return the newest answer within the share to be removed, at which the rest begins; without one, the end."""
         starts = shown_chat(view)
         before = 1 + (state.place >= 0)  # the system prompt and the summary are messages, too
         goal = in_own_tokens((1 - self.share) * state.window, view, self.probe(state, view))
@@ -254,7 +254,7 @@ class AiderHistory(CutAtTokens):
         place = newest_that_fit(view, starts, ceil(self.tokens_to_keep(state, view)) - 1)
         while place + before > 1 and place > 0 and not _is_answer(view, starts[place - 1]):
             place -= 1
-        if place + before <= LEAST_SPLIT or place >= len(starts):
+        if place + before <= MAX_UNSPLIT or place >= len(starts):
             return view.count
         return starts[place]
 
@@ -263,7 +263,7 @@ class AiderHistory(CutAtTokens):
 
 
 class GoogleAdkCompaction(Preset):
-    """Google ADK's compaction: after every three invocations a summary of its own replaces their events.
+    """Google ADK's compaction: after every three invocations a separate summary replaces their events.
 
     ADK's overlap lets the next summary read the turns before it again; they are removed from the request all the same, so
     the overlap is not a number here.

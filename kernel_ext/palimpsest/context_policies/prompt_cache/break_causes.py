@@ -53,9 +53,9 @@ CHANGES_MESSAGES: frozenset[BreakCause] = frozenset(
 SECTIONS = frozenset({"system", "tools"})
 """Item kinds of the system prompt and the tools; their hashes show that they changed."""
 SAME_SHARE = 0.02
-"""Relative difference up to which two reads count as the same prefix: cache marks are set at blocks, not at tokens."""
+"""Maximum relative difference of two reads of the same prefix: cache marks are set at blocks, not at tokens."""
 MOST_BEHIND = 5
-"""Most requests by which a cache may lag behind."""
+"""Maximum requests by which a cache may lag behind."""
 
 
 class FoundCause(NamedTuple):

@@ -15,8 +15,8 @@ HOUR = 3_600.0
 DAY = 86_400.0
 LIFETIMES = (MINUTES, HOUR, DAY)
 """Lifetimes in seconds that providers offer: five minutes and an hour (Anthropic), up to a day (OpenAI); 2026."""
-LEAST_TOKENS = 1_024
-"""Fewest tokens of a prefix that is considered; some providers do not cache a shorter one."""
+MIN_TOKENS = 1_024
+"""Minimum tokens of a prefix that is considered; some providers do not cache a shorter one."""
 KEPT_SHARE = 0.9
 """Share of the cached prefix; if a request read at least as much, the prefix was still cached."""
 LOST_SHARE = 0.5
@@ -123,7 +123,7 @@ def _pauses(
         )
         seconds = after.seconds_since(before)
         stored_tokens = before.usage.cache_read + before.usage.cache_write
-        if not has_same_settings or seconds is None or stored_tokens < LEAST_TOKENS:
+        if not has_same_settings or seconds is None or stored_tokens < MIN_TOKENS:
             continue
         if after.usage.cache_read >= KEPT_SHARE * stored_tokens:
             pauses_survived.append(seconds)

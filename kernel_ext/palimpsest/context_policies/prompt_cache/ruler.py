@@ -16,12 +16,12 @@ Prefix = Literal["message", "item"]
 
 GIVEN = "given"
 """The source of a price that the user gave."""
-MOST_ODD_NAMED = 5
-"""Most requests with a contradicting report that a sentence lists."""
+MAX_ODD_NAMED = 5
+"""Maximum requests with a contradicting report that a sentence lists."""
 
 
 WIDEST = 2.0
-"""Most times by which a request's own factor may exceed or fall below the ruler's; other tokens count as unseen."""
+"""Maximum ratio of a request's own factor to the ruler's, or of the ruler's to it; other tokens count as unseen."""
 LEAST_SCALED = 500
 """Fewest estimated tokens of a request whose items are scaled to its total."""
 
@@ -187,9 +187,9 @@ class Ruler:
     def _odd_words(self) -> str:
         if not self.odd:
             return ""
-        named = ", ".join(str(request + 1) for request in self.odd[:MOST_ODD_NAMED])
-        if len(self.odd) > MOST_ODD_NAMED:
-            named += f" and {len(self.odd) - MOST_ODD_NAMED:,} more"
+        named = ", ".join(str(request + 1) for request in self.odd[:MAX_ODD_NAMED])
+        if len(self.odd) > MAX_ODD_NAMED:
+            named += f" and {len(self.odd) - MAX_ODD_NAMED:,} more"
         is_single = len(self.odd) == 1
         return (
             f" What request{'' if is_single else 's'} {named} reported contradicts the requests around {'it' if is_single else 'them'}"

@@ -16,7 +16,7 @@ EFFORTS_WITHOUT_THINKING = frozenset({"off", "none", "disabled"})
 """Efforts at which a model does not think."""
 LOST_SHARE = 0.9
 """Share of the tokens left in the cache; if a request with a changed setting read less, it lost the cache."""
-MOST_ALIKE = 25
+MAX_ALIKE = 25
 """Number of similar changes that are considered before and after a request."""
 
 Setting = Literal["thinking", "effort", "client"]
@@ -74,7 +74,7 @@ def _reads_around(changes_of_kind: tuple[SettingChange, ...], request: int) -> l
     position = bisect_left(changes_of_kind, request, key=lambda change: change.request)
     if position == len(changes_of_kind) or changes_of_kind[position].request != request:
         return []
-    neighbours = changes_of_kind[max(position - MOST_ALIKE, 0) : position + MOST_ALIKE + 1]
+    neighbours = changes_of_kind[max(position - MAX_ALIKE, 0) : position + MAX_ALIKE + 1]
     others = [change for change in neighbours if request not in (change.request, change.before)]
     reads_after_loss = [other.read for other in others if other.is_lost]
     return [median(reads_after_loss)] if 2 * len(reads_after_loss) > len(others) else []

@@ -11,8 +11,8 @@ from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.replay.simulation import Simulation, TimelineReplay, simulate
 from palimpsest.transcript.timeline import Timeline
 
-MOST_REQUESTS_BEHIND = 12
-"""Requests by which the stored replay may lag; copying it costs about as much as replaying fifty requests."""
+MAX_REQUESTS_BEHIND = 12
+"""Maximum requests by which the stored replay may lag; copying it costs about as much as replaying fifty requests."""
 
 
 class GrowingReplay:
@@ -38,7 +38,7 @@ class GrowingReplay:
         else:
             previous = None
             replay = TimelineReplay(timeline, self._policy.continued_on(timeline, 0), self.ruler)
-        if until > 0 and (previous is None or until - previous.done_count >= MOST_REQUESTS_BEHIND):
+        if until > 0 and (previous is None or until - previous.done_count >= MAX_REQUESTS_BEHIND):
             replay.advance(until)
             self._replayed_part = replay.recorded_on(timeline)
         return replay

@@ -26,10 +26,10 @@ from palimpsest.transcript.timeline import Timeline
 
 EXTRACT = "[An extract that no model wrote: the names and first lines of {items:,} items.]"
 LINE_CHARS = 100
-"""Most characters of an item's first line in an extract."""
+"""Maximum characters of an item's first line in an extract."""
 NAMES_SHARE = 0.5
 """Largest share of an extract for names; the rest is first lines."""
-MOST_TOKENS = 1_000_000
+MAX_TOKENS = 1_000_000
 _WRITTEN = re.compile(r"(stub|extract)\((\d[\d_]{0,9})\)|recorded")
 SummaryText = Literal["stub", "recorded", "extract"]
 
@@ -47,7 +47,7 @@ class SummaryChoice:
         """Return the choice for the text ``stub(n)``, ``recorded`` or ``extract(n)``; raises UserError."""
         match = _WRITTEN.fullmatch(written.strip())
         tokens = int(match[2].replace("_", "")) if match is not None and match[2] else 0
-        if match is None or tokens > MOST_TOKENS or (match[1] and not tokens):
+        if match is None or tokens > MAX_TOKENS or (match[1] and not tokens):
             raise UserError(
                 f"{written!r} is no way to fill summaries; write stub(1500), extract(2000) or recorded."
             )

@@ -11,7 +11,7 @@ from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.replay.replay_view import TokenScale
 from palimpsest.transcript.timeline import TimelineRequest
 
-MOST_SCALE = 2.0
+MAX_SCALE = 2.0
 """The largest factor by which an estimate of the newer items is scaled to the provider's count. Early in a session
 the reported tokens are many times the estimate, since most of them are of the system prompt. Real sessions have 1.2
 to 2.6."""
@@ -90,7 +90,7 @@ class ReportedTokens:
         )
         if since == "counted":
             before = self._scale.total - sum(self._scale.shown[last.first : view.count])
-            newer_tokens *= min(max(prompt / before, 1.0), MOST_SCALE) if before > 0 else 1.0
+            newer_tokens *= min(max(prompt / before, 1.0), MAX_SCALE) if before > 0 else 1.0
         return round(tokens + newer_tokens)
 
 

@@ -76,7 +76,7 @@ class Simulation:
     idle: Mapping[str, int] = field(default_factory=dict)
     """Number of decisions that changed nothing, by the reason."""
     window: int = 0
-    """Most tokens of every request; 0 where each request has the window of its model."""
+    """Maximum tokens of every request; 0 where each request has the window of its model."""
 
     keeping: CacheKeeping | None = None
     """The policy, if it is a cache policy."""

@@ -25,9 +25,9 @@ from palimpsest.transcript.timeline import Timeline
 
 T = TypeVar("T")
 
-MOST_REPLAYS = 128
-MOST_ROWS = 500_000
-"""Transitions and requests of all replays together: about 100 MB."""
+MAX_REPLAYS = 128
+MAX_ROWS = 500_000
+"""Maximum transitions and requests of all replays together: about 100 MB."""
 _PACKAGE = __name__.partition(".")[0]
 _PLAIN_TYPES = (bool, int, float, str, bytes, type(None))
 
@@ -80,7 +80,7 @@ class SimulationCache:
         self._row_count += 0 if key in self._replays else _row_count(replay)
         self._replays.setdefault(key, (replay, {}))
         while len(self._replays) > 1 and (
-            len(self._replays) > MOST_REPLAYS or self._row_count > MOST_ROWS
+            len(self._replays) > MAX_REPLAYS or self._row_count > MAX_ROWS
         ):
             _, (oldest, _) = self._replays.popitem(last=False)
             self._row_count -= _row_count(oldest)

@@ -28,8 +28,8 @@ from palimpsest.transcript.values import ModelRef, Todo
 
 SUMMARY_TOKENS = 1_500
 """Size of a placeholder, about that of summaries in real sessions (spec/review.md 2.4)."""
-LEAST_SHARE = 0.5
-"""Largest size of a placeholder as a share of the covered messages: a summary is shorter than those."""
+MAX_SHARE = 0.5
+"""Maximum size of a placeholder as a share of the covered messages: a summary is shorter than those."""
 PLACEHOLDER_TEXT = "[A stand-in for a summary of {messages} messages: no model wrote it, and only its size counts.]"
 FILLER = " and"
 """A word of four characters that is one token, so that both estimators count it the same."""
@@ -99,7 +99,7 @@ def placeholder_summary(
 def summary_text(plan: CompactionPlan, weight: int, size: int, count: Count) -> str:
     """Return a placeholder text of ``size`` tokens, or fewer where the covered messages are small."""
     head = PLACEHOLDER_TEXT.format(messages=len(plan.head))
-    target = min(size, int(weight * LEAST_SHARE))
+    target = min(size, int(weight * MAX_SHARE))
     missing_tokens = max(target - count(head), 0)
     tokens_per_filler = max(count(FILLER * 64) / 64, 0.01)
     return head + FILLER * round(missing_tokens / tokens_per_filler)

@@ -16,8 +16,8 @@ from palimpsest.render.reports.comparison import Comparison, ComparisonRow, Comp
 from palimpsest.render.reports.table import ShownInCell
 from palimpsest.transcript.context_values.policies import Policy
 
-MOST_LINES = 40
-"""Most steps that are listed in a cell; ``WhatIf.other.steps`` has them all."""
+MAX_LINES = 40
+"""Maximum steps that are listed in a cell; ``WhatIf.other.steps`` has them all."""
 NAMES = {
     "truncate": ("an output cut", "outputs cut"),
     "prune": ("an old output cleared", "old outputs cleared"),
@@ -117,10 +117,10 @@ def _steps_to_show(recorded: Replay, other: Replay) -> tuple[list[int], str]:
         for index, (step, simulated_step) in enumerate(pairs)
         if step.sha256 != simulated_step.sha256
     ]
-    shown_steps = set(differing[:MOST_LINES])
+    shown_steps = set(differing[:MAX_LINES])
     steps_before = [index - 1 for index in differing if index > 0] if differing else []
     for index in [*steps_before, *range(len(pairs))]:
-        if len(shown_steps) < MOST_LINES:
+        if len(shown_steps) < MAX_LINES:
             shown_steps.add(index)
     remaining = len(differing) - len(shown_steps.intersection(differing))
     same_count = len(pairs) - len(shown_steps) - remaining

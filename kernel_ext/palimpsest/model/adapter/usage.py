@@ -9,7 +9,7 @@ An unknown price makes the cost unknown, never zero.
 from collections.abc import Callable
 from typing import Any
 
-from palimpsest.transcript.values import MOST_TOKENS, Usage, priced_tier
+from palimpsest.transcript.values import MAX_TOKENS, Usage, priced_tier
 
 
 def field(value: Any, *path: str) -> Any:
@@ -53,7 +53,7 @@ def is_possible(value: Any) -> bool:
     return (
         isinstance(value, int | float)
         and not isinstance(value, bool)
-        and 0 <= value <= MOST_TOKENS  # false for NaN
+        and 0 <= value <= MAX_TOKENS  # false for NaN
     )
 
 

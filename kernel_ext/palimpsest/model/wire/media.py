@@ -14,8 +14,9 @@ from palimpsest.transcript.provider_profile.provider_table import PDF
 from palimpsest.transcript.values import ModelInfo
 
 PDF_HEAD = 1024
-"""First bytes that must contain a PDF's header; other bytes may precede it."""
+"""Number of first bytes in which a PDF's header must be; other bytes may precede it."""
 
+# The media types that are recognised, each with a test of the content's first bytes.
 _BEGINNINGS: tuple[tuple[str, Callable[[bytes], bool]], ...] = (
     ("image/png", lambda content: content.startswith(b"\x89PNG\r\n\x1a\n")),
     ("image/jpeg", lambda content: content.startswith(b"\xff\xd8\xff")),
@@ -60,6 +61,7 @@ def _parsed_data_url(url: str) -> tuple[str, str]:
 
 
 def _content(data: str) -> bytes:
+    """Return the bytes of base64 data; empty where it is not valid."""
     try:
         return binascii.a2b_base64(data, strict_mode=True)
     except (binascii.Error, ValueError):

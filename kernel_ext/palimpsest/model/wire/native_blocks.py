@@ -1,7 +1,7 @@
 """Write the blocks of calls that a provider ran itself back into their answer, unchanged.
 
 A provider accepts them only complete: a call with its result, citations with their text, all in their order between
-the thinking. A block whose other half is missing, after a reduction or the end of an answer, is sent as text.
+the thinking. A block without its other half, which a reduction removed or the answer never reached, is sent as text.
 Border: pure; the adapter carries the blocks through litellm.
 """
 
@@ -32,24 +32,24 @@ def is_native(block: Any) -> TypeGuard[TextBlock]:
 
 def whole_blocks(messages: NeutralMessages, target: ProviderProfile) -> NeutralMessages:
     """Return messages with only those native blocks that this server accepts back."""
-    pending = _pending(messages)
+    continued = _continued_answer(messages)
     call_ids = _ids(messages, "id")
     answered_ids = _ids(messages, "tool_use_id")
 
-    def is_accepted(block: TextBlock, *, newest: bool) -> bool:
+    def is_accepted(block: TextBlock, *, is_continued: bool) -> bool:
         natives = native_of(block.metadata)
         if (block.metadata or {}).get(DIALECT) != target.wire:
             return False
         # A block that JSON would change cannot be sent back.
         if any(json_value(native) != native for native in natives):
             return False
-        uses = {native["id"] for native in natives if isinstance(native.get("id"), str)}
-        results = {
+        own_calls = {native["id"] for native in natives if isinstance(native.get("id"), str)}
+        own_results = {
             native["tool_use_id"]
             for native in natives
             if isinstance(native.get("tool_use_id"), str)
         }
-        return (newest or uses <= answered_ids) and results <= call_ids
+        return (is_continued or own_calls <= answered_ids) and own_results <= call_ids
 
     return tuple(
         message
@@ -58,7 +58,7 @@ def whole_blocks(messages: NeutralMessages, target: ProviderProfile) -> NeutralM
             update={
                 "blocks": tuple(
                     block
-                    if not is_native(block) or is_accepted(block, newest=at == pending)
+                    if not is_native(block) or is_accepted(block, is_continued=at == continued)
                     else block.model_copy(update={"metadata": without_native(block.metadata)})
                     for block in message.blocks
                 )
@@ -73,7 +73,7 @@ def are_paired(messages: NeutralMessages) -> bool:
     return _ids(messages, "id") == _ids(messages, "tool_use_id")
 
 
-def _pending(messages: NeutralMessages) -> int:
+def _continued_answer(messages: NeutralMessages) -> int:
     """Return the position of the answer that the provider will continue, whose calls it may still run; else -1."""
     for at in range(len(messages) - 1, -1, -1):
         if messages[at].role == "assistant":
@@ -84,6 +84,7 @@ def _pending(messages: NeutralMessages) -> int:
 
 
 def _ids(messages: NeutralMessages, name: str) -> set[str]:
+    """Return the ids in the field ``name`` of all native blocks."""
     return {
         native[name]
         for message in messages

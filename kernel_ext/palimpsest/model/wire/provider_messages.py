@@ -113,7 +113,7 @@ class _WireWriter:
                 case "tool":
                     self._results(message)
         self._send_held_media()
-        if self._out and all(sent.body["role"] == "system" for sent in self._out):
+        if self._out and all(wire_message.body["role"] == "system" for wire_message in self._out):
             self._out.append(
                 ProviderMessage({"role": "user", "content": EMPTY_CONVERSATION}, None, ())
             )
@@ -239,7 +239,7 @@ class _WireWriter:
 
 
 def thinking(message: NeutralMessage, target: ProviderProfile) -> Body:
-    """Return the thinking to send back, only to the family of models that produced it."""
+    """Return the thinking to send back; signed thinking goes only to the family of models that produced it."""
     if target.thinking_field is None and not target.keeps_signatures:
         return {}
     blocks = [block for block in message.blocks if block.type == "reasoning"]
@@ -267,7 +267,7 @@ def can_think(messages: Sequence[Body], model: ModelInfo) -> bool:
     """
     if not profile(model.ref).thinks_before_calls:
         return True
-    first: Body | None = None
+    first_caller: Body | None = None
     has_results = False
     for message in reversed(messages):
         if message["role"] != "assistant":
@@ -275,8 +275,8 @@ def can_think(messages: Sequence[Body], model: ModelInfo) -> bool:
             continue
         if not has_results:
             break
-        first, has_results = message, False
-    return first is None or has_signed_thinking(first)
+        first_caller, has_results = message, False
+    return first_caller is None or has_signed_thinking(first_caller)
 
 
 def _text_of(message: NeutralMessage) -> str:
@@ -285,7 +285,7 @@ def _text_of(message: NeutralMessage) -> str:
 
 
 def with_marks(messages: Sequence[Body], marks: Iterable[int]) -> tuple[Body, ...]:
-    """Set a cache mark on the messages at these positions, on the last block of a list."""
+    """Return the messages with a cache mark at these positions; in a list of blocks the last one has the mark."""
     marked = list(messages)
     for at in set(marks):
         if 0 <= at < len(marked):
@@ -317,7 +317,7 @@ def without_marks(message: Body) -> Body:
 
 
 def sendable_messages(messages: Iterable[Body], model: ModelInfo) -> tuple[Body, ...]:
-    """Remove the fields that this model's servers refuse, and rename cache marks as they expect."""
+    """Return messages without the fields that this model's servers refuse, and with cache marks under their name."""
     target = profile(model.ref)
     refused = set() if target.keeps_signatures else {"thinking_blocks"}
     if target.thinking_field != THINKING_FIELD:
@@ -354,7 +354,7 @@ def canonical(value: Any) -> bytes:
 
 
 def _text_form(value: dict[str, Any]) -> str | None:
-    """Return the same JSON for a message with text only, by a role or as the result of a call."""
+    """Return the canonical JSON of a message of two or three text fields; None for any other value."""
     role, content, call = value.get("role"), value.get("content"), value.get("tool_call_id")
     if type(role) is not str or type(content) is not str:
         return None
@@ -378,7 +378,7 @@ def request_hash(hashes: Iterable[str]) -> str:
 
 
 def prompt_text(messages: Iterable[Body], tools: Iterable[ToolSpec] = ()) -> str:
-    """Return all text for the model as one, to count its tokens; images excluded."""
+    """Return all text for the model in one string, to count its tokens; images are left out."""
     pieces: list[str] = []
     for message in messages:
         pieces.append(str(message.get("role", "")))

@@ -53,11 +53,12 @@ DROPPED_KEYWORDS = frozenset(
     }
 )
 """Keywords without meaning for a model; references were replaced by their targets before."""
-MOST_CHOICES = 500
+MAX_CHOICES = 500
 """Maximum values of one enumeration; providers' limits are between this number and a thousand."""
-LONGEST_CHOICES = 15_000
+MAX_CHOICES_CHARS = 15_000
 """Maximum characters of all values of one enumeration, as OpenAI documents."""
-NAMED_CHOICES = 5
+MAX_CHOICES_NAMED = 5
+"""Maximum values of a longer enumeration that its description mentions."""
 
 
 def repaired_schema(schema: Mapping[str, Any]) -> Schema:
@@ -86,8 +87,8 @@ def with_plain_names(schema: Any, names: re.Pattern[str]) -> Any:
         return [with_plain_names(item, names) for item in schema]
     if not isinstance(schema, dict):
         return schema
-    # The value of an unknown keyword may only look like a schema.
-    named = {
+    # Elsewhere a mapping of names may only look like a schema.
+    schema_maps = {
         key: inner
         for key, inner in schema.items()
         if key in SCHEMA_MAPS and isinstance(inner, dict)
@@ -97,13 +98,13 @@ def with_plain_names(schema: Any, names: re.Pattern[str]) -> Any:
         if key in ("enum", "const", "default", "examples")
         else with_plain_names(inner, names)
         for key, inner in schema.items()
-        if key not in named
+        if key not in schema_maps
     }
-    for key, schemas in named.items():
+    for key, schemas in schema_maps.items():
         renamed[key] = {name: with_plain_names(inner, names) for name, inner in schemas.items()}
     refused_names = [
         property_name
-        for property_name in named.get("properties", ())
+        for property_name in schema_maps.get("properties", ())
         if not names.fullmatch(property_name)
     ]
     if refused_names:
@@ -130,12 +131,14 @@ def with_plain_names(schema: Any, names: re.Pattern[str]) -> Any:
 
 
 def _one_object(top: Schema, branches: list[Any]) -> Schema:
-    """Return an object schema with the properties of all alternatives; required if each alternative requires them."""
+    """Return an object schema with the properties of all alternatives.
+
+    A property is required if every alternative requires it.
+    """
     properties = dict(top.get("properties") or {})
-    for name, property_schema in (
-        (n, e) for branch in branches for n, e in _properties(branch).items()
-    ):
-        properties.setdefault(name, property_schema)
+    for branch in branches:
+        for name, property_schema in _properties(branch).items():
+            properties.setdefault(name, property_schema)
     required_names = set(_required(top)) | {
         name for branch in top.get("allOf", ()) for name in _required(branch)
     }
@@ -226,8 +229,8 @@ def _property_schemas(value: Any) -> Schema | None:
 
 def _type(value: Any) -> Any:
     names = value if isinstance(value, list) else [value]
-    known = [_known_type(name) for name in names if isinstance(name, str)]
-    known_types = list(dict.fromkeys(kind for kind in known if kind))
+    types = [_known_type(name) for name in names if isinstance(name, str)]
+    known_types = list(dict.fromkeys(kind for kind in types if kind))
     if isinstance(value, list):
         return known_types or None
     return known_types[0] if known_types else None
@@ -281,9 +284,9 @@ def _shorten_enumeration(repaired: Schema) -> None:
     texts = [
         choice if isinstance(choice, str) else json.dumps(choice, default=str) for choice in choices
     ]
-    if len(texts) > MOST_CHOICES or sum(map(len, texts)) > LONGEST_CHOICES:
+    if len(texts) > MAX_CHOICES or sum(map(len, texts)) > MAX_CHOICES_CHARS:
         del repaired["enum"]
-        examples = ", ".join(text[:80] for text in texts[:NAMED_CHOICES])
+        examples = ", ".join(text[:80] for text in texts[:MAX_CHOICES_NAMED])
         sentence = f"One of {len(texts):,} values, such as {examples}."
         repaired["description"] = f"{repaired.get('description', '')} {sentence}".strip()
         if "type" not in repaired and all(isinstance(choice, str) for choice in choices):

@@ -16,46 +16,49 @@ from palimpsest.transcript.context_values.neutral_messages import (
 def sequential_calls(messages: NeutralMessages) -> NeutralMessages:
     """Return the messages with identical calls of an answer in separate steps."""
     out: list[NeutralMessage] = []
-    held: list[NeutralMessage] = []
+    held_messages: list[NeutralMessage] = []
     for message in messages:
-        if message.role == "tool" and held:
-            out += _with_results(held, message)
-            held = []
+        if message.role == "tool" and held_messages:
+            out += _with_results(held_messages, message)
+            held_messages = []
             continue
-        out += held
-        held = _rounds(message) if message.role == "assistant" else []
-        if len(held) < 2:
+        out += held_messages
+        held_messages = _split_answer(message) if message.role == "assistant" else []
+        if len(held_messages) < 2:
             out.append(message)
-            held = []
-    return (*out, *held)
+            held_messages = []
+    return (*out, *held_messages)
 
 
-def _rounds(message: NeutralMessage) -> list[NeutralMessage]:
-    """Split an answer so that no piece has two identical calls."""
-    rounds: list[list[Block]] = [[]]
-    calls: list[list[tuple[str, str]]] = [[]]
+def _split_answer(message: NeutralMessage) -> list[NeutralMessage]:
+    """Return an answer as several, none of which has two identical calls."""
+    blocks_of_steps: list[list[Block]] = [[]]
+    calls_of_steps: list[list[tuple[str, str]]] = [[]]
     for block in message.blocks:
         if not isinstance(block, CallBlock):
-            rounds[0].append(block)
+            blocks_of_steps[0].append(block)
             continue
         call = (block.tool, repr(block.input))
-        at = next((i for i, before in enumerate(calls) if call not in before), len(calls))
-        if at == len(calls):
-            rounds.append([])
-            calls.append([])
-        rounds[at].append(block)
-        calls[at].append(call)
-    return [message.model_copy(update={"blocks": tuple(blocks)}) for blocks in rounds]
+        step = next(
+            (index for index, calls in enumerate(calls_of_steps) if call not in calls),
+            len(calls_of_steps),
+        )
+        if step == len(calls_of_steps):
+            blocks_of_steps.append([])
+            calls_of_steps.append([])
+        blocks_of_steps[step].append(block)
+        calls_of_steps[step].append(call)
+    return [message.model_copy(update={"blocks": tuple(blocks)}) for blocks in blocks_of_steps]
 
 
 def _with_results(answers: list[NeutralMessage], results: NeutralMessage) -> list[NeutralMessage]:
     out: list[NeutralMessage] = []
     for answer in answers:
-        identifiers = {block.call_id for block in answer.blocks if isinstance(block, CallBlock)}
-        given = tuple(
+        call_ids = {block.call_id for block in answer.blocks if isinstance(block, CallBlock)}
+        tool_results = tuple(
             block
             for block in results.blocks
-            if isinstance(block, ResultBlock) and block.call_id in identifiers
+            if isinstance(block, ResultBlock) and block.call_id in call_ids
         )
-        out += [answer, results.model_copy(update={"blocks": given})]
+        out += [answer, results.model_copy(update={"blocks": tool_results})]
     return out

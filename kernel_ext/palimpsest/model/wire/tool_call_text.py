@@ -1,8 +1,8 @@
 """Write ids, names and inputs of tool calls in the characters that a provider accepts.
 
 Pure. Imported sessions and broken tools have values that JSON cannot represent (lone surrogates, NaN,
-infinity) and ids of a single provider; each is written so that every server accepts it, the same way in
-call and result.
+infinity) and ids in a form that only one provider accepts; each is written so that every server accepts it, in the
+same way in call and result.
 """
 
 import hashlib
@@ -23,6 +23,7 @@ from palimpsest.transcript.provider_profile.provider_table import IdRule
 from palimpsest.transcript.strings.surrogates import joined_surrogates
 
 MAX_NAME_CHARS = 64
+"""Maximum characters of a tool's name."""
 SIGNATURE = "__thought__"
 """Separates an id from the signature that Gemini gave a call, in litellm's ids."""
 
@@ -30,14 +31,14 @@ SIGNATURE = "__thought__"
 quoted = json.encoder.encode_basestring
 """Returns a text as JSON, with non-ASCII characters unescaped."""
 _STRICT = json.JSONEncoder(ensure_ascii=False, sort_keys=True, allow_nan=False)
-PERHAPS_UNSAYABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
+PERHAPS_UNREPRESENTABLE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity")
 """Matches JSON text that may contain NaN, infinity or a lone surrogate."""
 
 
 def arguments(inputs: dict[str, Any]) -> str:
     """Return a call's input as JSON; NaN and infinity become strings."""
     if len(inputs) == 1:
-        # Half of all calls have one text: code, a command, a path.
+        # Half of all calls have one argument, which is a text: code, a command, a path.
         [(name, value)] = inputs.items()
         if type(name) is str and type(value) is str:
             return joined_surrogates(f"{{{quoted(name)}: {quoted(value)}}}")
@@ -68,14 +69,14 @@ def uninterpreted_text(text: str) -> str:
 
     litellm would send the JSON text of an object as the object, and a ``data:`` url as a picture.
     """
-    if text.lstrip().startswith("{") and PERHAPS_UNSAYABLE.search(text):
+    if text.lstrip().startswith("{") and PERHAPS_UNREPRESENTABLE.search(text):
         try:
             value = json.loads(text)
         except ValueError:
             return text
-        mended = json_value(value)
-        return text if mended == value else json.dumps(mended, ensure_ascii=False)
-    # A blank in front keeps it text.
+        repaired = json_value(value)
+        return text if repaired == value else json.dumps(repaired, ensure_ascii=False)
+    # With a space in front litellm sends it as text.
     return f" {text}" if text[:5].lower() == "data:" and ";base64," in text else text
 
 
@@ -88,18 +89,18 @@ def tool_name(name: str, target: ProviderProfile) -> str:
 
 def allowed_ids(messages: NeutralMessages, target: ProviderProfile) -> Callable[[str], str]:
     """Return a function that writes call ids as the provider requires, with different ids for different calls."""
-    written: dict[str, str] = {}
-    taken: set[str] = set()
+    rewritten: dict[str, str] = {}
+    taken_ids: set[str] = set()
     for message in messages:
         for block in message.blocks:
-            if (block.type == "call" or block.type == "result") and block.call_id not in written:
+            if (block.type == "call" or block.type == "result") and block.call_id not in rewritten:
                 new = _allowed_id(block.call_id, target.id_rule)
                 received = _received_id(new, target)
-                if received in taken or (new and not received):
+                if received in taken_ids or (new and not received):
                     new = received = _allowed_id(_id_hash(block.call_id), target.id_rule)
-                taken.add(received)
-                written[block.call_id] = new
-    return written.__getitem__
+                taken_ids.add(received)
+                rewritten[block.call_id] = new
+    return rewritten.__getitem__
 
 
 def _received_id(identifier: str, target: ProviderProfile) -> str:
@@ -120,8 +121,8 @@ def _allowed_id(identifier: str, rule: IdRule) -> str:
         case "words":
             return as_words(identifier)
         case "short_words":
-            words = as_words(identifier)
-            return words if len(words) <= SHORT_CHARS else _shortened(identifier)
+            written = as_words(identifier)
+            return written if len(written) <= SHORT_CHARS else _shortened(identifier)
         case "nine":
             return as_nine(identifier)
         case _:

@@ -1,7 +1,7 @@
 """Write the schema of a tool's input in the subset of JSON Schema that a provider supports.
 
-Pure. Some models require function schemas in OpenAPI 3.0, which has fewer fields, ``anyOf`` only alone,
-and enumerations only of strings. The adapter translates them for the provider's own interface, but not
+Pure. Some models require function schemas in OpenAPI 3.0, which has fewer fields, ``anyOf`` only without other
+fields, and enumerations only of strings. The adapter translates them for the provider's own interface, but not
 behind a gateway with another interface. What the subset cannot express is left out; the tool itself
 still validates its input.
 """
@@ -23,9 +23,8 @@ OPENAPI_FIELDS = frozenset(
     | {"properties", "required", "minProperties", "maxProperties", "minLength", "maxLength"}
     | {"pattern", "example", "anyOf", "propertyOrdering", "default", "items", "minimum", "maximum"}
 )
-
-
 STRING_FORMATS = frozenset({"enum", "date-time"})
+"""The values of ``format`` that the subset knows for strings."""
 PLAIN_NAMES = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 """The names of properties that Anthropic accepts."""
 ANY_NAMES = re.compile(r"(?!\$).*", re.DOTALL)
@@ -105,8 +104,8 @@ def _openapi(schema: Mapping[str, Any]) -> dict[str, Any]:
     if not reduced.get("properties"):
         reduced.pop("properties", None)
     if "required" in reduced:
-        known = reduced.get("properties", {})
-        reduced["required"] = [name for name in reduced["required"] if name in known]
+        properties = reduced.get("properties", {})
+        reduced["required"] = [name for name in reduced["required"] if name in properties]
     return reduced
 
 
@@ -116,8 +115,8 @@ def _typed(schema: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(kind, list):
         return {}
     types = [name for name in kind if name != "null"]
-    null = {"nullable": True} if len(types) < len(kind) else {}
-    return {"type": types[0] if types else "string"} | null
+    nullable = {"nullable": True} if len(types) < len(kind) else {}
+    return {"type": types[0] if types else "string"} | nullable
 
 
 def _with_inner(schema: Mapping[str, Any]) -> dict[str, Any]:

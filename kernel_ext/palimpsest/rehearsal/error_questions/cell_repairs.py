@@ -14,7 +14,7 @@ IMPORTS = {
 MODULES = {
     "os", "sys", "re", "json", "math", "random", "time", "collections", "itertools", "functools", "pathlib", "statistics", "csv",
 }  # fmt: skip
-"""Modules of the standard library, whose names count as such only where an attribute is read."""
+"""Modules of the standard library; their names are taken for modules only where an attribute is read."""
 CLASS_METHODS = {"now", "today", "strptime", "fromisoformat", "fromtimestamp"}
 """Methods of the class ``datetime``, which the module of that name lacks."""
 
@@ -27,11 +27,11 @@ def replace_column(
     The name stays where it is printed, or where a column of that name is created.
     """
     texts = [node for node in cell.nodes() if cell.is_text(node, wrong)]
-    made = min((node.lineno for node in texts if _role(cell, node) == "made"), default=None)
+    made_at = min((node.lineno for node in texts if _role(cell, node) == "made"), default=None)
     places = [
         node
         for node in texts
-        if (made is None or node.lineno <= made)
+        if (made_at is None or node.lineno <= made_at)
         and (
             (_role(cell, node) == "item" and _owner(cell, node) == owner)
             or (_role(cell, node) in {"item", "argument"} and node.lineno in lines)
@@ -79,8 +79,8 @@ def _owner(cell: CellSource, text: ast.expr) -> str:
 def _quoted(segment: str, value: str) -> str:
     """Return a literal text in the same quotes as another."""
     quote = "'" if segment.startswith("'") else '"'
-    plain = value.isprintable() and not set(value) & {quote, "\\"}
-    return f"{quote}{value}{quote}" if plain else repr(value)
+    is_plain = value.isprintable() and not set(value) & {quote, "\\"}
+    return f"{quote}{value}{quote}" if is_plain else repr(value)
 
 
 def import_line(cell: CellSource, name: str) -> str | None:

@@ -41,7 +41,7 @@ MEANINGS = {
 """The meaning of exceptions, in plain words."""
 KNOWN = "a wrong column and a missing import"
 COLUMN_CUTOFF = 0.6
-MOST_LISTED = 20
+MAX_LISTED = 20
 _FIX = r"\b(?:fix|mend|repair|correct|solve|debug|patch)\b"
 _NO_FIX = r"\b(?:explain|do(?:n't| not) (?:fix|mend|repair|correct|change))\b"
 _NOT_DEFINED = re.compile(r"name '(\w+)' is not defined")
@@ -61,7 +61,7 @@ Search = Steps[Finding | None]
 
 
 def error_request(prompt: ParsedPrompt) -> str:
-    """Return ``fix`` or ``explain`` for a prompt about ``@error``, else nothing."""
+    """Return ``fix`` or ``explain`` for a prompt about ``@error``, else an empty text."""
     if "error" not in {name.casefold() for name in prompt.mentions}:
         return ""
     return "fix" if prompt.matches(_FIX) and not prompt.matches(_NO_FIX) else "explain"
@@ -97,7 +97,7 @@ def _note(runner: PlanRunner) -> str:
 
 
 def _obstacle_to_repair(report: ErrorReport) -> str:
-    """Return why the source cannot be corrected under any error; empty where it can."""
+    """Return why the source cannot be corrected for any kind of error; empty where it can."""
     if report.failing_cell:
         return (
             f"The error was raised by code of cell {report.failing_cell}, whose source I do not see"
@@ -143,7 +143,7 @@ def _column_mistake(
     columns = yield from _columns(runner, table)
     closest_columns = _closest(wrong, columns)
     if len(closest_columns) != 1:
-        return Finding(_no_close(wrong, table.name, columns, closest_columns))
+        return Finding(_no_match_text(wrong, table.name, columns, closest_columns))
     description = f"{inline_code(wrong)} is no column of {inline_code(table.name)}; the closest of its {len(columns)} columns is {inline_code(closest_columns[0])}"
     corrected_source = replace_column(cell, lines, wrong, closest_columns[0], owner)
     if corrected_source is None:
@@ -161,12 +161,14 @@ def _columns(runner: PlanRunner, table: ReportedVariable) -> Steps[tuple[str, ..
     return described or table.columns
 
 
-def _no_close(wrong: str, table: str, columns: tuple[str, ...], closest_columns: list[str]) -> str:
+def _no_match_text(
+    wrong: str, table: str, columns: tuple[str, ...], closest_columns: list[str]
+) -> str:
     if closest_columns:
         both = " and ".join(inline_code(column) for column in closest_columns)
         return f"{inline_code(wrong)} is no column of {inline_code(table)}, and {both} are equally close"
-    listed = ", ".join(inline_code(column) for column in columns[:MOST_LISTED])
-    more = f" and {len(columns) - MOST_LISTED} more" if len(columns) > MOST_LISTED else ""
+    listed = ", ".join(inline_code(column) for column in columns[:MAX_LISTED])
+    more = f" and {len(columns) - MAX_LISTED} more" if len(columns) > MAX_LISTED else ""
     return f"{inline_code(wrong)} is no column of {inline_code(table)}, and none has a name like it. I see {listed}{more}"
 
 

@@ -112,8 +112,8 @@ class ErrorReport:
     @property
     def summary_line(self) -> str:
         """Name and message in one line, for reading."""
-        words = f"{self.exception}: {self.message}" if self.message else self.exception
-        line = " ".join(words.split())
+        summary = f"{self.exception}: {self.message}" if self.message else self.exception
+        line = " ".join(summary.split())
         return line if len(line) <= 300 else f"{line[:297]}..."
 
     @cached_property
@@ -164,7 +164,7 @@ class ErrorReport:
 
     @property
     def where(self) -> str:
-        """The cell and line in words."""
+        """The cell and line of the error as text."""
         cell = f"cell {self.number}" if self.number else "the cell"
         return f"line {self.line} of {cell}" if self.line is not None else cell
 

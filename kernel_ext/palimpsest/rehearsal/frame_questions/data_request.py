@@ -28,7 +28,7 @@ COMMON = {"common", "frequent", "popular", "rare", "rarest", "commonest", "preva
 
 @dataclass(frozen=True, kw_only=True)
 class RequestOptions:
-    """The options of a request about data that the words state."""
+    """Options that a request about data states in words."""
 
     statistic: str | None = None
     chart: str | None = None
@@ -44,7 +44,7 @@ class DataRequest(RequestOptions):
 
     op: str | None
     """``plot``, ``statistic``, ``count``, ``missing``, ``distinct``, ``correlation``, ``top``,
-    ``describe``, ``columns``, ``head``, ``shape``, ``rows``, or None when the words name only data."""
+    ``describe``, ``columns``, ``head``, ``shape``, ``rows``, or None when the prompt only names data."""
     why: str
     """The words that determined ``op``, for the reasoning."""
 
@@ -55,20 +55,20 @@ NO_REQUEST = DataRequest(None, "")
 def read_data_request(prompt: ParsedPrompt) -> DataRequest:
     """Return the prompt's request about data."""
     op, why = _operation(prompt)
-    words = [word.stem for word in prompt.words]
+    stems = [word.stem for word in prompt.words]
     texts = [word.text for word in prompt.words]
-    known = (
+    statistic_names = (
         STATISTICS.get(word) or STATISTICS.get(text)
-        for word, text in zip(words, texts, strict=True)
+        for word, text in zip(stems, texts, strict=True)
     )
-    statistics = list(dict.fromkeys(name for name in known if name))
+    statistics = list(dict.fromkeys(name for name in statistic_names if name))
     return DataRequest(
         op=op,
         why=why,
         statistic=statistics[0] if statistics else None,
         chart=_chart(prompt),
         number=_how_many(prompt),
-        order=_order(words, texts),
+        order=_order(stems, texts),
         tail=bool(prompt.matches(r"\b(last|tail|bottom|final)\b")),
     )
 

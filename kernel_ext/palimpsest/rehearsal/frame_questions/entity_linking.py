@@ -27,7 +27,7 @@ FILLER_TOKENS = word_set(
 FILLER_WEIGHT = 0.25
 NAME_LEADS = word_set("of in is show describe print plot inspect variable s by display")
 NAME_TRAILS = PLOT | CHARTS.keys() | {"please", "now", "for", "me", "as", "a"}
-LEAST_SCORE = 0.3
+MIN_SCORE = 0.3
 """Minimum share of a column's name that the words must contain; fillers weigh less."""
 
 
@@ -60,12 +60,12 @@ def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[Colu
         ColumnMention(column, window[0], window[-1] + 1, score)
         for column in columns
         for window in windows
-        if (score := _match_score([words[at] for at in window], column)) >= LEAST_SCORE
+        if (score := _match_score([words[at] for at in window], column)) >= MIN_SCORE
     ]
     offers.sort(key=lambda offer: (-round(offer.score, 3), offer.start))
-    chosen: list[ColumnMention] = []
+    mentions: list[ColumnMention] = []
     for offer in offers:
-        if any(offer.start < other.end and other.start < offer.end for other in chosen):
+        if any(offer.start < other.end and other.start < offer.end for other in mentions):
             continue
         rivals = tuple(
             other.column
@@ -74,8 +74,8 @@ def link_columns(words: Sequence[Word], columns: Iterable[Column]) -> tuple[Colu
             and other.column != offer.column
             and abs(other.score - offer.score) < 0.1
         )
-        chosen.append(ColumnMention(offer.column, offer.start, offer.end, offer.score, rivals))
-    return tuple(sorted(chosen, key=lambda mention: mention.start))
+        mentions.append(ColumnMention(offer.column, offer.start, offer.end, offer.score, rivals))
+    return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 
 def _windows(words: Sequence[Word]) -> Iterable[list[int]]:
@@ -157,11 +157,11 @@ def link_values(
                 if rank:
                     mention = ValueMention(by_key[key], value, start, end)
                     offers.append((rank + 10 * len(tokens), mention))
-    chosen: list[ValueMention] = []
+    mentions: list[ValueMention] = []
     for _, offer in sorted(offers, key=lambda pair: -pair[0]):
-        if not any(offer.start < other.end and other.start < offer.end for other in chosen):
-            chosen.append(offer)
-    return tuple(sorted(chosen, key=lambda mention: mention.start))
+        if not any(offer.start < other.end and other.start < offer.end for other in mentions):
+            mentions.append(offer)
+    return tuple(sorted(mentions, key=lambda mention: mention.start))
 
 
 def _match_rank(prompt_words: Sequence[Word], tokens: Sequence[Word]) -> int:
@@ -186,7 +186,7 @@ def link_variables(words: Sequence[Word], variables: Iterable[Variable]) -> dict
             if not common or _is_in_name_position(words, window)
         ]
         best = max(scores, default=0.0)
-        if best >= LEAST_SCORE:
+        if best >= MIN_SCORE:
             scores_by_name[variable.name] = best
     return scores_by_name
 

@@ -21,7 +21,7 @@ from palimpsest.rehearsal.parsing.vocabulary import QUALITIES
 from palimpsest.rehearsal.parsing.word_matching import words_of
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanRunner, Steps
 
-MOST_VALUES = 50
+MAX_VALUES = 50
 """Maximum values of a column that are searched for a word of the prompt."""
 QUOTED_OPERATIONS = frozenset({"rows", "head"})
 """Operations whose output is quoted and not parsed, so that pandas' omissions are visible."""
@@ -88,7 +88,7 @@ def _link(runner: PlanRunner, table: Table) -> Steps[LinkedPrompt]:
 def values_code(table: Table) -> str:
     """Return code that lists the values of the text columns."""
     lines = [
-        f"    {as_source(c.key)}: {table.name}[{as_source(c.key)}].unique()[:{MOST_VALUES}].tolist(),"
+        f"    {as_source(c.key)}: {table.name}[{as_source(c.key)}].unique()[:{MAX_VALUES}].tolist(),"
         for c in table.categories[:8]
     ]
     return "\n".join(["{", *lines, "}"])
@@ -121,8 +121,8 @@ def _is_table_name(mention: ColumnMention, runner: PlanRunner, table: Table) -> 
 def _ignored_words_note(unused_words: list[str], spec: QuerySpec) -> str:
     if not unused_words or spec.op == "shape":
         return ""
-    words = ", ".join(inline_code(word) for word in unused_words[:5])
-    return f"I could link {words} to no column and no value, so it is not part of this answer."
+    word_list = ", ".join(inline_code(word) for word in unused_words[:5])
+    return f"I could link {word_list} to no column and no value, so it is not part of this answer."
 
 
 def _rival_notes(linked_prompt: LinkedPrompt, spec: QuerySpec) -> list[str]:
@@ -141,23 +141,27 @@ def _rival_notes(linked_prompt: LinkedPrompt, spec: QuerySpec) -> list[str]:
 
 def fit_to_types(spec: QuerySpec) -> tuple[QuerySpec, str]:
     """Adapt a spec that the columns' types do not allow; returns it with a note."""
-    words = [column for column in spec.measures if not column.numeric and not column.temporal]
-    if spec.op == "statistic" and words and (spec.statistic or "mean") not in {"min", "max"}:
-        label = inline_code(words[0].label)
+    text_columns = [
+        column for column in spec.measures if not column.numeric and not column.temporal
+    ]
+    if spec.op == "statistic" and text_columns and (spec.statistic or "mean") not in {"min", "max"}:
+        label = inline_code(text_columns[0].label)
         note = f"{label} holds no numbers, so it has no {spec.statistic or 'mean'}; I counted its values instead."
-        return replace(spec, op="count", groups=(*spec.groups, *words)[:2], measures=()), note
+        return replace(
+            spec, op="count", groups=(*spec.groups, *text_columns)[:2], measures=()
+        ), note
     if spec.op == "count" and spec.groups and spec.measures:
         return replace(spec, measures=()), ""
     return spec, ""
 
 
-def _columns(chosen: FoundTable) -> PlanAnswer:
-    table = chosen.table
+def _columns(found_table: FoundTable) -> PlanAnswer:
+    table = found_table.table
     listed = "\n".join(
         f"- {inline_code(column.label)} ({column.dtype})" for column in table.columns[:60]
     )
     more = f"\n- and {len(table.columns) - 60} more" if len(table.columns) > 60 else ""
-    note = f"\n\n{chosen.note}" if chosen.note else ""
+    note = f"\n\n{found_table.note}" if found_table.note else ""
     text = f"{inline_code(table.name)} has {len(table.columns)} columns:\n\n{listed}{more}{note}"
     return PlanAnswer(text, "The list of columns is in the result.")
 

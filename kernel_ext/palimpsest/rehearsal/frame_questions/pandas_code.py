@@ -18,7 +18,7 @@ STATISTICS = ("count", "mean", "min", "max")
 STATISTICS_LIST = str([*STATISTICS]).replace("'", '"')
 """``STATISTICS`` as Python source."""
 WIDE = 6
-"""Tables with more columns do not fit a line; rankings then show only the relevant columns."""
+"""Maximum columns that fit a line; rankings of a wider table show only the relevant columns."""
 
 
 def as_source(value: Any) -> str:
@@ -126,8 +126,8 @@ def shown_columns(spec: QuerySpec) -> tuple[Column, ...]:
     """Return the columns of a ranking: text columns and the measures, where not all columns fit."""
     if len(spec.table.columns) <= WIDE:
         return ()
-    words = [column for column in spec.table.categories if column not in spec.measures][:4]
-    return (*words, *spec.measures)
+    categories = [column for column in spec.table.categories if column not in spec.measures][:4]
+    return (*categories, *spec.measures)
 
 
 def _head(spec: QuerySpec) -> str:
@@ -146,10 +146,10 @@ def _describe(spec: QuerySpec) -> str:
         )
     table = f"{rows}[{key_list_source(columns)}]" if columns else rows
     lines = [f'print(len({rows}), "rows,", {table}.isna().sum().sum(), "missing values")']
-    chosen = columns or spec.table.columns
-    if any(not c.numeric and not c.temporal for c in chosen):
+    described = columns or spec.table.columns
+    if any(not c.numeric and not c.temporal for c in described):
         lines.append(f'print({table}.select_dtypes(exclude="number").nunique().to_string())')
-    if any(column.numeric for column in chosen):
+    if any(column.numeric for column in described):
         lines.append(f'{table}.select_dtypes("number").agg({STATISTICS_LIST}).T')
     return "\n".join(lines)
 

@@ -30,12 +30,12 @@ def _rank_numbers(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
 
 def _group_words(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
     """Group by text columns where numeric ones are measured."""
-    words = tuple(c for c in spec.measures if not c.numeric and not c.temporal)
-    numbers = tuple(c for c in spec.measures if c not in words)
+    text_columns = tuple(c for c in spec.measures if not c.numeric and not c.temporal)
+    numbers = tuple(c for c in spec.measures if c not in text_columns)
     plotted = spec.op == "plot" and (numbers or spec.groups)
     wants_groups = spec.op in {"statistic", "top", "compare", ""} or plotted
-    if words and wants_groups and (numbers or spec.op != "statistic" or not spec.statistic):
-        return replace(spec, measures=numbers, groups=(*spec.groups, *words))
+    if text_columns and wants_groups and (numbers or spec.op != "statistic" or not spec.statistic):
+        return replace(spec, measures=numbers, groups=(*spec.groups, *text_columns))
     return spec
 
 

@@ -26,7 +26,7 @@ class QuerySpec(RequestOptions):
     groups: tuple[Column, ...] = ()
     filters: tuple[Filter, ...] = ()
     against: bool = False
-    """The prompt sets one measure against the other, so that the first one is on the y axis."""
+    """Whether the prompt plots one measure *against* another, so that the first one is on the y axis."""
 
 
 @dataclass(frozen=True)

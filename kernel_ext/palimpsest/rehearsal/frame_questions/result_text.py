@@ -29,7 +29,7 @@ CHART_NAMES = {"hist": "histogram", "scatter": "scatter plot", "bar": "bar chart
 TESTS = {"==": "is", ">": "is over", ">=": "is at least", "<": "is under", "<=": "is at most", "in": "is one of"}  # fmt: skip
 Cells = list[tuple[str, ...]]
 NOTHING = ("Empty DataFrame", "Series([]")
-"""How pandas prints a result without rows."""
+"""Beginnings of pandas' output for a result without rows."""
 
 
 def table_text(spec: QuerySpec, result: ToolResult) -> str | None:
@@ -97,11 +97,11 @@ def extremes_text(rows: Cells, at: int, what: str) -> str:
     if low == high:
         return f"All have the same {what}, as it is printed: {shortened_number(numbers[0][1][at])}."
     highest, lowest = ([row for number, row in numbers if number == end] for end in (high, low))
-    return f"Highest {what}: {_named(highest, at)}; lowest: {_named(lowest, at)}."
+    return f"Highest {what}: {_first_row_text(highest, at)}; lowest: {_first_row_text(lowest, at)}."
 
 
-def _named(rows: Cells, at: int) -> str:
-    """Name the first of the rows that share a number, and say how many more there are."""
+def _first_row_text(rows: Cells, at: int) -> str:
+    """Return the label of the first of the rows that share a number, the number of further rows, and the shared number."""
     more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
     return f"{inline_code(rows[0][0])}{more} ({shortened_number(rows[0][at])})"
 
@@ -124,7 +124,7 @@ def _statistic(spec: QuerySpec, result: ToolResult) -> str | None:
     return titled_table(f"The {name} of each column{condition_text(spec)}:", ["column", name], rows)
 
 
-def _of_one(spec: QuerySpec, columns: Sequence[Column], rows: Cells) -> str | None:
+def _single_column_table(spec: QuerySpec, columns: Sequence[Column], rows: Cells) -> str | None:
     headers = ["statistic", columns[0].label]
     return titled_table(f"{column_names(columns)}{condition_text(spec)}:", headers, rows)
 
@@ -273,7 +273,7 @@ def _describe(spec: QuerySpec, result: ToolResult) -> str | None:
     if len(columns) == 1:
         if not columns[0].numeric:
             return counts_text(spec, result.value, column=columns[0])
-        return _of_one(spec, columns, [*series_items(result.value)])
+        return _single_column_table(spec, columns, [*series_items(result.value)])
     first, _, rest = result.stdout.partition("\n")
     parts = [
         f"{inline_code(spec.table.name)} has **{first.strip()}** and {len(columns or spec.table.columns)} columns."
@@ -324,7 +324,7 @@ def plot_text(spec: QuerySpec, result: ToolResult, chart: str) -> str | None:
     numbers = tuple(column for column in spec.measures if column.numeric)
     subject = column_names(numbers or spec.groups or spec.measures) or "every column of numbers"
     by = f" by {column_names(spec.groups)}" if spec.groups and numbers else ""
-    body = _behind(spec, result, numbers, chart)
+    body = _plotted_numbers(spec, result, numbers, chart)
     if body is None:
         return None
     return (
@@ -332,7 +332,7 @@ def plot_text(spec: QuerySpec, result: ToolResult, chart: str) -> str | None:
     )
 
 
-def _behind(
+def _plotted_numbers(
     spec: QuerySpec, result: ToolResult, numbers: tuple[Column, ...], chart: str
 ) -> str | None:
     """Return a text with the numbers that the plotting code returned."""
@@ -351,11 +351,11 @@ def _behind(
         return f"The correlation (Pearson) of {column_names(numbers[:2])} is **{shortened_number(value)}**."
     if not spec.groups:
         return titled_table("", ["statistic", numbers[0].label], [*series_items(result.value)])
-    plain = chart in {"line", "bar", "pie"} or spec.statistic or len(numbers) > 1
-    headers = [c.label for c in numbers] if plain else [*STATISTICS]
+    is_plain = chart in {"line", "bar", "pie"} or spec.statistic or len(numbers) > 1
+    headers = [c.label for c in numbers] if is_plain else [*STATISTICS]
     rows = grouped_rows(spec, result.value, headers)
     what = spec.statistic or "mean"
-    titles = [f"{what} of {header}" for header in headers] if plain else headers
-    at = 1 if plain else 1 + STATISTICS.index("mean")
+    titles = [f"{what} of {header}" for header in headers] if is_plain else headers
+    at = 1 if is_plain else 1 + STATISTICS.index("mean")
     below = extremes_text(joined_groups(spec, rows), at, NAMES.get(what, what))
     return grouped_table(spec, "", titles, rows, below)

@@ -15,7 +15,7 @@ from palimpsest.rehearsal.parsing.tables import (
 from palimpsest.rehearsal.parsing.tool_outputs import inline_code, text_block
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanEnded, PlanRunner, Steps
 
-MOST_TABLES = 6
+MAX_TABLES = 6
 NAMED = 1.5
 """The lowest score of a variable whose whole name is in the prompt."""
 
@@ -53,9 +53,11 @@ def find_data(
             "Load a file in a cell first, for example with `pandas.read_csv`, or let me run that code."
         )
     is_named = scores[0] >= NAMED and scores[0] > max(scores[1:], default=0.0)
-    candidates = tables[:1] if is_named else tables[:MOST_TABLES]
-    known = yield from describe_tables(runner, [variable.name for variable in candidates])
-    return _best_table(runner, known, name_scores, variables)
+    candidates = tables[:1] if is_named else tables[:MAX_TABLES]
+    described_tables = yield from describe_tables(
+        runner, [variable.name for variable in candidates]
+    )
+    return _best_table(runner, described_tables, name_scores, variables)
 
 
 def list_variables(runner: PlanRunner) -> Steps[tuple[Variable, ...]]:

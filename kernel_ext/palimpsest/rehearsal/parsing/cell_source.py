@@ -11,7 +11,9 @@ from palimpsest.rehearsal.parsing.tool_outputs import python_literal
 PYTHON_MAGICS = {"time", "timeit", "capture", "prun", "memit", "mprun", "lprun", "snakeviz"}
 """Cell magics whose body is Python code that runs in the notebook's namespace."""
 _ASSIGNED_MAGIC = re.compile(r"(\s*[\w, ]+=\s*)[%!].*")
+"""Matches a line that assigns the result of a magic or a shell command."""
 _HELP = re.compile(r"\s*(?:\?{1,2}[\w.]+|[\w.]+\?{1,2})\s*")
+"""Matches a line that asks IPython for help, such as ``df.head?``."""
 
 Edit = tuple[ast.expr, str]
 """A node of the tree, and the text that replaces it."""
@@ -51,7 +53,10 @@ class CellSource:
             node = parent
 
     def region(self, line: int | None) -> range:
-        """Return the lines of the innermost statement at a line, of a compound one the header; else all lines."""
+        """Return the lines of the innermost statement at a line; all lines where there is none.
+
+        Of a compound statement, such as ``for``, these are the lines before its body.
+        """
         all_lines = range(1, len(self._lines) + 1)
         if line is None or self.tree is None:
             return all_lines
@@ -97,8 +102,8 @@ class CellSource:
         return start, self._offset(last, node.end_col_offset or 0)
 
     def _offset(self, line: int, column: int) -> int:
-        before = self._lines[line - 1].encode("utf-8", "surrogatepass")[:column]
-        return self._line_starts[line - 1] + len(before.decode("utf-8", "ignore"))
+        bytes_before = self._lines[line - 1].encode("utf-8", "surrogatepass")[:column]
+        return self._line_starts[line - 1] + len(bytes_before.decode("utf-8", "ignore"))
 
     def edited(self, edits: Sequence[Edit]) -> str | None:
         """Return the text with these nodes replaced; None without edits."""

@@ -16,12 +16,12 @@ from palimpsest.model.wire.provider_messages import MEDIA_NOTICE
 Messages = tuple[dict[str, Any], ...]
 
 COMPACTED = "What did we do so far?"
-"""The user message under which the engine puts a compaction's summary."""
+"""The user message to which a compaction's summary is the answer."""
 ENGINE_TAGS_PATTERN = "system-reminder|reminder|env|environment|variables|notebook|context|note"
-_OPENING_ASIDE = lazy_pattern(
+_OPENING_NOTE = lazy_pattern(
     rf"\A\s*<({ENGINE_TAGS_PATTERN})\b[^>]*>.*?</\1>\s*(?=\S)", re.DOTALL | re.IGNORECASE
 )
-_CLOSING_ASIDE = lazy_pattern(
+_CLOSING_NOTE = lazy_pattern(
     rf"(?<=\S)\s*\n\n<({ENGINE_TAGS_PATTERN})>(?:(?!</?\1>).)*</\1>\s*\Z", re.DOTALL | re.IGNORECASE
 )
 _STEERED = lazy_pattern(
@@ -29,7 +29,7 @@ _STEERED = lazy_pattern(
     re.DOTALL,
 )
 """How an older agent wraps a user message that was sent in the middle of a turn."""
-_ASIDE = lazy_pattern(rf"\s*<({ENGINE_TAGS_PATTERN})\b[^>]*>.*</\1>\s*", re.DOTALL | re.IGNORECASE)
+_NOTE = lazy_pattern(rf"\s*<({ENGINE_TAGS_PATTERN})\b[^>]*>.*</\1>\s*", re.DOTALL | re.IGNORECASE)
 _HOW_TO_FIX = lazy_pattern(
     r"(?:\A|(?<=</notebook>))\s*Find what is wrong, and look at the data where that is needed\.[^\n]*\s*\Z"
 )
@@ -113,12 +113,12 @@ def read_conversation(messages: Messages) -> Conversation:
     return Conversation("\n\n".join(system), tuple(starmap(_turn, turns)))
 
 
-def _turn(prompt: str, error_note: str, answers: list[dict[str, Any]]) -> PastTurn:
+def _turn(prompt: str, error_note: str, later_messages: list[dict[str, Any]]) -> PastTurn:
     """Return the turn of a prompt and the messages after it; a call without a result is left out."""
     calls: dict[str, ToolUse] = {}
     outputs: dict[str, str] = {}
     answer_texts: list[str] = []
-    for message in answers:
+    for message in later_messages:
         text = text_of(message.get("content"))
         if message.get("role") == "tool":
             outputs.setdefault(str(message.get("tool_call_id")), text)
@@ -148,10 +148,10 @@ def without_engine_text(text: str) -> str:
     """Return the part of a text that the user wrote."""
     if steered := _STEERED.match(text):
         return steered[1]
-    before = None
-    while before != text:
-        before, text = text, _HOW_TO_FIX.sub("", _CLOSING_ASIDE.sub("", text))
-    return "" if _ASIDE.fullmatch(text) else _OPENING_ASIDE.sub("", text)
+    previous = None
+    while previous != text:
+        previous, text = text, _HOW_TO_FIX.sub("", _CLOSING_NOTE.sub("", text))
+    return "" if _NOTE.fullmatch(text) else _OPENING_NOTE.sub("", text)
 
 
 def _error_note(content: Any) -> str:
@@ -171,7 +171,7 @@ def _is_engine_text(message: dict[str, Any], text: str, *, after_tool: bool) -> 
         isinstance(block, dict) and block.get("type", "text") != "text" for block in content
     )
     if text.lstrip().startswith(MEDIA_NOTICE):
-        return after_tool  # a model without vision gets this text instead of the images
+        return after_tool  # A model without vision gets this text instead of the images.
     return after_tool and has_media and bool(_MEDIA_NOTE.match(text))
 
 

@@ -1,6 +1,6 @@
 """Split a prompt into words, quoted text, code, paths, patterns and @names.
 
-Nothing here raises, whatever the prompt contains; which rule it fires is decided elsewhere.
+Nothing here raises, whatever the prompt contains; other modules select the rule that answers it.
 """
 
 import re
@@ -46,7 +46,7 @@ class CodeFence:
 
 @dataclass(frozen=True)
 class ParsedPrompt:
-    """A prompt, and the parts that rules look at."""
+    """A prompt, and the parts of it that rules use."""
 
     text: str
 
@@ -123,7 +123,7 @@ class ParsedPrompt:
         return any(choice in self.stems for choice in choices)
 
     def matches(self, pattern: str) -> re.Match[str] | None:
-        """Search the lower-case prose."""
+        """Return the first match of a pattern in the lower-case prose, or None."""
         return re.search(pattern, self.low)
 
 

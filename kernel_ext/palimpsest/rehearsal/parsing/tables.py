@@ -83,7 +83,7 @@ _LINE = lazy_pattern(r"^[\s*\-\u2022|]*[`']?([^\W\d]\w*)[`']?\s*[:|(=]\s*[`']?([
 
 
 def parse_variables(text: str) -> tuple[Variable, ...]:
-    """Parse a list of variables, one a line as ``name: type - summary``."""
+    """Parse a list of variables, in which each line has the form ``name: type - summary``."""
     variables = []
     for line in text.splitlines():
         match = _LINE.match(line)
@@ -96,11 +96,13 @@ def parse_variables(text: str) -> tuple[Variable, ...]:
 def parse_tables(text: str) -> list[Table]:
     """Parse ``{'table': {'column': 'dtype', ...}, ...}``."""
     tables = dict_in(text).items()
-    return [Table(str(name), _columns(each)) for name, each in tables if isinstance(each, dict)]
+    return [
+        Table(str(name), _columns(dtypes)) for name, dtypes in tables if isinstance(dtypes, dict)
+    ]
 
 
-def _columns(pairs: dict[Any, Any]) -> tuple[Column, ...]:
-    return tuple(Column(key, str(dtype)) for key, dtype in pairs.items())
+def _columns(dtypes: dict[Any, Any]) -> tuple[Column, ...]:
+    return tuple(Column(key, str(dtype)) for key, dtype in dtypes.items())
 
 
 _COUNTED = lazy_pattern(
@@ -135,6 +137,6 @@ def parse_description(text: str) -> tuple[Column, ...]:
 
 
 def dict_in(text: str) -> dict[Any, Any]:
-    """Parse an output that is a dict, missing values as None; return an empty dict for other outputs."""
+    """Return the dict that an output is, with None for missing values; an empty dict for other outputs."""
     value = python_literal(_MISSING.sub("None", text))
     return value if isinstance(value, dict) else {}

@@ -37,7 +37,7 @@ _CUT = lazy_pattern(
 _ELIDED = lazy_pattern(
     r"(?m)^[ .]*\.\.[ .]*$|\.\.\.(?=\s|$)|^(?:Name: .*, )?Length: \d+|^\[\d+ rows x \d+ columns\]$"
 )
-"""What pandas prints for omitted rows, columns and long texts, and below a shortened table."""
+"""Text that pandas prints in place of omitted rows, columns and long texts, and below a shortened table."""
 NUMBER = lazy_pattern(
     r"[-+]?(?:\d[\d,]*\.?\d*|\.\d+)(?:e[-+]?\d+)?|[-+]?inf|nan|NaN|NaT|<NA>|None|True|False",
     re.IGNORECASE,
@@ -102,7 +102,7 @@ class ToolResult:
 
     @property
     def stdout(self) -> str:
-        """What the code printed."""
+        """The text that the code printed."""
         return self.sections.get("stdout", "")
 
     @property
@@ -158,7 +158,7 @@ def series_items(text: str) -> list[tuple[str, str]]:
 
 
 INDEX = ""
-"""The key of a row's index in ``frame_rows``."""
+"""The key of the index in the rows that ``frame_rows`` returns."""
 
 
 def frame_rows(
@@ -180,7 +180,7 @@ def frame_rows(
 
 
 def _edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
-    """Return each of these columns in a header line with its right edge, in order; None with other text between."""
+    """Return the columns in a header line, in order, each with its right edge; None where it has other text too."""
     edges: list[tuple[str, int]] = []
     at = 0
     for name in headers:
@@ -189,34 +189,34 @@ def _edges(header: str, headers: Sequence[str]) -> list[tuple[str, int]] | None:
             edges.append((name, match.end()))
             at = match.end()
     # With any other text in the header the edges are not certain.
-    rest = header
+    other_text = header
     for name, _ in reversed(edges):
-        rest = (
-            rest.replace(name, "", 1)
-            if rest.count(name) == 1
-            else re.sub(rf"{re.escape(name)}\s*\Z", "", rest.rstrip())
+        other_text = (
+            other_text.replace(name, "", 1)
+            if other_text.count(name) == 1
+            else re.sub(rf"{re.escape(name)}\s*\Z", "", other_text.rstrip())
         )
-    return edges if edges and not rest.strip() else None
+    return edges if edges and not other_text.strip() else None
 
 
 def _cells(line: str, edges: list[tuple[str, int]], *, labelled: bool) -> dict[str, str] | None:
     row: dict[str, str] = {}
-    before = 0
+    previous_edge = 0
     for at, (name, edge) in enumerate(edges):
         if len(line) < edge and at < len(edges) - 1:
             return None
-        cell = line[before:edge]
+        cell = line[previous_edge:edge]
         if at == 0:
             row[INDEX], cell = _split_index(cell, labelled=labelled)
         row[name] = cell.strip()
-        before = edge
+        previous_edge = edge
         if line[edge : edge + 1].strip():
             return None
     return row
 
 
 def _split_index(cell: str, *, labelled: bool) -> tuple[str, str]:
-    """Split a row's first piece into its index and its first cell."""
+    """Return the index and the first cell of a row, given its text up to the first column's edge."""
     if labelled:
         label, _, value = cell.strip().rpartition(" ")
         return label.strip(), value
@@ -225,9 +225,9 @@ def _split_index(cell: str, *, labelled: bool) -> tuple[str, str]:
 
 
 def shortened_number(number: str) -> str:
-    """Round a printed number: to two decimals, or to four digits when small.
+    """Return a printed number rounded: to two decimals, or to four digits when small.
 
-    A large number in scientific notation keeps it, since its last digits are not known.
+    A large number in scientific notation stays in it, since its last digits are not known.
     """
     try:
         value = float(number.replace(",", ""))
@@ -256,11 +256,11 @@ def python_literal(text: str) -> object:
         return None
 
 
-def text_block(text: str, most_lines: int = 20) -> str:
-    """Return text as a fenced code block of at most so many lines."""
+def text_block(text: str, max_lines: int = 20) -> str:
+    """Return text as a fenced code block of at most ``max_lines`` lines and a count of the others."""
     lines = text.strip("\n").splitlines()
-    if len(lines) > most_lines:
-        lines = [*lines[:most_lines], f"... ({len(lines) - most_lines} more lines)"]
+    if len(lines) > max_lines:
+        lines = [*lines[:max_lines], f"... ({len(lines) - max_lines} more lines)"]
     return code_block("\n".join(line[:200] for line in lines), "text")
 
 

@@ -1,10 +1,22 @@
-"""Split a prompt into words that are compared without plural and case, and parse numbers written as words."""
+"""Split a prompt into words that are compared without plural endings and case, and parse numbers written as words."""
 
 import re
 from contextlib import suppress
 from dataclasses import dataclass
 
-SPELLED = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+NUMBER_WORDS = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+)
 _TOKEN = re.compile(
     r"[<>]=?|!=|==?|(?<![\w)])-?\d[\d,]*(?:\.\d+)?(?![^\W_])|\d+(?:\.\d+)?(?![^\W_])|[^\W_]+|[,;]"
 )
@@ -56,8 +68,8 @@ def joined_text(words: tuple[Word, ...]) -> str:
 
 def number_of(word: str) -> float | int | None:
     """Return the number that a word means, written in digits or as *zero* to *ten*; None for other words."""
-    if word in SPELLED:
-        return SPELLED.index(word)
+    if word in NUMBER_WORDS:
+        return NUMBER_WORDS.index(word)
     digits = word.replace(",", "")
     with suppress(ValueError):
         return int(digits)

@@ -132,11 +132,11 @@ def _kept_beside(value: object) -> str:
     )
     tail = "the end of the newest turn" if turns == 0 else "the newest turn"
     newest = f"the newest {count(turns)} turns" if turns > 1 else tail
-    kept = [
+    kept_texts = [
         *([f"{newest} ({count(tokens)} tokens)"] if tokens else []),
         *([some(pinned, "pinned part")] if pinned else []),
     ]
-    return f"as they are {' and '.join(kept)}" if kept else "no other message"
+    return f"as they are {' and '.join(kept_texts)}" if kept_texts else "no other message"
 
 
 def _is_own_rule(rule: str) -> TypeGuard[OwnRule]:
@@ -179,8 +179,10 @@ def _truncate_sentence(numbers: Numbers) -> str:
 def _oversized_sentence(numbers: Numbers) -> str:
     limit = number(numbers, "limit_chars")
     what = "The request did not fit"
-    words = f"{what}, and the output was longer than {limit} characters." if limit else f"{what}."
-    return joined_sentences(words, kept_ends_text(numbers))
+    sentence = (
+        f"{what}, and the output was longer than {limit} characters." if limit else f"{what}."
+    )
+    return joined_sentences(sentence, kept_ends_text(numbers))
 
 
 PICTURE_LIMITS = {
@@ -237,10 +239,12 @@ def _summary_grade(numbers: Numbers) -> str:
     lost = {kind: counts for kind, counts in kinds.items() if number_of(counts, "lost")}
     if not lost:
         return "Every path, identifier, error and number of them is still in view."
-    kept = [text for kind, counts in kinds.items() if (text := _kept_count(kind, counts))]
+    kept_counts = [text for kind, counts in kinds.items() if (text := _kept_count(kind, counts))]
     names = "; ".join(text for counts in lost.values() if (text := _names(counts)))
     not_kept = f"; not kept: {names}" if names else ""
-    return joined_sentences(f"Keeps {', '.join(kept)}{not_kept}.", _likely_needed(lost, numbers))
+    return joined_sentences(
+        f"Keeps {', '.join(kept_counts)}{not_kept}.", _likely_needed(lost, numbers)
+    )
 
 
 def _summary_request(numbers: Numbers) -> str:
@@ -282,10 +286,10 @@ def _left_out_sentence(sizes: object) -> str:
 
 
 def _kept_count(kind: str, counts: Numbers) -> str:
-    found, lost = number_of(counts, "found"), number_of(counts, "lost") or 0
-    if found is None:
+    total, lost = number_of(counts, "found"), number_of(counts, "lost") or 0
+    if total is None:
         return f"not {number(counts, 'lost')} {kind}" if lost else ""
-    return f"{count(max(0, round(found - lost)))} of {count(round(found))} {kind}"
+    return f"{count(max(0, round(total - lost)))} of {count(round(total))} {kind}"
 
 
 def _names(counts: Numbers) -> str:

@@ -42,13 +42,13 @@ def _fewer_lines(piece: Excerpt, max_lines: int, *, keep_tail: bool) -> Excerpt:
         return piece
     tail_lines = max_lines // 3 if keep_tail else 0
     hidden = lines[max_lines - tail_lines : len(lines) - tail_lines]
-    shown = [
+    shown_lines = [
         *lines[: max_lines - tail_lines],
         f"… {count(len(hidden))} lines …",
         *lines[len(lines) - tail_lines :],
     ]
     left_out = sum(len(line.encode()) + 1 for line in hidden)
-    return replace(piece, text="\n".join(shown), left_out=piece.left_out + left_out)
+    return replace(piece, text="\n".join(shown_lines), left_out=piece.left_out + left_out)
 
 
 def _shortened_excerpt(piece: Excerpt, room: int, *, keep_tail: bool) -> Excerpt:
@@ -60,7 +60,7 @@ def _shortened_excerpt(piece: Excerpt, room: int, *, keep_tail: bool) -> Excerpt
     tail_room = room // 3 if keep_tail else 0
     head = data[: room - tail_room].decode(errors="ignore")
     tail = data[len(data) - tail_room :].decode(errors="ignore") if tail_room else ""
-    head, tail = _at_line(head), _from_line(tail)
+    head, tail = _without_partial_end(head), _without_partial_start(tail)
     left_out = len(data) - len(head.encode()) - len(tail.encode())
     text = head + gap + tail if head or tail else ""
     return replace(piece, text=text, left_out=piece.left_out + left_out)
@@ -71,16 +71,17 @@ def text_head(text: str, room: int) -> tuple[str, int]:
     data = text.encode(errors="replace")
     if len(data) <= room:
         return text, 0
-    shown = _at_line(data[:room].decode(errors="ignore"))
-    return shown, len(data) - len(shown.encode())
+    head = _without_partial_end(data[:room].decode(errors="ignore"))
+    return head, len(data) - len(head.encode())
 
 
-def _at_line(head: str) -> str:
-    """Return text without its last, incomplete line, unless that is most of the text."""
+def _without_partial_end(head: str) -> str:
+    """Return text without its last, incomplete line, unless that is at least half of the text."""
     complete, newline, _ = head.rpartition("\n")
     return complete if newline and len(complete) * 2 > len(head) else head
 
 
-def _from_line(tail: str) -> str:
+def _without_partial_start(tail: str) -> str:
+    """Return text without its first, incomplete line, unless that is at least half of the text."""
     _, newline, complete = tail.partition("\n")
     return complete if newline and len(complete) * 2 > len(tail) else tail

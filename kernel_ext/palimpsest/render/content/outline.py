@@ -81,15 +81,15 @@ class Caps:
     """Maximum bytes and lines that are shown; the session's record has all of the text."""
 
     call: int = 2_000
-    """Input and output of one tool call together."""
+    """Bytes of one tool call: input and output together."""
     lines: int = 40
     """Lines of one input or output: a saved page is read by scrolling."""
     read_only_lines: int = 5
     """Lines for tools that only read, whose outputs matter less to a reader."""
     turn: int = 256_000
-    """All tool calls of one turn together."""
+    """Bytes of all tool calls of one turn together."""
     text: int = 256_000
-    """One text part."""
+    """Bytes of one text part."""
 
     def after(self, parts: Sequence[Part]) -> "Caps":
         """Return the caps that remain after these parts of the turn were shown."""
@@ -150,7 +150,7 @@ class ReasoningItem:
     text: str
     seconds: float | None
     title: str = ""
-    """A title; without one it is shown as "Thought" with its duration."""
+    """A title; if empty, "Thought" with the duration is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class OutlineCall:
 
 @dataclass(frozen=True, slots=True)
 class OutlineStep:
-    """The numbers of one model request."""
+    """The numbers of one model request, as text and as values."""
 
     words: str
     used: int | None = None
@@ -326,8 +326,8 @@ class _OutlineBuilder:
             case TextPart():
                 return self._text_items(part)
             case ReasoningPart():
-                shown = text_head(self.scrub(part.text), self.caps.text)[0]
-                return [ReasoningItem(shown, _seconds(part.time)), *self._reduction_items(part)]
+                text = text_head(self.scrub(part.text), self.caps.text)[0]
+                return [ReasoningItem(text, _seconds(part.time)), *self._reduction_items(part)]
             case ToolPart():
                 return [self._call(part)]
             case FilePart():
@@ -372,8 +372,8 @@ class _OutlineBuilder:
             return [NoticeItem("!", one_line(self.scrub(notice), 400))]
         if not part.text.strip() or part.synthetic:
             return []
-        shown, left_out = text_head(self.scrub(part.text), self.caps.text)
-        return [TextItem(shown, left_out), *self._reduction_items(part)]
+        text, left_out = text_head(self.scrub(part.text), self.caps.text)
+        return [TextItem(text, left_out), *self._reduction_items(part)]
 
     def _step_end(self, part: StepFinishPart) -> list[Item]:
         number, self.step = self.step, self.step + 1
@@ -514,7 +514,7 @@ class _OutlineBuilder:
         return (decision_reasons.PINNED, *sentences) if is_pinned else sentences
 
     def _reduction_items(self, part: Part) -> list[Item]:
-        return [ReductionItem(words) for words in self._reductions(part)]
+        return [ReductionItem(sentence) for sentence in self._reductions(part)]
 
 
 def _compaction_reason(part: CompactionPart) -> str:
@@ -532,16 +532,16 @@ def _remark(part: ToolPart, reply: Reply | None, outcome: CallOutcome) -> str:
     is_stopped = outcome.status == "stopped"
     answer = outcome.refusal or reply
     # A call that was stopped while it waited for an answer was not refused by the user.
-    words = [AT_PROVIDER] if is_provider_call(part) else []
+    phrases = [AT_PROVIDER] if is_provider_call(part) else []
     if answer and not (is_stopped and answer.by == "cancel"):
-        words.append(reply_text(answer))
+        phrases.append(reply_text(answer))
     if metadata.get("changed_by"):
-        words.append(f"{metadata['changed_by']} changed what it was given")
+        phrases.append(f"{metadata['changed_by']} changed what it was given")
     if metadata.get("output_changed_by"):
-        words.append(f"{metadata['output_changed_by']} changed what it returned")
+        phrases.append(f"{metadata['output_changed_by']} changed what it returned")
     if is_stopped:
-        words.append(f"stopped: {outcome.reason}" if outcome.reason else "stopped")
-    return " · ".join(words)
+        phrases.append(f"stopped: {outcome.reason}" if outcome.reason else "stopped")
+    return " · ".join(phrases)
 
 
 def _without_traceback(message: str) -> str:

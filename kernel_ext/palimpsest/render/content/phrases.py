@@ -49,10 +49,10 @@ def some(number: int, thing: str) -> str:
     return f"{count(number)} {thing}{'' if number == 1 else 's'}"
 
 
-def first_names(names: Sequence[str], most: int) -> str:
+def first_names(names: Sequence[str], limit: int) -> str:
     """Return the first names with commas, and the number of further ones: ``a, b and 3 more``."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
 
 
 def short_count(number: int) -> str:
@@ -102,17 +102,17 @@ def step_text(part: StepFinishPart, number: int) -> str:
     tokens = part.tokens
     estimate_mark = "about " if tokens.estimated else ""
     cached = f" ({count(tokens.cache_read)} cached)" if tokens.cache_read else ""
-    words = [
+    phrases = [
         f"step {number}",
         f"{estimate_mark}{count(tokens.prompt)} in{cached}",
         f"{count(tokens.output + tokens.reasoning)} out",
         about_money(part.cost, is_estimate=bool(part.cost_listed)),
     ]
     if part.seconds is not None:
-        words.append(duration(part.seconds))
+        phrases.append(duration(part.seconds))
     if part.waited_seconds is not None:
-        words.append(f"{duration(part.waited_seconds)} for your answers")
-    return " · ".join(words)
+        phrases.append(f"{duration(part.waited_seconds)} for your answers")
+    return " · ".join(phrases)
 
 
 def cells_text(part: NotebookPart) -> str:
@@ -143,8 +143,8 @@ def share_text(used: int, window: int) -> str:
     if not window:
         return f"{short_count(used)} tokens"
     percent = 100 * used / window
-    shown = "under 1" if 0 < percent < 0.95 else f"{percent:.0f}"
-    return f"{shown}% of {short_count(window)}"
+    number = "under 1" if 0 < percent < 0.95 else f"{percent:.0f}"
+    return f"{number}% of {short_count(window)}"
 
 
 def gauge_bar(used: int, window: int, width: int = 16, free: str = "·") -> str:
@@ -168,8 +168,8 @@ def reply_text(reply: Reply) -> str:
             return f"refused, nobody was there to ask{feedback}"
         by = {"person": "", "cancel": "", "engine": "", "rule": " by a rule"}
         return f"refused{by.get(reply.by, f' by {reply.by}')}{feedback}"
-    words = "allowed once" if reply.answer == "once" else "always allowed"
-    return words if reply.by == "person" else f"{words} by {reply.by}"
+    phrase = "allowed once" if reply.answer == "once" else "always allowed"
+    return phrase if reply.by == "person" else f"{phrase} by {reply.by}"
 
 
 def subject(arguments: Mapping[str, Any]) -> str:

@@ -63,15 +63,15 @@ def figure_words(figures: TurnFigures) -> list[str]:
     """Return the figures after the number of steps: ``7.5k in (7.4k cached)``, ``$0.0030``, ``1.1 s``."""
     estimate_mark = "≈ " if figures.estimated else ""
     cached = f" ({_short_number(figures.cached)} cached)" if figures.cached > 0 else ""
-    words = [
+    phrases = [
         f"{estimate_mark}{_short_number(figures.sent)} in{cached}",
         _cost(figures.cost, figures.listed),
     ]
     if figures.seconds is not None:
-        words.append(_seconds(figures.seconds))
+        phrases.append(_seconds(figures.seconds))
     if figures.waited > 0:
-        words.append(f"you took {_seconds(figures.waited)}")
-    return words
+        phrases.append(f"you took {_seconds(figures.waited)}")
+    return phrases
 
 
 def figures_item(messages: Sequence[Message]) -> OutlineStep | None:
@@ -96,8 +96,8 @@ def _is_summary(message: Message) -> bool:
 
 def _sum_or_none(values: Sequence[float | None]) -> float | None:
     """Return the sum of values; None where one of them is unknown."""
-    known = [value for value in values if value is not None]
-    return sum(known) if len(known) == len(values) else None
+    known_values = [value for value in values if value is not None]
+    return sum(known_values) if len(known_values) == len(values) else None
 
 
 def _short_number(tokens: int) -> str:

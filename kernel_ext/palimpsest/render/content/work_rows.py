@@ -110,34 +110,34 @@ def fold_work(items: Sequence[Item], *, live: bool = False) -> list[tuple[int, R
     counted = [number for number, item in enumerate(items) if _counts_in_row(item)]
     newest = counted[-1] if live and counted else -1
     corrected = _corrected_failures(items)
-    shown: list[tuple[int, Row]] = []
+    shown_rows: list[tuple[int, Row]] = []
     run: list[int] = []
     insert_at = 0
 
     def close() -> None:
-        shown[insert_at:insert_at] = _rows(items, run, corrected)
+        shown_rows[insert_at:insert_at] = _rows(items, run, corrected)
         run.clear()
 
     for number, item in enumerate(items):
         is_folded = number != newest and (is_foldable(item) or number in corrected)
         if is_folded:
             if not any(_counts_in_row(items[position]) for position in run):
-                insert_at = len(shown)
+                insert_at = len(shown_rows)
             run.append(number)
             continue
         if not _is_between(item):
             close()
-        shown.append((number, item))
+        shown_rows.append((number, item))
     close()
-    return shown
+    return shown_rows
 
 
 def without_row(items: Sequence[Item], rows: Iterable[tuple[int, Row]]) -> list[Item]:
     """Return the items that are in none of the rows: lone steps and short thoughts."""
-    shown = {
+    shown_calls = {
         id(item) for _, row in rows for item in (row.items if isinstance(row, WorkRow) else (row,))
     }
-    return [item for item in items if id(item) not in shown]
+    return [item for item in items if id(item) not in shown_calls]
 
 
 def _is_between(item: Item) -> bool:
@@ -167,11 +167,11 @@ def _rows(
 def _deserves_row(counted: Sequence[Item]) -> bool:
     """Return whether the items need a row because they are more than short thoughts."""
     durations = [item.seconds for item in counted if isinstance(item, ReasoningItem)]
-    known = [seconds for seconds in durations if seconds is not None]
+    known_seconds = [seconds for seconds in durations if seconds is not None]
     return (
         any(isinstance(item, OutlineCall | NoticeItem) for item in counted)
-        or len(known) < len(durations)
-        or sum(known) >= MIN_THOUGHT_SECONDS
+        or len(known_seconds) < len(durations)
+        or sum(known_seconds) >= MIN_THOUGHT_SECONDS
     )
 
 
@@ -284,8 +284,8 @@ def _plain_piece(text: str) -> list[WorkWord]:
 
 
 def _joined_pieces(pieces: Iterable[Sequence[WorkWord]], between: str) -> list[WorkWord]:
-    words: list[WorkWord] = []
+    joined: list[WorkWord] = []
     for piece in pieces:
-        words += [WorkWord(between)] if words else []
-        words += piece
-    return words
+        joined += [WorkWord(between)] if joined else []
+        joined += piece
+    return joined

@@ -1,9 +1,8 @@
 """Render a session as a trajectory of the Agent Trajectory Interchange Format, version 1.7.
 
 A step is a prompt, an answer with its calls and their outputs, or a change of the context. The messages that
-a compaction keeps follow its step, marked as copied. Outputs are complete; where the model saw less of one,
-a step before the next answer holds the text in its place. Facts that the
-format has no field for are in ``extra``.
+a compaction keeps follow its step, marked as copied. Outputs are complete; if the model saw less of one,
+a step before the next answer has the text that it saw. Facts without a field in the format are in ``extra``.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,7 +36,7 @@ REDUCED = "Less is shown of earlier tool outputs."
 
 @dataclass(frozen=True, slots=True)
 class OutputShown:
-    """The form in which the model sees a call's output from an answer on."""
+    """The text that the model sees of a call's output, from a given answer on."""
 
     call: str
     shown: str
@@ -71,9 +70,9 @@ def atif_trajectory(
 ) -> Json:
     """Return the JSON of a session.
 
-    ``when`` converts milliseconds since 1970 to an ISO 8601 time. ``shown`` has the reductions by the id of the answer before which they were made, and ``undone`` the ids
-    of summaries whose compaction was undone. ``children`` are the trajectories of subagents by the id of
-    the call that began each.
+    ``when`` converts milliseconds since 1970 to an ISO 8601 time. ``shown`` has the reductions by the id of the answer
+    before which they were made, and ``undone`` the ids of summaries whose compaction was undone. ``children`` are the
+    trajectories of subagents by the id of the call that began each.
     """
     writer = _TrajectoryWriter(head, when, shown or {}, undone, children or {})
     for message in messages:
@@ -167,7 +166,7 @@ class _TrajectoryWriter:
         if self._marker is None or info.error is not None or message.id in self._undone:
             return
         (request, marker), self._marker = self._marker, None
-        kept = self._kept_steps(marker.tail_start_id)
+        kept_steps = self._kept_steps(marker.tail_start_id)
         management = {"type": "compaction", "boundary": "replace", "auto": marker.auto}
         imported = (request.info.model_extra or {}).get("imported")
         numbers = imported if isinstance(imported, dict) else {}
@@ -182,7 +181,7 @@ class _TrajectoryWriter:
             observation={"results": [{"content": summary}]},
             extra=extra | ({"metrics": metrics} if metrics else {}),
         )
-        for step in kept:
+        for step in kept_steps:
             copy = {
                 name: value for name, value in step.items() if name not in {"metrics", "step_id"}
             }
@@ -199,8 +198,8 @@ class _TrajectoryWriter:
             if step["source"] != "system" and not step.get("is_copied_context")
         ]
 
-    def _add_pruning_step(self, shown: Sequence[OutputShown]) -> None:
-        if not shown:
+    def _add_pruning_step(self, shown_outputs: Sequence[OutputShown]) -> None:
+        if not shown_outputs:
             return
         outputs = [
             {
@@ -209,7 +208,7 @@ class _TrajectoryWriter:
                 **({"rule": output.rule} if output.rule else {}),
                 **({"restored": True} if output.restored else {}),
             }
-            for output in shown
+            for output in shown_outputs
         ]
         management = {"type": "pruning", "boundary": "truncate", "outputs": outputs}
         self._step("system", REDUCED, extra={"context_management": management})
@@ -338,8 +337,8 @@ def _metrics(usage: Usage, cost: float | None) -> Json:
     }
     if cost is not None:
         metrics["cost_usd"] = cost
-    known = {name: value for name, value in extra.items() if value}
-    return metrics | ({"extra": known} if known else {})
+    nonzero = {name: value for name, value in extra.items() if value}
+    return metrics | ({"extra": nonzero} if nonzero else {})
 
 
 def _definition(tool: ToolSpec) -> Json:

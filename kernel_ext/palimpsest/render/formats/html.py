@@ -1,6 +1,6 @@
 """Write messages as HTML without a style sheet: no script, no font, no network.
 
-Border: pure. The look is the cell's: a thin rule at the left of the agent's answers, tool calls
+Border: pure. It looks as in the cell: a thin rule at the left of the agent's answers, tool calls
 as rows that open, a dashed strip for each reduction. Calls open and close with ``details``,
 so it works where scripts do not. All text of models, tools and users is escaped when written.
 """
@@ -32,7 +32,7 @@ PAGE_CAPS = Caps(read_only_lines=40)
 """Rows of calls that only read are closed here, so that more lines can be shown when opened."""
 _TONES = {"completed": "good", "error": "bad", "waiting": "warm"}
 
-HARD = "\N{NO-BREAK SPACE}"
+HARD_SPACE = "\N{NO-BREAK SPACE}"
 _UNIT = re.compile(r"(?<=\d) (?=(?:s|min|h|kB|MB|tokens)\b)")
 
 
@@ -137,16 +137,16 @@ def _step(item: OutlineStep) -> str:
 
 
 def _figures(item: OutlineStep) -> str:
-    facts = (word.replace(" ", HARD) for word in _escaped_words(item.words).split(" · "))
-    line = f"<span>{f'{HARD}· '.join(facts)}</span>"
+    facts = (fact.replace(" ", HARD_SPACE) for fact in _escaped_words(item.words).split(" · "))
+    line = f"<span>{f'{HARD_SPACE}· '.join(facts)}</span>"
     if item.used is not None and item.window is not None:
         bar = f" {gauge(item.used, item.window)}" if item.window else ""
         line += f"{bar} <span>{_escaped_words(share_text(item.used, item.window))}</span>"
     return line
 
 
-def _strip(words: str) -> str:
-    return f'<p class="strip">{_with_hard_units(words)}</p>'
+def _strip(text: str) -> str:
+    return f'<p class="strip">{_with_hard_units(text)}</p>'
 
 
 def _notice(item: NoticeItem) -> str:
@@ -186,13 +186,13 @@ def _end(row: TurnEnd) -> str:
     return end_row(row, _WRITER.rows(row.items))
 
 
-def _muted_line(words: str) -> str:
-    return f'<p class="muted">{_escaped_words(words)}</p>'
+def _muted_line(text: str) -> str:
+    return f'<p class="muted">{_escaped_words(text)}</p>'
 
 
 def _with_hard_units(text: str) -> str:
-    """Return text in which no line breaks between a number and its unit."""
-    return _UNIT.sub(HARD, _escaped_words(text))
+    """Return escaped text in which no line breaks between a number and its unit."""
+    return _UNIT.sub(HARD_SPACE, _escaped_words(text))
 
 
 def _escaped_words(text: str) -> str:

@@ -16,8 +16,8 @@ from palimpsest.render.safety.escaping import in_html, one_line
 from palimpsest.transcript.messages import Message, Messages
 from palimpsest.transcript.values import Density
 
-ROOM = 500_000
-"""Most characters of HTML of a session in a cell; a notebook is opened and sent in one piece."""
+MAX_HTML_CHARS = 500_000
+"""Maximum characters of HTML of a session in a cell; a notebook is opened and sent in one piece."""
 
 
 def render_excerpt(
@@ -30,30 +30,34 @@ def render_excerpt(
     scrub: Scrub = str,
     notes: OutlineNotes | None = None,
     density: Density = "quiet",
-    room: int = ROOM,
+    room: int = MAX_HTML_CHARS,
 ) -> str:
-    """Return a session's newest turns within ``room``, inside an element of the class ``mark``."""
+    """Return a session's newest turns in at most ``room`` characters, inside an element of the class ``mark``.
+
+    The newest turn is always included.
+    """
     name = in_html(one_line(scrub(title)) or "Session")
-    shown: list[str] = []
+    shown_rows: list[str] = []
     turns = _turns(messages)
     for turn in reversed(turns):
         turn_html = "\n".join(
             piece for piece in render_turns(turn, caps, scrub, notes, density) if piece
         )
         room -= len(turn_html)
-        if room < 0 and shown:
+        if room < 0 and shown_rows:
             break
-        shown.append(turn_html)
-    left_out = len(turns) - len(shown)
+        shown_rows.append(turn_html)
+    left_out = len(turns) - len(shown_rows)
     body = (
-        "\n".join(reversed(shown)) or '<p class="muted">Nothing was said in this session yet.</p>'
+        "\n".join(reversed(shown_rows))
+        or '<p class="muted">Nothing was said in this session yet.</p>'
     )
     return (
         f'<div class="plm-Saved {html.escape(mark)}"><div class="plm-Saved-words">'
         f"<style>{EXCERPT}</style>"
         f'<p class="title"><b>{name}</b></p>'
         f'<p class="facts">{in_html(one_line(remark))}</p>\n'
-        f"{_older(left_out)}{body}\n</div></div>"
+        f"{_left_out_note(left_out)}{body}\n</div></div>"
     )
 
 
@@ -67,8 +71,10 @@ def _turns(messages: Messages) -> Sequence[list[Message]]:
     return turns
 
 
-def _older(turns: int) -> str:
+def _left_out_note(turns: int) -> str:
     if not turns:
         return ""
-    number = f"{count(turns)} earlier turn{'s are' if turns > 1 else ' is'}"
-    return f'<p class="muted">{number} not kept in the notebook; the session has all of them.</p>\n'
+    subject = f"{count(turns)} earlier turn{'s are' if turns > 1 else ' is'}"
+    return (
+        f'<p class="muted">{subject} not kept in the notebook; the session has all of them.</p>\n'
+    )

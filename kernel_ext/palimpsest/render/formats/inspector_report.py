@@ -1,8 +1,8 @@
 """Write a session's inspector as one file that loads nothing: its data and its script are inside.
 
-Border: pure; the caller removes secrets, and hands in the built script and style sheet. The page may run two
-scripts, named by their hashes: a short one that unpacks the other, and that one. Where no script runs, a picture
-and tables are read. Data and script are packed as base64, which cannot end an element.
+Border: pure; the caller removes secrets, and passes the built script and style sheet. The page may run only two
+scripts, which it allows by their hashes: a short one that unpacks the other, and that one. Where no script runs, the
+page shows a picture and tables. Data and script are packed as base64, which cannot end an element.
 """
 
 import base64
@@ -18,7 +18,7 @@ from palimpsest.render.reports.timeline_picture import TimelinePicture, timeline
 from palimpsest.render.safety.escaping import in_html, one_line
 
 REPORT_MARK = '<meta name="generator" content="Palimpsest inspector report">'
-"""In the head of each report, so that a report replaces only an older report, and no other file."""
+"""Marks the head of each report, so that a report replaces only an older report, and no other file."""
 
 LOADER = """
 const unpack = async id => {
@@ -78,8 +78,8 @@ def inspector_report(report: InspectorReport, script: str, style: str) -> str:
     )
     title = html.escape(one_line(report.title) or "Session")
     scripts = (
-        f'<script type="text/plain" id="code">{_packed_script(script)}</script>\n'
-        f'<script type="text/plain" id="data">{_packed_script(report.data)}</script>\n'
+        f'<script type="text/plain" id="code">{_packed(script)}</script>\n'
+        f'<script type="text/plain" id="data">{_packed(report.data)}</script>\n'
         f"<script>{LOADER}</script>\n"
     )
     tables = "\n".join(table.html for table in report.tables)
@@ -104,7 +104,7 @@ def _hash(script: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
-def _packed_script(text: str) -> str:
+def _packed(text: str) -> str:
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 

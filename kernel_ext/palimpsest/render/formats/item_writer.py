@@ -80,17 +80,18 @@ def turn_rows(
     live: bool = False,
     whole: bool = False,
 ) -> list[MessageRows]:
-    """Return the rows of a turn or of a piece of it, with the error that a message ended in.
+    """Return the rows of a turn or of a piece of it, with the error of a message that ended in one.
 
-    A row of work stands in the message of its first item. Below a ``whole`` turn stand its figures, unless all steps
-    are shown, which have their own. Messages are not kept with all their parts, since a turn may be long.
+    A row of folded work belongs to the message of its first item. The figures of the turn follow a ``whole`` one, unless
+    all steps are shown, since steps show their own. Messages are returned without their contents, since a turn may be
+    long.
     """
-    shown: list[MessageRows] = []
+    shown_messages: list[MessageRows] = []
     items: list[Item] = []
     owners: list[MessageRows] = []
     for message, caps, step in turn:
         message_rows = MessageRows(_without_content(message), [])
-        shown.append(message_rows)
+        shown_messages.append(message_rows)
         items += outline_message(message, caps=caps, scrub=scrub, notes=notes, first_step=step)
         error = outline_message_error(message, scrub)
         items += [] if error is None else [error]
@@ -98,15 +99,15 @@ def turn_rows(
     if density == "all steps":
         for message_rows, item in zip(owners, items, strict=True):
             message_rows.rows.append(item)
-        return shown
+        return shown_messages
     rows = fold_work(items, live=live)
     for number, row in rows:
         owners[number].rows.append(row)
-    if whole and shown:
-        answers = [entry for entry in shown if entry.rows and not is_prompt(entry.message)]
-        end = turn_end([entry.message for entry in shown], without_row(items, rows))
-        (answers or shown)[-1].rows.extend(end)
-    return shown
+    if whole and shown_messages:
+        answers = [entry for entry in shown_messages if entry.rows and not is_prompt(entry.message)]
+        end = turn_end([entry.message for entry in shown_messages], without_row(items, rows))
+        (answers or shown_messages)[-1].rows.extend(end)
+    return shown_messages
 
 
 def turn_end(messages: Sequence[Message], hidden: Sequence[Item]) -> Sequence[Row]:
@@ -172,8 +173,10 @@ class ItemWriter:
         notes: OutlineNotes | None = None,
     ) -> str:
         """Return parts with all their steps; the same parts give the same text."""
-        shown = self._scrub_of(scrub)
-        return self.rows(outline_parts(parts, caps=caps or self.usual, scrub=shown, notes=notes))
+        scrub_text = self._scrub_of(scrub)
+        return self.rows(
+            outline_parts(parts, caps=caps or self.usual, scrub=scrub_text, notes=notes)
+        )
 
     def message(
         self,

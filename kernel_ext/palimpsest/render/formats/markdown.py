@@ -1,6 +1,6 @@
 """Write parts, messages and sessions as Markdown that any viewer can show.
 
-Border: pure. This is the ``text/markdown`` that GitHub, nbconvert and a JupyterLab without our
+Border: pure. This is the ``text/markdown`` that GitHub, nbconvert and a JupyterLab without this package's
 extension show, so it must be complete, safe even when it is trusted, and readable as source.
 
 Every block starts at column 0: JupyterLab reads dollar signs as maths in indented and quoted
@@ -41,7 +41,7 @@ from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.transcript.messages import Message
 
 THOUGHT_CHARS = 240
-"""Characters of the one line that shows reasoning, since Markdown cannot collapse text."""
+"""Maximum characters of the one line that shows reasoning, since Markdown cannot collapse text."""
 
 
 def _labelled_message(message: Message, body: str) -> str:
@@ -57,8 +57,8 @@ def _text_block(item: TextItem) -> str:
 
 def _reasoning_block(item: ReasoningItem) -> str:
     head = thought_text(item.title, item.seconds)
-    words = one_line(item.text, THOUGHT_CHARS)
-    return f"> *{head}*" + (f" · {inline(words)}" if words else "")
+    line = one_line(item.text, THOUGHT_CHARS)
+    return f"> *{head}*" + (f" · {inline(line)}" if line else "")
 
 
 def _call(item: OutlineCall) -> str:
@@ -81,7 +81,7 @@ def _call(item: OutlineCall) -> str:
             _piece(item.input),
             _piece(item.output),
             f"*{inline(item.record_hint)}*" if item.record_hint else "",
-            *(_strip(words) for words in item.reductions),
+            *(_strip(sentence) for sentence in item.reductions),
         ]
     )
 
@@ -94,24 +94,26 @@ def _step(item: OutlineStep) -> str:
     row = f"*{inline(item.words)}*"
     if item.used is None or item.window is None:
         return row
-    bar = gauge_bar(item.used, item.window, free="\u00a0")  # the code's tint shows what is free
+    bar = gauge_bar(
+        item.used, item.window, free="\u00a0"
+    )  # The background of inline code shows what is free.
     share = f"*{share_text(item.used, item.window)}*"
     return f"{row} · `{bar}` {share}" if bar else f"{row} · {share}"
 
 
-def _strip(words: str) -> str:
-    return f"╌╌╌ ⧄ *{inline(words)}* ╌╌╌"
+def _strip(sentence: str) -> str:
+    return f"╌╌╌ ⧄ *{inline(sentence)}* ╌╌╌"
 
 
 def _notice(item: NoticeItem) -> str:
-    words = inline(item.words) + ("." if item.do and item.words[-1:] not in ".!?…" else "")
-    shown = f"**{words}**" if item.tone == "error" else f"*{words}*"
-    return f"{item.sign} {shown}" + (f" {inline(item.do)}" if item.do else "")
+    sentence = inline(item.words) + ("." if item.do and item.words[-1:] not in ".!?…" else "")
+    emphasised = f"**{sentence}**" if item.tone == "error" else f"*{sentence}*"
+    return f"{item.sign} {emphasised}" + (f" {inline(item.do)}" if item.do else "")
 
 
 def _work(row: WorkRow) -> str:
     sentence = "".join(
-        code_span(word.text) if word.is_name else word.text  # all but names are words of ours
+        code_span(word.text) if word.is_name else word.text  # Only names need escaping.
         for word in row.words
     )
     return f"▸ {sentence}"

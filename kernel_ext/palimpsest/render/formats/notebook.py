@@ -44,7 +44,7 @@ Prompts = Literal["markdown", "cells"]
 
 NOTEBOOK_CAPS = Caps(call=40_000, lines=400, read_only_lines=40, turn=4_000_000, text=400_000)
 MAX_OUTPUT_CHARS = 200_000
-"""Most characters of one output; a notebook with longer outputs is slow to open."""
+"""Maximum characters of one output; a notebook with longer outputs is slow to open."""
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -120,19 +120,19 @@ class _NotebookWriter:
             self.end_turn()
         steps = tuple(part for part in message.parts if part.type == "step-finish")
         self._steps.append(message.model_copy(update={"parts": steps}))
-        shown = message.model_copy(
+        shown_message = message.model_copy(
             update={"parts": tuple(part for part in message.parts if part.type != "step-finish")}
         )
         files = [part for part in message.parts if isinstance(part, FilePart)]
-        words = _prompt_words(shown) if self._prompts == "cells" else ""
-        if words:
+        prompt_text = _prompt_words(shown_message) if self._prompts == "cells" else ""
+        if prompt_text:
             self._write_pending()
-            self.code(f"%%agent\n{self._scrub(words)}")
+            self.code(f"%%agent\n{self._scrub(prompt_text)}")
         elif message.info.role == "user" or message.info.summary:
             self._write_pending()
-            self.words(self._summary_line(shown))
+            self.words(self._summary_line(shown_message))
         else:
-            self._answer(shown)
+            self._answer(shown_message)
         for file in files:
             self._write_pending()
             self.words(self._file(file))
@@ -192,8 +192,8 @@ class _NotebookWriter:
         outputs = list(self._outputs(part))
         self.code(self._clean_text(_code(part) or ""), outputs, ran=self._executed)
         for call in self._items([part]):
-            for words in call.reductions if isinstance(call, OutlineCall) else ():
-                self.words(OPENING_WRITER.reduction(words))
+            for sentence in call.reductions if isinstance(call, OutlineCall) else ():
+                self.words(OPENING_WRITER.reduction(sentence))
 
     def _outputs(self, part: ToolPart) -> Iterator[Json]:
         state = part.state
@@ -247,25 +247,27 @@ class _NotebookWriter:
             "traceback": lines,
         }
 
-    def _figure(self, shown: Any) -> Iterator[Json]:
-        name = self._clean_text(shown.name)
+    def _figure(self, embedded: Any) -> Iterator[Json]:
+        name = self._clean_text(embedded.name)
         data = {"text/plain": f"<{name}>"}
-        if shown.kind == "picture":
-            content = shown.content.partition(",")[2]
-            is_svg = shown.mime == "image/svg+xml"
-            data[shown.mime] = base64.b64decode(content).decode() if is_svg else content
-        elif shown.kind == "text":
-            data = {"text/plain": shown.content}
-        elif shown.why:
-            data = {"text/plain": f"<{name}: {shown.why}>"}
+        if embedded.kind == "picture":
+            content = embedded.content.partition(",")[2]
+            is_svg = embedded.mime == "image/svg+xml"
+            data[embedded.mime] = base64.b64decode(content).decode() if is_svg else content
+        elif embedded.kind == "text":
+            data = {"text/plain": embedded.content}
+        elif embedded.why:
+            data = {"text/plain": f"<{name}: {embedded.why}>"}
         yield {"output_type": "display_data", "data": data, "metadata": {}}
 
     def _file(self, file: FilePart | Attachment) -> str:
-        shown = self._embed(file)
-        name = inline(self._scrub(shown.name)) or "file"
-        if shown.kind == "picture" and shown.mime != "image/svg+xml":
-            return f"![{name}]({shown.content})"
-        return f"▤ *{name}* ({inline(shown.mime)})" + (f" {inline(shown.why)}" if shown.why else "")
+        embedded = self._embed(file)
+        name = inline(self._scrub(embedded.name)) or "file"
+        if embedded.kind == "picture" and embedded.mime != "image/svg+xml":
+            return f"![{name}]({embedded.content})"
+        return f"▤ *{name}* ({inline(embedded.mime)})" + (
+            f" {inline(embedded.why)}" if embedded.why else ""
+        )
 
     def _clean_text(self, text: str) -> str:
         return self._scrub(clean(_COLOURS.sub("", text)))

@@ -2,7 +2,7 @@
 
 Border: pure. The caller removes secrets, decides which attachments are included, and formats times;
 the page comes in pieces, so that a session of any length needs no more memory than what is shown of its longest
-turn. The look is that of ``render/formats/html.py``, with what a page of its own needs besides: a
+turn. It looks like ``render/formats/html.py``, and has what a separate page needs too: a
 head with facts, a list of the prompts, and reductions that open to show the whole output.
 """
 
@@ -39,11 +39,12 @@ SHARE_CAPS = Caps(call=40_000, lines=400, read_only_lines=400, turn=4_000_000, t
 """A page can fold its calls, so it shows more than a saved notebook."""
 
 ANSWER_LEVEL = 3
+"""Level of the heading above each answer."""
 MAX_SUMMARY_CHARS = 2_000
-"""Most characters of the model's summary of the session."""
+"""Maximum characters of the model's summary of the session."""
 ROOM_CHARS = 32
-"""A longer line is assumed not to fit into 280 pixels and to need scrolling; without scripts a page
-cannot measure."""
+"""Maximum characters of a line that is assumed to fit into 280 pixels; a longer one is made scrollable, since a page
+without scripts cannot measure."""
 CELL_CHARS = 3
 """Characters that the padding of a table cell is counted as."""
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
@@ -173,11 +174,13 @@ def share_page(
     yield '<main id="transcript" aria-label="Transcript">\n'
     for turn in in_turns(messages, SHARE_CAPS):
         without_files = writer.without_files(turn)
-        shown = turn_rows(without_files, scrub=scrub, notes=notes, density=density, whole=True)
-        yield from map(writer.message, shown)
+        message_rows = turn_rows(
+            without_files, scrub=scrub, notes=notes, density=density, whole=True
+        )
+        yield from map(writer.message, message_rows)
     yield "</main>\n<footer>\n"
-    for words in closing():
-        yield f"<p>{_escaped_words(words)}</p>\n"
+    for sentence in closing():
+        yield f"<p>{_escaped_words(sentence)}</p>\n"
     yield "</footer>\n</div>\n</body>\n</html>\n"
 
 
@@ -197,9 +200,9 @@ def _head(front: SharePageHead, scrub: Scrub) -> Iterator[str]:
     if front.prompts:
         yield '<nav aria-label="Prompts"><details><summary>'
         yield f"{some(len(front.prompts), 'prompt')}</summary>\n<ol>\n"
-        for number, words in enumerate(front.prompts, start=1):
-            shown = _escaped_words(one_line(scrub(words), 120)) or "Without words"
-            yield f'<li><a href="#prompt-{number}">{shown}</a></li>\n'
+        for number, prompt in enumerate(front.prompts, start=1):
+            title = _escaped_words(one_line(scrub(prompt), 120)) or "Without words"
+            yield f'<li><a href="#prompt-{number}">{title}</a></li>\n'
         yield "</ol></details></nav>\n"
 
 
@@ -208,7 +211,7 @@ def _page_style() -> str:
 
 
 def _todos(todos: Sequence[Todo], scrub: Scrub) -> str:
-    done = sum(todo.status in ("completed", "cancelled") for todo in todos)
+    done_count = sum(todo.status in ("completed", "cancelled") for todo in todos)
     rows = "".join(
         f'<li class="{"done" if todo.status in ("completed", "cancelled") else ""}">'
         f'<span role="img" aria-label="{_TODOS[todo.status][1]}">{_TODOS[todo.status][0]}</span> '
@@ -217,7 +220,7 @@ def _todos(todos: Sequence[Todo], scrub: Scrub) -> str:
     )
     return (
         '<section class="todo" aria-label="Todo list"><details open>'
-        f"<summary>Todo list: {done} of {len(todos)} done</summary><ul>{rows}</ul></details></section>\n"
+        f"<summary>Todo list: {done_count} of {len(todos)} done</summary><ul>{rows}</ul></details></section>\n"
     )
 
 
@@ -240,10 +243,10 @@ class _BodyWriter:
             other_parts = tuple(part for part in message.parts if part not in files)
             yield message.model_copy(update={"parts": other_parts}), caps, step
 
-    def message(self, shown: MessageRows) -> str:
+    def message(self, rows: MessageRows) -> str:
         """Return one message as HTML; empty where there is nothing to show."""
-        message, info = shown.message, shown.message.info
-        items = [self._item(row) for row in shown.rows]
+        message, info = rows.message, rows.message.info
+        items = [self._item(row) for row in rows.rows]
         items += [self._figure(self._embed(file)) for file in self._files.pop(message.id, ())]
         items = [piece for piece in items if piece]
         if not items:
@@ -276,8 +279,8 @@ class _BodyWriter:
             reduced_output = _labelled_text(item.reductions[-1], call.output.text)
             call = replace(call, output=None)
         reductions = [
-            render_item(ReductionItem(words))
-            for words in item.reductions[: -1 if reduced_output else None]
+            render_item(ReductionItem(sentence))
+            for sentence in item.reductions[: -1 if reduced_output else None]
         ]
         return "\n".join(
             [_scrollable(render_item(call)), *reductions, _scrollable(reduced_output), *figures]
@@ -286,18 +289,18 @@ class _BodyWriter:
     def _items(self, row: WorkRow | TurnEnd) -> str:
         return "\n".join(map(self._item, row.items))
 
-    def _figure(self, shown: Embedded) -> str:
-        name = _escaped_words(one_line(self._scrub(shown.name)) or "file")
-        mime = _escaped_words(one_line(shown.mime))
-        note = f" {_escaped_words(shown.why)}" if shown.why else ""
-        match shown.kind:
+    def _figure(self, embedded: Embedded) -> str:
+        name = _escaped_words(one_line(self._scrub(embedded.name)) or "file")
+        mime = _escaped_words(one_line(embedded.mime))
+        note = f" {_escaped_words(embedded.why)}" if embedded.why else ""
+        match embedded.kind:
             case "picture":
                 return (
-                    f'<figure><img src="{html.escape(shown.content)}" alt="{name}" loading="lazy">'
+                    f'<figure><img src="{html.escape(embedded.content)}" alt="{name}" loading="lazy">'
                     f"<figcaption>{name}{note}</figcaption></figure>"
                 )
             case "text":
-                text = html.escape(clean(shown.content))
+                text = html.escape(clean(embedded.content))
                 listing = _scrollable(f"<pre><code>{text}</code></pre>")
                 return (
                     f'<details class="thought file"><summary>{name} ({mime}){note}</summary>'
@@ -305,11 +308,11 @@ class _BodyWriter:
                 )
             case "file":
                 return (
-                    f'<p class="file"><a href="{html.escape(shown.content)}" download="{name}">'
+                    f'<p class="file"><a href="{html.escape(embedded.content)}" download="{name}">'
                     f"{name}</a> ({mime}){note}</p>"
                 )
             case "left-out":
-                return f'<p class="muted">▤ {name} ({mime}): {_escaped_words(shown.why)}</p>'
+                return f'<p class="muted">▤ {name} ({mime}): {_escaped_words(embedded.why)}</p>'
 
 
 def _omitted_text(call: OutlineCall) -> str:
@@ -318,16 +321,16 @@ def _omitted_text(call: OutlineCall) -> str:
     return f"{size_text(left_out)} of this call are not on this page." if left_out else ""
 
 
-def _labelled_text(words: str, text: str) -> str:
+def _labelled_text(label: str, text: str) -> str:
     return (
-        f'<details class="under"><summary>{_escaped_words(words)}</summary>'
+        f'<details class="under"><summary>{_escaped_words(label)}</summary>'
         f"<pre><code>{html.escape(clean(text).strip(chr(10)))}</code></pre></details>"
     )
 
 
-def _scrollable(table: str) -> str:
-    """Make code and tables that may be wider than a phone scrollable by keyboard, with an accessible name."""
-    wrapped_tables = _TABLE.sub(_boxed_table, table)
+def _scrollable(content: str) -> str:
+    """Return HTML in which code and tables that may be wider than a phone can be scrolled by keyboard, with a name."""
+    wrapped_tables = _TABLE.sub(_boxed_table, content)
     return _PRE.sub(_focusable, wrapped_tables)
 
 
@@ -341,8 +344,8 @@ def _boxed_table(match: re.Match[str]) -> str:
 def _longest_words(row: str) -> list[int]:
     """Return the length of the longest word in each cell of a row."""
     cells = re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)
-    words = [html.unescape(_TAG.sub("", cell)).split() for cell in cells]
-    return [max(map(len, cell), default=0) for cell in words]
+    words_by_cell = [html.unescape(_TAG.sub("", cell)).split() for cell in cells]
+    return [max(map(len, cell), default=0) for cell in words_by_cell]
 
 
 def _focusable(match: re.Match[str]) -> str:
@@ -358,17 +361,17 @@ def _tab_stop(name: str) -> str:
 
 
 def _renumbered_headings(answer: str) -> str:
-    """Renumber the headings of an answer so that they start below its own and skip no level."""
-    last = ANSWER_LEVEL
+    """Return an answer whose headings start below the one above it and skip no level."""
+    level = ANSWER_LEVEL
 
-    def step(match: re.Match[str]) -> str:
-        nonlocal last
+    def renumbered_tag(match: re.Match[str]) -> str:
+        nonlocal level
         if match["end"]:
-            return f"</h{last}>"
-        last = max(ANSWER_LEVEL + 1, min(int(match["level"]), last + 1))
-        return f"<h{last}>"
+            return f"</h{level}>"
+        level = max(ANSWER_LEVEL + 1, min(int(match["level"]), level + 1))
+        return f"<h{level}>"
 
-    return _HEADING.sub(step, answer)
+    return _HEADING.sub(renumbered_tag, answer)
 
 
 def _escaped_words(text: str) -> str:

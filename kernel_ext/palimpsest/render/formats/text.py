@@ -1,6 +1,6 @@
 """Write parts, messages and sessions as plain text for a terminal.
 
-Border: pure. Control and unseen characters are shown as escapes, so that no output of a tool can move the cursor,
+Border: pure. Control and invisible characters are shown as escapes, so that no output of a tool can move the cursor,
 change colours or retitle the window.
 """
 

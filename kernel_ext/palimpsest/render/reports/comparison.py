@@ -12,7 +12,7 @@ from palimpsest.render.safety.escaping import clean, in_html, inline
 
 WAS, OTHER = "#8c96ad", "#5b4ab5"
 ENOUGH_FOR_SHARES = 100
-"""The difference of smaller numbers is shown as a number, not as a percentage."""
+"""Minimum number whose difference is shown as a percentage; else the difference is shown as a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class ComparisonRow:
     was_cached: int
     other_cached: int
     words: str
-    """What would have differed before this step, as text."""
+    """The differences before this step, as text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class Comparison(ShownInCell):
     totals: tuple[ComparisonTotal, ...]
     lines: tuple[ComparisonRow, ...]
     more: str
-    """A sentence about omitted lines; empty where none are."""
+    """A sentence about omitted lines; empty without any."""
     notes: tuple[str, ...]
     lead: tuple[str, ...] = ()
     """Sentences before the numbers, such as the assumptions behind them."""
     is_doubtful: bool = False
-    """The other side is not reliable, for the reason that the lead gives; it is drawn pale, and marked."""
+    """Whether the numbers under the other policy are not reliable, as ``lead`` explains; they are pale and marked."""
 
     @property
     def _other(self) -> str:
@@ -87,7 +87,7 @@ class Comparison(ShownInCell):
     def markdown(self) -> str:
         """The same as Markdown."""
         lines = [f"**{inline(self.title)}**", ""]
-        lines += [f"{inline(words)}\n" for words in self.lead]
+        lines += [f"{inline(sentence)}\n" for sentence in self.lead]
         lines += [f"| | {inline(self.was)} | {inline(self._other)} | |", "|---|--:|--:|--:|"]
         lines += [
             f"| {inline(total.name)} | {count(total.was)} | {count(total.other)} | {total.change} |"
@@ -95,7 +95,7 @@ class Comparison(ShownInCell):
         ]
         lines += ["", f"| {' | '.join(map(inline, self._head))} |", "|--:|--:|--:|--:|--:|---|"]
         lines += [f"| {' | '.join((*row[:5], _cell(row[5])))} |" for row in self._rows]
-        lines += [f"\n{inline(words)}" for words in (self.more, *self.notes) if words]
+        lines += [f"\n{inline(sentence)}" for sentence in (self.more, *self.notes) if sentence]
         return "\n".join(lines)
 
     @property
@@ -182,8 +182,8 @@ def _swatch(colour: str) -> str:
     )
 
 
-def _cell(words: str) -> str:
-    return inline(words).replace("|", "\\|")
+def _cell(text: str) -> str:
+    return inline(text).replace("|", "\\|")
 
 
 def _escaped_words(text: str) -> str:

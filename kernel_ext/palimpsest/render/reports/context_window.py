@@ -30,7 +30,7 @@ class KindShare:
 
 @dataclass(frozen=True, slots=True)
 class ReductionRow:
-    """Something that was reduced in the context."""
+    """A reduction in the context, as a row."""
 
     name: str
     words: str
@@ -38,7 +38,7 @@ class ReductionRow:
     """The action, the tokens it saved, since when, and the rule."""
     reason: str
     code: bool = True
-    """``words`` is the subject of a tool call, shown as code."""
+    """Whether ``words`` is the subject of a tool call, shown as code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +47,15 @@ class ContextReportView:
 
     title: str
     head: tuple[str, ...]
-    """How full the window is, and in which request."""
+    """Phrases on how full the window is, and in which request."""
     window: int
-    """0 where it has no limit: then no bar is drawn and no percentages are shown."""
+    """Tokens of the window; 0 where it has no limit: then no bar and no percentages are shown."""
     fills: tuple[KindShare, ...]
-    """In the order of the bar."""
+    """The kinds in the order of the bar."""
     warning: str
-    """A warning for the person; mostly empty."""
+    """A warning for the user; empty without one."""
     remarks: tuple[str, ...]
-    """How the tokens were counted."""
+    """Sentences on how the tokens were counted."""
     entries_title: str
     entries: tuple[RequestItem, ...]
     more_entries: str
@@ -64,19 +64,17 @@ class ContextReportView:
     more_marks: str
 
 
-def to_html(sheet: ContextReportView) -> str:
+def to_html(view: ContextReportView) -> str:
     """Return the report as an HTML fragment for a notebook."""
     blocks = [
-        f'<p class="title"><b>{_escaped_words(sheet.title)}</b></p>',
-        f'<p class="facts">{_spans(sheet.head)}</p>',
-        _bar(sheet),
-        f'<p class="notice bad"><b>{_escaped_words(sheet.warning)}</b></p>'
-        if sheet.warning
-        else "",
-        _fill_bar(sheet),
-        f'<p class="facts">{_escaped_words(" ".join(sheet.remarks))}</p>' if sheet.remarks else "",
-        _marks(sheet),
-        _entries(sheet),
+        f'<p class="title"><b>{_escaped_words(view.title)}</b></p>',
+        f'<p class="facts">{_spans(view.head)}</p>',
+        _bar(view),
+        f'<p class="notice bad"><b>{_escaped_words(view.warning)}</b></p>' if view.warning else "",
+        _fill_bar(view),
+        f'<p class="facts">{_escaped_words(" ".join(view.remarks))}</p>' if view.remarks else "",
+        _marks(view),
+        _entries(view),
     ]
     body = "\n".join(block for block in blocks if block)
     return (
@@ -95,47 +93,47 @@ def share(tokens: int, window: int) -> str:
     return f"{percent:.1f} %" if percent < 10 else f"{percent:.0f} %"
 
 
-def _bar(sheet: ContextReportView) -> str:
-    if not sheet.window:
+def _bar(view: ContextReportView) -> str:
+    if not view.window:
         return ""
-    whole = max(sheet.window, sum(fill.tokens for fill in sheet.fills))
+    total = max(view.window, sum(fill.tokens for fill in view.fills))
     pieces = []
-    for fill in sheet.fills:
-        width = 100 * fill.tokens / whole
+    for fill in view.fills:
+        width = 100 * fill.tokens / total
         if fill.tokens <= 0:
             continue
-        words = f"{fill.name}: {count(fill.tokens)} tokens, {share(fill.tokens, sheet.window)}"
+        title = f"{fill.name}: {count(fill.tokens)} tokens, {share(fill.tokens, view.window)}"
         least = "" if fill.kind == "free" else "min-width:2px;"
         pieces.append(
-            f'<span class="fill k-{_name(fill.kind)}" title="{_escaped_words(words)}"'
+            f'<span class="fill k-{_name(fill.kind)}" title="{_escaped_words(title)}"'
             f' style="width:{width:.3f}%;{least}{_colour(fill.kind)}"></span>'
         )
-    label = _escaped_words(f"{sheet.title}. {', '.join(sheet.head)}")
+    label = _escaped_words(f"{view.title}. {', '.join(view.head)}")
     return (
         f'<div class="bar" role="img" aria-label="{label}" style="display:flex;height:14px;'
         f'overflow:hidden;border:1px solid #9a9ca6;border-radius:4px">{"".join(pieces)}</div>'
     )
 
 
-def _fill_bar(sheet: ContextReportView) -> str:
+def _fill_bar(view: ContextReportView) -> str:
     rows = "\n".join(
         f'<tr><th style="text-align:left">{_swatch(fill.kind)}{_escaped_words(fill.name)}</th>'
         f'<td class="number" style="text-align:right">{count(fill.tokens)}</td>'
-        f'<td class="number" style="text-align:right">{share(fill.tokens, sheet.window)}</td>'
+        f'<td class="number" style="text-align:right">{share(fill.tokens, view.window)}</td>'
         f'<td class="words" style="text-align:left"><bdi>{_escaped_words(fill.remark)}</bdi></td></tr>'
-        for fill in sheet.fills
+        for fill in view.fills
     )
     return f'<table class="fills"><tbody>\n{rows}\n</tbody></table>'
 
 
-def _marks(sheet: ContextReportView) -> str:
-    shown = "\n".join(map(_mark, sheet.marks))
-    more = f'\n<p class="muted">{_escaped_words(sheet.more_marks)}</p>' if sheet.more_marks else ""
-    words = _escaped_words(sheet.marks_title)
+def _marks(view: ContextReportView) -> str:
+    marks = "\n".join(map(_mark, view.marks))
+    more = f'\n<p class="muted">{_escaped_words(view.more_marks)}</p>' if view.more_marks else ""
+    title = _escaped_words(view.marks_title)
     head = (
-        f'<p class="heading"><b>{words}</b></p>' if sheet.marks else f'<p class="muted">{words}</p>'
+        f'<p class="heading"><b>{title}</b></p>' if view.marks else f'<p class="muted">{title}</p>'
     )
-    return f"{head}\n{shown}{more}"
+    return f"{head}\n{marks}{more}"
 
 
 def _mark(mark: ReductionRow) -> str:
@@ -149,8 +147,8 @@ def _mark(mark: ReductionRow) -> str:
     )
 
 
-def _entries(sheet: ContextReportView) -> str:
-    if not sheet.entries:
+def _entries(view: ContextReportView) -> str:
+    if not view.entries:
         return ""
     rows = "\n".join(
         f'<tr><td class="number" style="text-align:right">{count(entry.tokens)}</td>'
@@ -158,13 +156,13 @@ def _entries(sheet: ContextReportView) -> str:
         f'<td class="words" style="text-align:left"><bdi>{_escaped_words(entry.words)}</bdi>'
         + (f' <i class="remark">{_escaped_words(entry.remarks)}</i>' if entry.remarks else "")
         + "</td></tr>"
-        for entry in sheet.entries
+        for entry in view.entries
     )
     more = (
-        f'\n<p class="muted">{_escaped_words(sheet.more_entries)}</p>' if sheet.more_entries else ""
+        f'\n<p class="muted">{_escaped_words(view.more_entries)}</p>' if view.more_entries else ""
     )
     return (
-        f'<details class="items"><summary>{_escaped_words(sheet.entries_title)}</summary>'
+        f'<details class="items"><summary>{_escaped_words(view.entries_title)}</summary>'
         f'<table class="entries"><tbody>\n{rows}\n</tbody></table>{more}</details>'
     )
 
@@ -185,8 +183,8 @@ def _colour(kind: str) -> str:
     return f"background-color:{colour}" if colour else "background-color:transparent"
 
 
-def _spans(words: Sequence[str]) -> str:
-    return " · ".join(f"<span>{_escaped_words(word)}</span>" for word in words if word)
+def _spans(texts: Sequence[str]) -> str:
+    return " · ".join(f"<span>{_escaped_words(word)}</span>" for word in texts if word)
 
 
 def _escaped_words(text: str) -> str:

@@ -39,9 +39,9 @@ SIGNS = {
 def bar(fills: Sequence[KindShare], window: int, width: int = BAR) -> str:
     """Return what fills the window as a bar of signs; every kind present has at least one sign."""
     there = [fill for fill in fills if fill.tokens > 0]
-    whole = max(window, sum(fill.tokens for fill in there), 1)
-    cells = [max(1, width * fill.tokens // whole) for fill in there]
-    rests = sorted(range(len(there)), key=lambda at: -(width * there[at].tokens % whole))
+    total = max(window, sum(fill.tokens for fill in there), 1)
+    cells = [max(1, width * fill.tokens // total) for fill in there]
+    rests = sorted(range(len(there)), key=lambda at: -(width * there[at].tokens % total))
     for at in rests[: max(0, width - sum(cells))]:
         cells[at] += 1
     while cells and sum(cells) > width:

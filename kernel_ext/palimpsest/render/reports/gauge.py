@@ -14,8 +14,8 @@ WIDTH, HEIGHT = 176, 6
 def gauge(used: int, window: int) -> str:
     """Return the window as one bar, filled by the tokens that are used."""
     window, used = max(window, 1), max(used, 0)
-    known = f": used {count(used)}" if used else ""
-    label = html.escape(f"{share_text(used, window)} tokens used{known}")
+    used_text = f": used {count(used)}" if used else ""
+    label = html.escape(f"{share_text(used, window)} tokens used{used_text}")
     filled = _bar(used * WIDTH / max(window, used), "used") if used else ""
     return (
         f'<svg class="gauge" role="img" width="{WIDTH}" height="{HEIGHT}"'

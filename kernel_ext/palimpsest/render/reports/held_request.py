@@ -16,8 +16,8 @@ from palimpsest.transcript.context_values.proposed_request import (
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.ids import short
 
-MOST_LINES = 8
-"""New items, and decisions, that are listed; further ones are counted."""
+MAX_LINES = 8
+"""Maximum new items, and decisions, that are listed; further ones are counted."""
 SENTENCE_CHARS = 300
 SUMMARY_CHARS = 900
 PRUNES_AFTER = (
@@ -49,8 +49,8 @@ def headline(proposal: ProposedRequest) -> str:
 
 def clock(seconds: float) -> str:
     """Return seconds as minutes and seconds, such as 3:12."""
-    whole = max(0, int(seconds))
-    return f"{whole // 60}:{whole % 60:02d}"
+    whole_seconds = max(0, int(seconds))
+    return f"{whole_seconds // 60}:{whole_seconds % 60:02d}"
 
 
 def _cached(proposal: ProposedRequest) -> str:
@@ -71,20 +71,20 @@ def _cache_time_left(cache: CacheForecast, now: int) -> str:
         return "whose lifetime is not known"
     if now >= cache.cools_at:
         return f"which may be cold, and is in {clock((cache.cold_at - now) / 1000)}"
-    left = clock((cache.cools_at - now) / 1000)
+    time_left = clock((cache.cools_at - now) / 1000)
     if cache.cold_at > cache.cools_at:
-        return f"which cools in {left} to {clock((cache.cold_at - now) / 1000)}"
-    return f"which cools in {left}"
+        return f"which cools in {time_left} to {clock((cache.cold_at - now) / 1000)}"
+    return f"which cools in {time_left}"
 
 
 def _lines(proposal: ProposedRequest, *, items: bool) -> Iterator[str]:
     yield headline(proposal)
     yield f"  model {one_line(proposal.model, 80)}, policy {one_line(proposal.policy, 60)}"
-    yield from (f"  {words}" for words in notes(proposal))
+    yield from (f"  {note}" for note in notes(proposal))
     yield f"  {difference(proposal)}"
     yield from _new_summary(proposal)
-    shown = proposal.items if items else tuple(item for item in proposal.items if item.new)
-    yield from _item_lines(shown, limit=None if items else MOST_LINES)
+    shown_items = proposal.items if items else tuple(item for item in proposal.items if item.new)
+    yield from _item_lines(shown_items, limit=None if items else MAX_LINES)
     if proposal.decisions:
         yield f"  It would make {some(len(proposal.decisions), 'decision')}:"
         yield from _decision_lines(proposal.decisions)
@@ -144,18 +144,18 @@ def difference(proposal: ProposedRequest) -> str:
 
 
 def _item_lines(items: Sequence[RequestItem], limit: int | None) -> Iterator[str]:
-    shown = items if limit is None else items[-limit:]
-    for item in shown:
+    shown_items = items if limit is None else items[-limit:]
+    for item in shown_items:
         name = f"  {item.part_id}" if item.part_id else ""
         more = f" ({item.remarks})" if item.remarks else ""
-        words = one_line(f"{item.name} {item.words}", 60)
-        yield f"    {item.kind:<12} {count(item.tokens):>8}  {words}{more}{name}"
-    if len(items) > len(shown):
-        yield f"    and {count(len(items) - len(shown))} more"
+        label = one_line(f"{item.name} {item.words}", 60)
+        yield f"    {item.kind:<12} {count(item.tokens):>8}  {label}{more}{name}"
+    if len(items) > len(shown_items):
+        yield f"    and {count(len(items) - len(shown_items))} more"
 
 
 def _decision_lines(decisions: Sequence[Decision]) -> Iterator[str]:
-    for decision in decisions[:MOST_LINES]:
+    for decision in decisions[:MAX_LINES]:
         yield f"    - {one_line(decision_sentence(decision) or reason(decision), SENTENCE_CHARS)}"
-    if len(decisions) > MOST_LINES:
-        yield f"    and {count(len(decisions) - MOST_LINES)} more"
+    if len(decisions) > MAX_LINES:
+        yield f"    and {count(len(decisions) - MAX_LINES)} more"

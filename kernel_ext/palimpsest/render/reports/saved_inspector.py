@@ -15,8 +15,8 @@ from palimpsest.render.safety.escaping import in_html, one_line
 
 SAVED_CHARS = 64_000
 SENTENCE_CHARS = 400
-MOST_SENTENCES = 24
-"""Room for the totals, what a recording lacks, and the eleven sentences about what could not be read of it."""
+MAX_SENTENCES = 24
+"""Maximum sentences: enough for the totals, a recording's gaps, and the eleven sentences about its unreadable places."""
 
 
 def saved_inspector(
@@ -32,11 +32,11 @@ def saved_inspector(
     """
     svg = base64.b64encode(timeline_svg(picture).encode()).decode()
     title = in_html(one_line(picture.title) or "Session")
-    words = html.escape(one_line(picture.sentence, 600))
+    sentence = html.escape(one_line(picture.sentence, 600))
     head = (
         f'<div class="plm-Saved {html.escape(mark)}"><div class="plm-Saved-words">'
         f"<p><b>{title}</b></p>\n"
-        f'<p><img alt="{words}" width="760" src="data:image/svg+xml;base64,{svg}"></p>\n'
+        f'<p><img alt="{sentence}" width="760" src="data:image/svg+xml;base64,{svg}"></p>\n'
         f"<p>{in_html(one_line(picture.sentence, 600))}</p>\n{sentence_list(sentences)}\n"
     )
     end = "</div></div>"
@@ -49,9 +49,13 @@ def saved_inspector(
 
 
 def sentence_list(sentences: Sequence[str]) -> str:
-    """Return sentences as a list in HTML, the last of which counts those left out; empty without any."""
-    shown = [*sentences[:MOST_SENTENCES]]
-    if len(sentences) > MOST_SENTENCES:
-        shown.append(f"{some(len(sentences) - MOST_SENTENCES, 'more sentence')} left out here.")
-    rows = "".join(f"<li>{in_html(one_line(sentence, SENTENCE_CHARS))}</li>" for sentence in shown)
+    """Return sentences as a list in HTML, with the number of omitted ones at its end; empty without sentences."""
+    shown_sentences = [*sentences[:MAX_SENTENCES]]
+    if len(sentences) > MAX_SENTENCES:
+        shown_sentences.append(
+            f"{some(len(sentences) - MAX_SENTENCES, 'more sentence')} left out here."
+        )
+    rows = "".join(
+        f"<li>{in_html(one_line(sentence, SENTENCE_CHARS))}</li>" for sentence in shown_sentences
+    )
     return f"<ul>{rows}</ul>" if rows else ""

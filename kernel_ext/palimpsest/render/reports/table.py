@@ -225,7 +225,7 @@ class ReportTable(ShownAsTable):
             else 0
             for place, column in enumerate(self.columns)
         ]
-        shown = [
+        shown_rows = [
             [
                 mark_estimate(
                     shown_cell(cell, column, most), (number, column.key) in self.estimates
@@ -235,8 +235,8 @@ class ReportTable(ShownAsTable):
             for number, row in enumerate(self.rows)
         ]
         for number in self.doubtful:
-            shown[number][0] += f" {DOUBTFUL}"
-        return shown
+            shown_rows[number][0] += f" {DOUBTFUL}"
+        return shown_rows
 
 
 def table_of(

@@ -17,11 +17,11 @@ from palimpsest.render.safety.escaping import one_line
 WIDTH, HEIGHT = 760, 300
 LEFT, TOP, BOTTOM = 8, 34, 238
 """Pixels: where the plot begins, its upper and its lower edge."""
-MOST_COLUMNS = 160
-MOST_MARKS = 60
-"""Marks of one kind; further ones would lie on each other."""
+MAX_COLUMNS = 160
+MAX_MARKS = 60
+"""Maximum marks of one kind; more would overlap."""
 INK = "#7a7a82"
-"""Of words and lines: at least 3.9 : 1 on white and on black."""
+"""Colour of text and lines, with a contrast of at least 3.9 : 1 on white and on black."""
 COLOURS = {
     "system": "#8791a7",
     "tools": "#64708b",
@@ -56,7 +56,7 @@ _MARKS: dict[MarkKind, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class TimelineMark:
-    """Something that happened at a request, which counts from 0."""
+    """A mark for an event at a request; requests are numbered from 0."""
 
     request: int
     kind: MarkKind
@@ -68,7 +68,7 @@ class TimelinePicture:
 
     title: str
     sentence: str
-    """The same in words."""
+    """The contents of the picture as a sentence."""
     names: tuple[str, ...]
     """Kinds of tokens, lowest layer first."""
     layers: tuple[tuple[int, ...], ...]
@@ -116,15 +116,15 @@ def _full_height(sums: Sequence[int], limits: Sequence[int]) -> int:
 
 def _columns(picture: TimelinePicture, requests: int) -> list[int]:
     """Return the requests that are drawn: of neighbours that share a column, the largest."""
-    if requests <= MOST_COLUMNS:
+    if requests <= MAX_COLUMNS:
         return list(range(requests))
     totals = [sum(column) for column in zip(*picture.layers, strict=True)]
-    edges = [place * requests // MOST_COLUMNS for place in range(MOST_COLUMNS + 1)]
+    edges = [place * requests // MAX_COLUMNS for place in range(MAX_COLUMNS + 1)]
     return [max(range(begin, end), key=totals.__getitem__) for begin, end in pairwise(edges)]
 
 
 def _areas(names: Sequence[str], heights: Sequence[Sequence[int]], top: int) -> Iterator[str]:
-    """Yield the layers, the highest first, each down to the bottom: the lower ones are drawn over it."""
+    """Yield the layers, the highest first, each as an area down to the bottom, over which the lower ones are drawn."""
     sums = [0] * (len(heights[0]) if heights else 0)
     drawn = []
     for name, layer in zip(names, heights, strict=True):
@@ -138,12 +138,12 @@ def _areas(names: Sequence[str], heights: Sequence[Sequence[int]], top: int) -> 
 
 
 def _limit(limits: Sequence[int], top: int) -> Iterator[str]:
-    known = [(place, limit) for place, limit in enumerate(limits) if 0 < limit <= top]
-    if not known:
+    known_limits = [(place, limit) for place, limit in enumerate(limits) if 0 < limit <= top]
+    if not known_limits:
         return
     steps = "".join(
         f"M{_x(place, len(limits))} {_y(limit, top)}H{_x(place + 1, len(limits))}"
-        for place, limit in known
+        for place, limit in known_limits
     )
     yield f'<path fill="none" stroke="#d3453d" stroke-dasharray="5 3" d="{steps}"/>'
 
@@ -152,7 +152,7 @@ def _marks(marks: Sequence[TimelineMark], requests: int) -> Iterator[str]:
     for height, (kind, (colour, _)) in enumerate(_MARKS.items()):
         places = [_x(mark.request, requests) for mark in marks if mark.kind == kind]
         lines = "".join(
-            f"M{x} {TOP - 4 - 8 * height}v-6" for x in dict.fromkeys(places[:MOST_MARKS])
+            f"M{x} {TOP - 4 - 8 * height}v-6" for x in dict.fromkeys(places[:MAX_MARKS])
         )
         if lines:
             yield f'<path fill="none" stroke="{colour}" stroke-width="2" d="{lines}"/>'
@@ -175,12 +175,12 @@ def _legend(picture: TimelinePicture) -> Iterator[str]:
     if any(picture.limits):
         entries.append(("#d3453d", "limit (dashed)"))
     x, y = LEFT, BOTTOM + 32
-    for colour, words in entries:
-        length = 22 + 7 * len(words)
+    for colour, label in entries:
+        length = 22 + 7 * len(label)
         if x + length > WIDTH:
             x, y = LEFT, y + 16
         yield f'<rect x="{x}" y="{y - 9}" width="10" height="10" fill="{colour}"/>'
-        yield f'<text x="{x + 14}" y="{y}">{html.escape(words)}</text>'
+        yield f'<text x="{x + 14}" y="{y}">{html.escape(label)}</text>'
         x += length
 
 

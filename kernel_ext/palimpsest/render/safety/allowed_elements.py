@@ -27,8 +27,8 @@ _LOCAL = re.compile(r"(?!.*%(?:2e|2f|5c|00))[^\s:\\/?#<][^:\\]*", re.IGNORECASE 
 
 def may_lead(address: str, *, local: bool = False) -> bool:
     """Return whether a link may lead there: to the web, to mail, within the page, or to a file beside it."""
-    plain = address.lower()
-    return plain.startswith(LINKS) or (local and _LOCAL.fullmatch(plain) is not None)
+    lowered = address.lower()
+    return lowered.startswith(LINKS) or (local and _LOCAL.fullmatch(lowered) is not None)
 
 
 _COMMANDS = re.compile(

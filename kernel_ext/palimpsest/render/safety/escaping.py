@@ -27,14 +27,15 @@ _HARMFUL = lazy_pattern(
 """Characters that could form a tag, link, image or formula in a dialect that does not recognise the code."""
 _MARKUP = lazy_pattern(_HARMFUL.pattern + r"|\]:|&", re.IGNORECASE)
 _ENDS_MATHS = lazy_pattern(r"\$\$|\\end\{|\\\\[\])]")
-_LONGEST_FENCE = 24
+_MAX_FENCE_CHARS = 24
+"""Maximum length of a run of backticks in a code block that is written with a fence."""
 _INLINE = lazy_pattern(r"[\\`*\[\]{}|~#!]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 DOLLAR = "<span>&#36;</span>"
 """A dollar sign in Markdown that no reader takes for the beginning or end of maths.
 
-Behind a backslash it is a plain sign again once JupyterLab has made HTML of it, and MathJax, which reads that
-HTML, typesets what lies between two of them. MathJax never pairs signs of different elements, and an entity is
-no sign to those who look for maths in the Markdown.
+A backslash before the sign is not enough: JupyterLab's HTML has a plain sign there, and MathJax, which reads the HTML,
+typesets the text between two plain signs. MathJax pairs no signs of different elements, so the sign is in an element of
+its own; and readers that search the Markdown for maths do not find an entity.
 """
 _NO_ENTITY = lazy_pattern(r"[^A-Za-z0-9 .,;\u00a0-\U0010ffff]")
 _LANGUAGES = frozenset(
@@ -83,19 +84,19 @@ _OTHER_LANGUAGES = {"py": "python", "js": "javascript", "yml": "yaml", "md": "ma
 
 
 def clean(text: str) -> str:
-    """Normalise line ends; drop colour codes; replace control, bidi and broken characters."""
+    """Return text with normal line ends, without colour codes, with control, bidi and broken characters replaced."""
     text = _LINE_ENDS.sub("\n", _ANSI.sub("", text))
     return _REPLACED.sub("\ufffd", text)
 
 
-def one_line(text: str, longest: int = 160) -> str:
-    """Return cleaned text as one line of at most ``longest`` characters."""
-    line = " ".join(clean(text[: longest * 8]).split())
-    return line if len(line) <= longest else line[: longest - 1].rstrip() + "…"
+def one_line(text: str, max_chars: int = 160) -> str:
+    """Return cleaned text as one line of at most ``max_chars`` characters."""
+    line = " ".join(clean(text[: max_chars * 8]).split())
+    return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
 
 
 def inline(text: str) -> str:
-    """Escape text so that it is shown unchanged inside a Markdown line."""
+    """Return escaped text, which is shown unchanged inside a Markdown line."""
     line = " ".join(clean(text).split())
     escaped = _INLINE.sub(r"\\\g<0>", html.escape(line, quote=False)).replace("$", DOLLAR)
     return re.sub(r"^([-+]|\d+(?=[.)](?: |$)))", _entity, escaped)
@@ -126,11 +127,11 @@ def code_block(text: str, language: str = "") -> str:
     """Return ``text`` as a block of code.
 
     The opening fence always names a language, so that no reader takes it for a closing one. Text
-    that could both end maths begun before it and go on as markup is written with entities only.
+    that could both end maths begun before it and continue as markup is written with entities only.
     """
     body = clean(text).strip("\n")
     longest = _longest_run(body)
-    if longest > _LONGEST_FENCE or (_ENDS_MATHS.search(body) and _MARKUP.search(body)):
+    if longest > _MAX_FENCE_CHARS or (_ENDS_MATHS.search(body) and _MARKUP.search(body)):
         return f"<pre><code>{_entities(body)}</code></pre>"
     fence = "`" * max(3, longest + 1)
     return f"{fence}{_language(language)}\n{body}\n{fence}"

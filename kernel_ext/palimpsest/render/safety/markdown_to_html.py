@@ -23,10 +23,10 @@ from palimpsest.render.safety.allowed_elements import may_lead
 from palimpsest.render.safety.escaping import clean, in_html
 from palimpsest.render.safety.safe_markdown import read_by_browser
 
-_DEEPEST = 20
-"""Nesting levels of quotes and lists; a text with more of them is shown as source."""
-_LONGEST = 20_000
-"""Characters of one paragraph; a longer one is shown without emphasis."""
+_MAX_DEPTH = 20
+"""Maximum nesting of quotes and lists; a text with deeper nesting is shown as source."""
+_MAX_CHARS = 20_000
+"""Maximum characters of a paragraph in which emphasis is shown."""
 _MATHS = re.compile(
     r"\$\$[^$`]+?\$\$|(?<![\\$\w])\$(?=[^\s$])[^$`\n]*?(?<=[^\s\\])\$(?![\d$])", re.DOTALL
 )
@@ -38,7 +38,7 @@ def to_html(text: str) -> str:
     """Return the Markdown as HTML."""
     text = clean(text)
     tokens = _READER.parse(text, {})
-    if any(token.level >= _DEEPEST - 1 for token in tokens):
+    if any(token.level >= _MAX_DEPTH - 1 for token in tokens):
         return f"<pre>{html.escape(text)}</pre>"
     return _WRITER.render(tokens, _READER.options, {}).strip("\n")
 
@@ -47,12 +47,12 @@ class _HtmlWriter(RendererHTML):
     """Writes tokens as HTML; token types without a method here are markdown-it's own and contain no text."""
 
     def text(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        words, made, at = tokens[idx].content, "", 0
+        text, markup, at = tokens[idx].content, "", 0
         if not env.get("links"):
-            for match in _ADDRESS.finditer(words):
-                made += in_html(words[at : match.start()]) + _link(html.escape(match[0]), match[0])
+            for match in _ADDRESS.finditer(text):
+                markup += in_html(text[at : match.start()]) + _link(html.escape(match[0]), match[0])
                 at = match.end()
-        return made + in_html(words[at:])
+        return markup + in_html(text[at:])
 
     def text_special(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return html.escape(tokens[idx].content)
@@ -125,12 +125,12 @@ def _maths(state: StateInline, silent: bool) -> bool:  # noqa: FBT001  # markdow
 def _long_as_text(state: StateCore) -> None:
     """Turn paragraphs that are too long to be parsed for emphasis into plain text."""
     for token in state.tokens:
-        if token.type == "inline" and len(token.content) > _LONGEST:
+        if token.type == "inline" and len(token.content) > _MAX_CHARS:
             token.children = [Token("text", "", 0, content=token.content)]
             token.type = "inline_text"
 
 
-def _finish(state: StateCore) -> None:
+def _mark_cells_and_tasks(state: StateCore) -> None:
     """Replace the style of table cells by a class, and write the boxes of task list items."""
     for token in state.tokens:
         if token.type == "inline_text":
@@ -140,11 +140,11 @@ def _finish(state: StateCore) -> None:
             side = {"text-align:right": "right", "text-align:center": "middle"}.get(style)
             if side:
                 token.attrs["class"] = side
-    for item, paragraph, words in zip(
+    for item, paragraph, text in zip(
         state.tokens, state.tokens[1:], state.tokens[2:], strict=False
     ):
-        if item.type == "list_item_open" and paragraph.type == "paragraph_open" and words.children:
-            first = words.children[0]
+        if item.type == "list_item_open" and paragraph.type == "paragraph_open" and text.children:
+            first = text.children[0]
             box = _TASK.match(first.content) if first.type == "text" else None
             if box:
                 first.content = ("☐ " if box[1] == " " else "☑ ") + first.content[box.end() :]
@@ -154,14 +154,14 @@ class _MarkdownReader(MarkdownIt):
     """Parses CommonMark with tables, strikethrough and formulas; HTML is kept as text."""
 
     def __init__(self) -> None:
-        super().__init__("commonmark", {"html": False, "maxNesting": _DEEPEST})
+        super().__init__("commonmark", {"html": False, "maxNesting": _MAX_DEPTH})
         self.enable(["table", "strikethrough"])
         self.inline.ruler.before("escape", "maths", _maths)
         self.core.ruler.before("inline", "long_as_text", _long_as_text)
-        self.core.ruler.push("finish", _finish)
+        self.core.ruler.push("finish", _mark_cells_and_tasks)
 
     def validateLink(self, url: str) -> bool:  # noqa: N802
-        """Accept every link: where it may lead is checked when it is written, by the one list."""
+        """Accept every link: its target is checked when the link is written."""
         return True
 
     def normalizeLink(self, url: str) -> str:  # noqa: N802

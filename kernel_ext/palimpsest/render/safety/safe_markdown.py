@@ -87,7 +87,10 @@ class _Reader:
         return None
 
     def nested(self) -> _Code | None:
-        """Consume a fence inside a list or quote, as one outside it: dialects differ on where it ends."""
+        """Consume a fence inside a list or quote, and return its code without the list or quote.
+
+        Dialects differ on where such a fence ends.
+        """
         fence = _NESTED.match(self.lines[self.at])
         if not fence or not fence["prefix"] or not _opens(fence):
             return None
@@ -122,8 +125,8 @@ class _Reader:
                 break
             body.append(_without(line, indent, quoted=quoted))
         self.after_blank = True
-        words = info.split(None, 1)
-        return _Code("\n".join(body), words[0].strip("{}.") if words else "")
+        info_words = info.split(None, 1)
+        return _Code("\n".join(body), info_words[0].strip("{}.") if info_words else "")
 
     def _indented(self) -> _Code:
         body: list[str] = []
@@ -227,8 +230,8 @@ def _text(text: str) -> str:
 
 def _maths(match: re.Match[str]) -> str | None:
     """Return maths in a form that every renderer reads the same, or None when it is not maths."""
-    given = {name: body for name, body in match.groupdict().items() if body is not None}
-    name, body = next((name, body) for name, body in given.items() if name != "env")
+    groups = {name: body for name, body in match.groupdict().items() if body is not None}
+    name, body = next((name, body) for name, body in groups.items() if name != "env")
     if name in ("latex", "round") and not _LOOKS_LIKE_MATHS.search(body):
         return None
     body = re.sub(r"< ?", r"\\lt ", body)
@@ -242,9 +245,8 @@ def _maths(match: re.Match[str]) -> str | None:
 
 
 def _plain_text(text: str) -> str:
-    text = _ESCAPED_SIGN.sub(
-        r"\1\2", text
-    )  # an entity after a backslash would show as it is spelled
+    # An entity after a backslash would be shown as its spelling.
+    text = _ESCAPED_SIGN.sub(r"\1\2", text)
     text = html.escape(text, quote=False).replace("&gt;", ">")
     text = _FENCES.sub(lambda match: f"&#{ord(match[0][0])};" * len(match[0]), text)
     text = _OPENS_MATHS.sub(_opener, text)
@@ -258,8 +260,8 @@ def _plain_text(text: str) -> str:
 def _without_signs(text: str) -> str:
     """Return text whose dollar signs no reader takes for the beginning or end of maths.
 
-    What is meant as maths was taken out before: signs that enclose it without a blank and without a digit behind.
-    JupyterLab pairs any two of a paragraph, such as those of two prices.
+    ``text`` contains no maths: a pair of signs directly around a formula, and not followed by a digit, was removed
+    before. JupyterLab would pair any two remaining signs of a paragraph, such as those of two prices.
     """
     safe, at = "", 0
     for link in _LINK.finditer(text):
@@ -276,12 +278,12 @@ def _opener(match: re.Match[str]) -> str:
 
 def _image(match: re.Match[str]) -> str:
     to, alt = match["to"], match["alt"].strip()
-    plain = read_by_browser(to)
-    if host := _HOST.match(plain):
+    address = read_by_browser(to)
+    if host := _HOST.match(address):
         name = html.escape(host["host"].rpartition("@")[2], quote=False)
         return f"[image at {_host_text(name)}{': ' + alt if alt else ''}]({to})"
-    if may_lead(plain, local=True):
-        return f"[image: {alt or html.escape(plain, quote=False)}]({to})"
+    if may_lead(address, local=True):
+        return f"[image: {alt or html.escape(address, quote=False)}]({to})"
     return f"[image: {alt or 'not shown'}]"
 
 
@@ -299,11 +301,11 @@ def _disarm(match: re.Match[str]) -> str:
 
 
 def _is_link_target(destination: str) -> bool:
-    plain = read_by_browser(destination)
-    return not plain or may_lead(plain, local=True)
+    address = read_by_browser(destination)
+    return not address or may_lead(address, local=True)
 
 
 def read_by_browser(destination: str) -> str:
     """Return the address of a link as a browser would read it."""
-    plain = _ESCAPED.sub(r"\1", html.unescape(html.unescape(destination)))
-    return re.sub(r"[\x00-\x20\ufffd]+", "", plain)
+    unescaped = _ESCAPED.sub(r"\1", html.unescape(html.unescape(destination)))
+    return re.sub(r"[\x00-\x20\ufffd]+", "", unescaped)

@@ -1,4 +1,4 @@
-"""Compare policies over one session: one row a policy, all measured by the same ruler and prices."""
+"""Compare policies over one session: one row for each policy, all measured by the same ruler and prices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -147,7 +147,7 @@ class PolicyComparison(ShownAsTable):
 
     @property
     def cheapest(self) -> str | None:
-        """Of the policies that fit, the one with the lowest cost including repair and summaries; None where none fits."""
+        """The policy with the lowest cost including repair and summaries, of those whose requests all fit; or None."""
         fitting = [figure for figure in self.figures if figure.fits]
         return min(fitting, key=lambda figures: figures.cost_with_repair).name if fitting else None
 

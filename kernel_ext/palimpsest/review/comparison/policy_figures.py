@@ -17,8 +17,8 @@ from palimpsest.review.tables.references import References
 from palimpsest.transcript.growing_lists import GrownColumns
 from palimpsest.transcript.timeline import Timeline
 
-MOST_DIGITS = 3
-"""Most decimals that are used to distinguish a value from its threshold."""
+MAX_DIGITS = 3
+"""Maximum decimals that are used to distinguish a value from its threshold."""
 
 
 def policy_figures(
@@ -164,7 +164,7 @@ def _condition(probe: Probe) -> str:
 def _distinct_numbers(value: float, threshold: float) -> tuple[str, str]:
     """Return two numbers with the fewest digits that distinguish them."""
     digits = 0
-    while digits < MOST_DIGITS and value != threshold:
+    while digits < MAX_DIGITS and value != threshold:
         if f"{value:.{digits}f}" != f"{threshold:.{digits}f}":
             break
         digits += 1

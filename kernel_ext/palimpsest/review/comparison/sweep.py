@@ -24,11 +24,11 @@ class PolicySweep(ShownAsTable):
         sweep_rows = table.rows[-len(self.values) :]
         title = f"{self.policy}: {len(self.values)} values of {self.number}"
         is_numeric = all(isinstance(number, int | float) for number in self.values)
-        first = TableColumn(self.number, self.number, "count" if is_numeric else "text")
+        number_column = TableColumn(self.number, self.number, "count" if is_numeric else "text")
         return replace(
             table,
             title=title,
-            columns=(first, *table.columns[1:]),
+            columns=(number_column, *table.columns[1:]),
             rows=tuple(
                 (value if isinstance(value, int | float | str) else str(value), *row[1:])
                 for value, row in zip(self.values, sweep_rows, strict=True)
@@ -41,7 +41,7 @@ class PolicySweep(ShownAsTable):
 
     @property
     def cheapest(self) -> Any:
-        """Of the values that fit, the one with the lowest cost including repair and summaries; None where none fits."""
+        """The value with the lowest cost including repair and summaries, of those whose requests all fit; or None."""
         pairs = zip(self.comparison.figures, self.values, strict=True)
         costs = [(row.cost_with_repair, index) for index, (row, _) in enumerate(pairs) if row.fits]
         return self.values[min(costs)[1]] if costs else None

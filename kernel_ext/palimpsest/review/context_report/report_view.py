@@ -37,9 +37,9 @@ NAMES: Mapping[str, str] = {
     "used": "Used",
 }
 """Names of the item kinds, as shown in the panel."""
-MOST_ENTRIES = 40
-MOST_MARKS = 12
-"""Most entries in a cell; ``ContextReport.items`` and ``ContextReport.gone`` have everything."""
+MAX_ENTRIES = 40
+MAX_MARKS = 12
+"""Maximum entries in a cell; ``ContextReport.items`` and ``ContextReport.gone`` have everything."""
 _STATE_TEXTS = {
     "truncate": "truncated",
     "clear": "cleared",
@@ -54,8 +54,8 @@ _STATE_TEXTS = {
 }
 
 STATES = [shown_as for group in get_args(ShownAs) for shown_as in get_args(group)]
-MOST_NAMED = 60
-"""Most tools that are listed; a provider accepts 128 at most."""
+MAX_NAMED = 60
+"""Maximum tools that are listed; a provider accepts 128 at most."""
 
 
 def report_view(contents: "WindowContents") -> ContextReportView:
@@ -70,8 +70,8 @@ def report_view(contents: "WindowContents") -> ContextReportView:
         warning=_warning(contents),
         remarks=_remarks(contents),
         entries_title=f"Everything in it, largest first ({some(len(entries), 'item')})",
-        entries=tuple(entries[:MOST_ENTRIES]),
-        more_entries=_more_words(entries[MOST_ENTRIES:]),
+        entries=tuple(entries[:MAX_ENTRIES]),
+        more_entries=_more_words(entries[MAX_ENTRIES:]),
         marks_title=_marks_title(contents),
         marks=tuple(map(_mark, marked)),
         more_marks=_more_marks(others),
@@ -131,11 +131,11 @@ def _remark(contents: "WindowContents", kind: str) -> str:
 def _tool_names(items: Sequence[RequestItem]) -> str:
     """Return the names of the tools that the request offers."""
     names = [item.name for item in items]
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    more = f" and {len(names) - MAX_NAMED} more" if len(names) > MAX_NAMED else ""
     changed = [f"{item.name}: {item.remark}" for item in items if item.remark]
-    others = f" and {len(changed) - MOST_MARKS} more" if len(changed) > MOST_MARKS else ""
-    changed_words = f" ({'; '.join(changed[:MOST_MARKS])}{others})" if changed else ""
-    return f"{some(len(names), 'tool')}: {', '.join(names[:MOST_NAMED])}{more}{changed_words}"
+    others = f" and {len(changed) - MAX_MARKS} more" if len(changed) > MAX_MARKS else ""
+    changed_words = f" ({'; '.join(changed[:MAX_MARKS])}{others})" if changed else ""
+    return f"{some(len(names), 'tool')}: {', '.join(names[:MAX_NAMED])}{more}{changed_words}"
 
 
 def _prompts_and_notes(items: Sequence[RequestItem]) -> str:
@@ -233,7 +233,7 @@ def _split_off_largest(
         range(len(reductions)),
         key=lambda row: (reductions[row].part_id is not None, -reductions[row].saved),
     )
-    largest = frozenset(by_precedence[:MOST_MARKS])
+    largest = frozenset(by_precedence[:MAX_MARKS])
     return (
         [row for index, row in enumerate(reductions) if index in largest],
         [row for index, row in enumerate(reductions) if index not in largest],

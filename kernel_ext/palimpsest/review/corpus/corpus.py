@@ -101,7 +101,7 @@ class Corpus(ShownAsTable):
 
     @cached_property
     def table(self) -> ReportTable:
-        """One row a session."""
+        """One row for each session."""
         figures, problems = self._figures_and_problems
         notes = (f"{len(problems)} problems; `problems` names them.",) if problems else ()
         return figures_table(f"{len(figures)} sessions", figures, notes)
@@ -121,11 +121,11 @@ class Corpus(ShownAsTable):
         }
 
     def to_dataframe(self) -> Any:
-        """Return one row a session as a pandas DataFrame."""
+        """Return one row for each session as a pandas DataFrame."""
         return data_frame(self.table)
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write one row a session to a Parquet file."""
+        """Write one row for each session to a Parquet file."""
         write_parquet(self.table, path)
 
     def __repr__(self) -> str:
@@ -264,7 +264,7 @@ def corpus(
 
     ``executor`` is any of ``concurrent.futures``, or Dask's; without one, processes. ``cache`` is the folder
     of kept results, ``.palimpsest/review`` of the current project by default, False for none. ``progress`` is
-    called with the sources that are done_count and all of them. ``price`` is a model's id, ``units``,
+    called with the number of finished sources and the number of all sources. ``price`` is a model's id, ``units``,
     ``MODEL=in/out/read/write`` or a price file, several in a list; without one, what was recorded. ``lifetime`` are the
     seconds for which the cache keeps a prefix. Raises UserError where the folder holds no session.
     """

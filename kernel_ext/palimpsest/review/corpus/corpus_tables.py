@@ -30,7 +30,7 @@ class CorpusComparison(ShownAsTable):
     """Policies over all sessions of a corpus."""
 
     policies: tuple[Rows, ...]
-    """For each policy, one row a session."""
+    """For each policy, one row for each session."""
     problems: tuple[str, ...]
 
     @cached_property
@@ -82,11 +82,11 @@ class CorpusComparison(ShownAsTable):
         }
 
     def to_dataframe(self) -> Any:
-        """Return one row a policy and session as a pandas DataFrame."""
+        """Return one row for each policy and session as a pandas DataFrame."""
         return data_frame(self.sessions)
 
     def to_parquet(self, path: str | Path) -> None:
-        """Write one row a policy and session to a Parquet file."""
+        """Write one row for each policy and session to a Parquet file."""
         write_parquet(self.sessions, path)
 
 

@@ -20,8 +20,8 @@ from palimpsest.transcript.errors import UserError
 
 ProgressFunction = Callable[[int, int], None]
 """Called with the number of finished sources, and the number of all."""
-LEAST_WORKS = 4
-"""Number of works below which they are done in this process, since starting another takes a second."""
+MIN_WORKS = 4
+"""Minimum pieces of work for which other processes are started, since starting one takes a second."""
 ENDED = "Its process ended while it was read; it may need more memory than there is."
 
 
@@ -33,7 +33,7 @@ def results_of(works: Sequence[SessionWork], executor: Executor | None) -> Itera
     """
     if executor is not None:
         yield from _from_executor(executor, works)
-    elif len(works) < LEAST_WORKS or _is_local(works):
+    elif len(works) < MIN_WORKS or _is_local(works):
         yield from map(review_source, works)
     else:
         yield from _from_processes(works)

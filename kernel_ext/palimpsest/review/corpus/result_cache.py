@@ -27,7 +27,7 @@ from palimpsest.transcript.errors import PalimpsestError
 CACHE_VERSION = 4
 """Version of the computation; increased when rows are computed differently."""
 ENDING = ".rows"
-MOST_BYTES = 64_000_000
+MAX_BYTES = 64_000_000
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class ResultCache:
         if self.folder is None:
             return None
         try:
-            stored = json.loads(read_small(self.folder / f"{key}{ENDING}", MOST_BYTES))
+            stored = json.loads(read_small(self.folder / f"{key}{ENDING}", MAX_BYTES))
         except (OSError, ValueError, RecursionError, PalimpsestError):
             return None
         if not isinstance(stored, dict):

@@ -18,10 +18,10 @@ from palimpsest.store.project_folder.layout import SAFE_NAME
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.visible_text import visible_line
 
-MOST_DEPTH = 6
-"""Depth to which folders are searched for projects, as for recordings."""
-MOST_FILES = 10_000
-"""Most files of one recording that are hashed."""
+MAX_DEPTH = 6
+"""Maximum depth to which folders are searched for projects, as for recordings."""
+MAX_FILES = 10_000
+"""Maximum files of one recording that are hashed."""
 _PIECE = 1 << 20
 
 
@@ -53,7 +53,7 @@ def sources_in(folder: str | Path) -> FolderSources:
     top = home_path(folder).absolute()
     if not top.exists():
         raise NotFound(f"There is no {str(top)!r}.")
-    sources = [*_project_sessions(top, MOST_DEPTH)]
+    sources = [*_project_sessions(top, MAX_DEPTH)]
     left_out: tuple[str, ...] = ()
     if project_root(top) is None or top.name != ".palimpsest":
         contents = REGISTRY.contents(top)
@@ -117,5 +117,5 @@ def _files(path: Path) -> list[Path]:
     """Return a file, or the regular files below a folder, sorted and limited in number."""
     if path.is_file():
         return [path]
-    paths = [inner for inner, _ in zip(path.rglob("*"), range(MOST_FILES), strict=False)]
+    paths = [inner for inner, _ in zip(path.rglob("*"), range(MAX_FILES), strict=False)]
     return sorted(inner for inner in paths if inner.is_file() and not inner.is_symlink())

@@ -20,9 +20,9 @@ FORM = "MODEL=in/out/read/write or MODEL=in/out/read/write/write1h, US dollars p
 EXAMPLE = "claude-opus-4-8=5/25/0.5/6.25/10"
 RATES = ("input", "output", "cache_read", "cache_write", "cache_write_hour")
 """Meaning of the numbers between the slashes, in order; the last three are optional."""
-MOST_USD = 1_000_000.0
-"""Most US dollars per million tokens; a larger number is refused as a mistake."""
-MOST_LIFETIME = 30 * 86_400.0
+MAX_USD = 1_000_000.0
+"""Maximum US dollars per million tokens; a larger number is refused as a mistake."""
+MAX_LIFETIME = 30 * 86_400.0
 SECONDS = {"s": 1.0, "m": 60.0, "h": 3_600.0, "d": 86_400.0}
 
 
@@ -103,7 +103,7 @@ def lifetime_seconds(lifetime: str | float) -> float:
     unit = SECONDS.get(words[-1:])
     number = _number(words if unit is None else words[:-1])
     seconds = math.nan if number is None else number * (unit or 1.0)
-    if not 0 < seconds <= MOST_LIFETIME:
+    if not 0 < seconds <= MAX_LIFETIME:
         raise UserError(
             f"{str(lifetime)!r:.40} is no lifetime of the cache: give seconds, or 5m, 1h, 1d; at most 30 days."
         )
@@ -133,7 +133,7 @@ def _rates(value: str, word: str) -> Price:
     fields = value.split("/")
     rates = [None if part == "" else _number(part) for part in fields]
     has_wrong_rate = any(
-        part and (number is None or not 0 <= number <= MOST_USD)
+        part and (number is None or not 0 <= number <= MAX_USD)
         for part, number in zip(fields, rates, strict=True)
     )
     if has_wrong_rate or not 2 <= len(rates) <= len(RATES) or None in rates[:2]:

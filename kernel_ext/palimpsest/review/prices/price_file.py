@@ -16,7 +16,7 @@ from palimpsest.review.prices.given_prices import LIFETIME_WORD, given_prices, p
 from palimpsest.transcript.errors import UserError
 
 SUFFIXES = (".json", ".toml")
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 PriceWords = str | Path | Sequence[str | Path]
 """Words in the form of ``given_prices``, the name of a price file, or several of these."""
 
@@ -70,8 +70,8 @@ def _document(path: Path) -> Any:
     """Return a file's parsed content; raises UserError."""
     try:
         with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
+            content = file.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
             raise UserError(f"{str(path)!r} is no price file: it is larger than 1 MB.")
         text = content.decode("utf-8-sig")
         return json.loads(text) if path.suffix.lower() == ".json" else tomllib.loads(text)

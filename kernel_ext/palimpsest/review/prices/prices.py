@@ -19,7 +19,7 @@ from palimpsest.transcript.values import Price
 PriceOf = Callable[[str], Price | None]
 COMPARED_COSTS = 20
 """Number of recorded costs that are compared with the prices; a growing session soon has as many."""
-MOST_APART = 0.01
+MAX_APART = 0.01
 """Share by which recorded costs may differ and still match the prices, since programs round."""
 OWN_PRICES = "the settings"
 NAMELESS = "a model without a name"
@@ -223,4 +223,4 @@ def _is_recorded(requests: Sequence[TimelineRequest], profile: PriceProfile) -> 
     for cost, request in recorded:
         reported_costs += cost
         computed += profile.cost_of(request)
-    return reported_costs > 0 and abs(reported_costs - computed) <= MOST_APART * reported_costs
+    return reported_costs > 0 and abs(reported_costs - computed) <= MAX_APART * reported_costs

@@ -28,7 +28,7 @@ class Branch:
     sizes: tuple[int, ...] = ()
     """Tokens of each request, in order: reported, or estimated where the provider reported none."""
     window: int = 0
-    """Most tokens that the newest request's model accepts; 0 where it has no limit."""
+    """Maximum tokens that the newest request's model accepts; 0 where it has no limit."""
     estimates: int = 0
     """Number of estimates among ``sizes``."""
     parent: str = ""

@@ -33,11 +33,11 @@ from palimpsest.transcript.timeline import STANDARD
 from palimpsest.transcript.values import Usage
 
 SCHEMA_VERSION = 1
-MOST_BRANCHES = 6
-"""Most branches that are shown: the first, those between it and the given branch, and the newest."""
+MAX_BRANCHES = 6
+"""Maximum branches that are shown: the first, those between it and the given branch, and the newest."""
 ANSWER_CHARS = 600
 TEXT_CHARS = 8_000
-"""Most characters of an answer that is shown with its line breaks."""
+"""Maximum characters of an answer that is shown with its line breaks."""
 HEAD_CHARS = 32
 JSON_FIELDS = (
     *(
@@ -198,7 +198,7 @@ class _BranchTree:
             self.branches,
             key=lambda branch: (branch.id != first, branch.id not in needed, -branch.created),
         )
-        chosen = {branch.id for branch in others[:MOST_BRANCHES]}
+        chosen = {branch.id for branch in others[:MAX_BRANCHES]}
         return [branch for branch in self._in_order("") if branch.id in chosen]
 
     def _in_order(self, parent: str) -> Iterator[SessionSummary]:

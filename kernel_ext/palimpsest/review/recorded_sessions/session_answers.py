@@ -24,8 +24,8 @@ from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.store.interface import Problem, Store
 from palimpsest.transcript.errors import UserError
 
-MOST_VIEWS = 4
-"""Most views that are stored as the base of patches: those of a tab and a cell, and the previous view of each."""
+MAX_VIEWS = 4
+"""Maximum views that are stored as the base of patches: those of a tab and a cell, and the previous view of each."""
 GROWTH = frozenset(
     {
         "session.created",
@@ -116,7 +116,7 @@ class SessionAnswers:
             return answer
         earlier_view = self._views.get((query.price, query.epoch or "", query.after or 0))
         self._views[query.price, view.epoch, view.seq] = view
-        while len(self._views) > MOST_VIEWS:
+        while len(self._views) > MAX_VIEWS:
             self._views.popitem(last=False)
         is_same_session_and_price = earlier_view is not None and (
             earlier_view.epoch,

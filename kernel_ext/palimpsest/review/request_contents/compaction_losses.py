@@ -42,12 +42,12 @@ from palimpsest.review.request_contents.shown_items import (
 )
 from palimpsest.transcript.timeline import STOPPED, WRITTEN_BY, Timeline
 
-LONGEST_LIST = 20
-"""Most names that a table or sentence lists; the others are counted."""
+MAX_ROWS = 20
+"""Maximum names that a table or sentence lists; the others are counted."""
 NOTHING_BEFORE = "What it replaced is not in the recording, so what it lost is not known."
-MOST_NEEDED_NAMES = 5
-"""Most needed names that a sentence lists."""
-LONGEST_NAME = 80
+MAX_NEEDED_NAMES = 5
+"""Maximum needed names that a sentence lists."""
+MAX_NAME_CHARS = 80
 
 
 NameUses = Mapping[str, Sequence[tuple[int, frozenset[int]]]]
@@ -173,12 +173,12 @@ class CompactionLoss(ShownAsTable):
         if not needed:
             return "No later answer used any of these."
         named = ", ".join(
-            f"{word.name[:LONGEST_NAME]} (request {word.needed[0] + 1})"
-            for word in needed[:MOST_NEEDED_NAMES]
+            f"{word.name[:MAX_NAME_CHARS]} (request {word.needed[0] + 1})"
+            for word in needed[:MAX_NEEDED_NAMES]
         )
         more = (
-            f" and {len(needed) - MOST_NEEDED_NAMES:,} more"
-            if len(needed) > MOST_NEEDED_NAMES
+            f" and {len(needed) - MAX_NEEDED_NAMES:,} more"
+            if len(needed) > MAX_NEEDED_NAMES
             else ""
         )
         return f"Needed later: {len(needed):,} of them, {named}{more}."
@@ -201,7 +201,7 @@ class CompactionLoss(ShownAsTable):
             if lost.call is None
             else f"; a call of request {lost.call + 1} holds one of its words"
         )
-        quoted = f"“{lost.sentence[:LONGEST_NAME]}” of request {lost.said + 1}"
+        quoted = f"“{lost.sentence[:MAX_NAME_CHARS]}” of request {lost.said + 1}"
         return (f"Lost of what a person demanded: {quoted}{touched}. {COMPARED}",)
 
     @cached_property
@@ -209,10 +209,10 @@ class CompactionLoss(ShownAsTable):
         """The lost names, needed ones first, with the sentences below."""
         needed = self.needed
         others = [word for word in self.lost if not word.needed]
-        words = (*needed, *others)[: LONGEST_LIST * len(LOST_KINDS)]
+        words = (*needed, *others)[: MAX_ROWS * len(LOST_KINDS)]
         columns: tuple[Told, ...] = (
             TableColumn("kind", "kind"),
-            (TableColumn("name", "lost name"), lambda word: word.name[:LONGEST_NAME]),
+            (TableColumn("name", "lost name"), lambda word: word.name[:MAX_NAME_CHARS]),
             (
                 TableColumn("needed", "needed at request", "count"),
                 lambda word: word.needed[0] + 1 if word.needed else None,

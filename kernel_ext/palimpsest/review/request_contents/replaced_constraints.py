@@ -12,7 +12,7 @@ from palimpsest.review.request_contents.shown_items import ShownItem
 from palimpsest.transcript.timeline import Timeline, TimelineItem
 
 COMPARED = "Words are compared, not meanings."
-MOST_LISTED = 100
+MAX_LISTED = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def constraints_table(title: str, constraints: Sequence[ReplacedConstraint]) -> 
             lambda constraint: None if constraint.call is None else constraint.call + 1,
         ),
     )
-    return table_of(title, columns, ordered[:MOST_LISTED], (COMPARED,))
+    return table_of(title, columns, ordered[:MAX_LISTED], (COMPARED,))
 
 
 def _call_with(timeline: Timeline, request: int, words: frozenset[str]) -> int | None:

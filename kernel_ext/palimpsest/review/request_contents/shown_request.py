@@ -35,9 +35,9 @@ EXACTNESS: Mapping[Exactness, str] = {
 }
 EXCERPT_CHARS = 120
 BLOCK_CHARS = 2_000
-"""Most characters of a block's text in HTML."""
+"""Maximum characters of a block's text in HTML."""
 HTML_CHARS = 60_000
-"""Most characters of all texts in HTML."""
+"""Maximum characters of all texts in HTML."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, create_model, 
 from pydantic_core import CoreSchema, core_schema
 
 LONGEST_TEXT = 2_000
-"""Most characters of one text; the long texts of a session are only in its log."""
+"""Maximum characters of one text; the long texts of a session are only in its log."""
 LARGEST = 1 << 53
 DEEPEST = 10
-"""Most levels of lists and objects below a value."""
+"""Maximum levels of lists and objects below a value."""
 
 
 class KeptValue(BaseModel):

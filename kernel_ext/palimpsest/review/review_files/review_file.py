@@ -34,8 +34,8 @@ FILE_VERSION = 2
 """Version of the file's form."""
 LEAST_LOG_BYTES = 200_000
 """Size of a log below which no file is written, since building its timeline is faster."""
-MOST_FILE_BYTES = 64_000_000
-LARGEST_WEIGHT = 1 << 40
+MAX_FILE_BYTES = 64_000_000
+MAX_WEIGHT = 1 << 40
 
 
 class _Content(KeptValue):
@@ -47,7 +47,7 @@ class _Content(KeptValue):
     """The prices of the session's models; the file is valid only with the same prices."""
     blobs: dict[str, Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]]
     """Blob names of items that are not parts, by the items' ids."""
-    weights: dict[str, tuple[Annotated[int, Field(ge=0, lt=LARGEST_WEIGHT)], ...]]
+    weights: dict[str, tuple[Annotated[int, Field(ge=0, lt=MAX_WEIGHT)], ...]]
     """Tokens of each item, by estimator."""
     references: KeptReferences | None
 
@@ -82,7 +82,7 @@ class ReviewFile:
         if not self._digest or not is_folder(self._folder):
             return None
         try:
-            stored = self._read(read_small(self.path, MOST_FILE_BYTES), count)
+            stored = self._read(read_small(self.path, MAX_FILE_BYTES), count)
         except (OSError, ValueError, PalimpsestError):
             return None
         self._written = _known_values(stored.timeline, stored.references)
@@ -132,7 +132,7 @@ class ReviewFile:
         except ValueError:  # a value would be rejected when the file is read
             return
         # Records written meanwhile may be in the timeline but not in the hash.
-        if len(content) <= MOST_FILE_BYTES and self._log_digest() == self._digest:
+        if len(content) <= MAX_FILE_BYTES and self._log_digest() == self._digest:
             with suppress(OSError):
                 make_room(self._store.layout, self._folder, self.path, len(content))
                 write_atomically(self.path, content)

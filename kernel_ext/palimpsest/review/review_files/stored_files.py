@@ -8,8 +8,8 @@ from pathlib import Path
 
 from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
 
-MOST_BYTES = 256_000_000
-"""Most bytes of all files together; the oldest files are removed for a new one."""
+MAX_BYTES = 256_000_000
+"""Maximum bytes of all files together; the oldest files are removed for a new one."""
 
 
 def is_folder(path: Path) -> bool:
@@ -37,7 +37,7 @@ def make_room(layout: Layout, folder: Path, new: Path, size: int) -> None:
             files += _files(other)
     total = size + sum(file_bytes for _, file_bytes, _ in files)
     for _, file_bytes, path in sorted(files):
-        if total <= MOST_BYTES:
+        if total <= MAX_BYTES:
             break
         path.unlink(missing_ok=True)
         total -= file_bytes

@@ -8,8 +8,8 @@ from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_w
 from palimpsest.review.tables.cache_breaks import CacheBreak
 from palimpsest.transcript.timeline import Timeline
 
-MOST_WARMINGS = 12
-"""Most requests to keep a cache warm that are suggested: an hour of a cache of five minutes."""
+MAX_WARMINGS = 12
+"""Maximum requests that are suggested for keeping a cache warm: those of an hour, for a cache of five minutes."""
 _REMEDIES = {
     "model": "the same model until the turn's end",
     "tools": "the same tools for the whole session",
@@ -37,7 +37,7 @@ def avoided_by(timeline: Timeline, cache_break: CacheBreak, price: PriceProfile)
     lifetime = cache_lifetime(timeline).seconds
     request_count = math.ceil((started - ended) / 1000 / lifetime) - 1
     cost = request_count * price.cost(0, cache_break.expected, 0, 0, terms=request.terms)
-    if not 0 < request_count <= MOST_WARMINGS or cost >= cache_break.cost:
+    if not 0 < request_count <= MAX_WARMINGS or cost >= cache_break.cost:
         return ""
     requests = "a request" if request_count == 1 else f"{request_count} requests"
     amount = money_words(cost, price.unit, "estimate")

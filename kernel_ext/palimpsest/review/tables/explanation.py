@@ -35,7 +35,7 @@ BY_HAND: Mapping[str, str] = {
 }
 """Phrases for rules whose names a user does not know."""
 NAMELESS = "a tool without a name"
-MOST_NUMBERS = 4
+MAX_NUMBERS = 4
 
 
 def why(
@@ -162,7 +162,7 @@ def _numbers_text(transition: Transition) -> str:
         for key, value in transition.numbers.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     ]
-    return f" ({', '.join(numbers[:MOST_NUMBERS])})" if numbers else ""
+    return f" ({', '.join(numbers[:MAX_NUMBERS])})" if numbers else ""
 
 
 def _time_text(timeline: Timeline, request: int) -> str:

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from palimpsest.render.content.phrases import some
 from palimpsest.store.interface import Problem
 
-MOST_NAMED = 10
-"""Most unreadable places that a view lists."""
+MAX_NAMED = 10
+"""Maximum unreadable places that a view lists."""
 
 
 def problem_sentences(problems: Sequence[Problem]) -> tuple[str, ...]:
     """Return a sentence for each of the first places, and one that counts the others."""
-    named = tuple(problem.sentence for problem in problems[:MOST_NAMED])
+    named = tuple(problem.sentence for problem in problems[:MAX_NAMED])
     more = len(problems) - len(named)
     if more == 0:
         return named

@@ -14,8 +14,8 @@ from itertools import groupby, islice
 from palimpsest.context.compaction.names import kind_of_name, names_of
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
-MOST_NAMES = 2_000
-"""Most names of one item that are considered; a longer list is a table of data."""
+MAX_NAMES = 2_000
+"""Maximum names of one item that are considered; a longer list is a table of data."""
 _ANSWER = frozenset({"assistant", "call"})
 UsedItems = tuple[tuple[int, ...], ...]
 
@@ -81,8 +81,8 @@ def sorted_sources(uses: Iterable[NameUse]) -> tuple[int, ...]:
 
 
 def names_in(text: str) -> Iterator[str]:
-    """Return the names in a text, at most ``MOST_NAMES``."""
-    return (name for _, name in islice(names_of(text), MOST_NAMES))
+    """Return the names in a text, at most ``MAX_NAMES``."""
+    return (name for _, name in islice(names_of(text), MAX_NAMES))
 
 
 class GrowingReferences:

@@ -39,7 +39,7 @@ ChildrenOf = Callable[[str], Sequence[Timeline]]
 MeasuresOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
 """Returns the ruler of a subagent's session, and its prices in the money of the parent session."""
 DEEPEST = 8
-"""Most levels of subagents that are followed."""
+"""Maximum levels of subagents that are followed."""
 RETURNED_CHARS = 80
 FRAMES = (("<result>", "</result>"), ("<task_result>", "</task_result>"), ('"completed":"', '"}'))
 """Text around a subagent's result: in Palimpsest's results, in OpenCode's, and in a status message."""
@@ -362,6 +362,7 @@ class _SentRequest(NamedTuple):
     run: int
     """Number of the subagent, from 1; 0 for the parent."""
     own: int
+    """Index of the request in its own session."""
     session: str
     name: str
     depth: int

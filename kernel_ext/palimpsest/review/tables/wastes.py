@@ -24,8 +24,8 @@ from palimpsest.transcript.timeline import Timeline, TimelineItem
 MOST = 10
 LARGE_TOKENS = 8_000
 """Tokens above which a result is called large, as in context-lens."""
-LEAST_TOKENS = 500
-"""Fewest tokens of a result that is reported as waste."""
+MIN_TOKENS = 500
+"""Minimum tokens of a result that is reported as waste."""
 
 
 @dataclass(frozen=True)
@@ -254,11 +254,11 @@ def _not_needed(
 
 
 def _large_results(timeline: Timeline, ruler: Ruler) -> Iterator[TimelineItem]:
-    """Yield the results of at least LEAST_TOKENS; items of a growing session are checked once."""
+    """Yield the results of at least MIN_TOKENS; items of a growing session are checked once."""
     items, weights = timeline.items, timeline.weights(ruler.estimator)
     grown: GrownRows[bool] = timeline.earlier.setdefault("large results", GrownRows())
     large = grown.of(
-        lambda at, _: items[at].kind == "output" and weights[at] * ruler.factor >= LEAST_TOKENS,
+        lambda at, _: items[at].kind == "output" and weights[at] * ruler.factor >= MIN_TOKENS,
         items,
         weights,
         about=ruler,

@@ -27,9 +27,9 @@ TEXTS: tuple[str, ...] = get_args(ReportTexts)
 PREVIEW_CHARS = 200
 DEFAULT_POLICIES = ("opencode.prune", "anthropic.clear_tool_uses", "claude_code.auto")
 """Policies of a report: one that clears by size, one that clears by number, one that summarises."""
-MOST_POLICIES = 12
+MAX_POLICIES = 12
 SHARED_LENGTH = 8
-"""Length below which a list is written in place."""
+"""Length from which on a list is written as a shared column; a shorter one is written in place."""
 
 
 def report_data(
@@ -76,8 +76,8 @@ def _json(value: Any) -> str:
 def _check_arguments(policies: Sequence[str], texts: str) -> None:
     if texts not in TEXTS:
         raise UserError(f"texts is one of {', '.join(TEXTS)}, not {texts!r:.60}.")
-    if len(policies) > MOST_POLICIES:
-        raise UserError(f"A report holds at most {MOST_POLICIES} policies.")
+    if len(policies) > MAX_POLICIES:
+        raise UserError(f"A report holds at most {MAX_POLICIES} policies.")
 
 
 def _with_texts_removed(
@@ -106,7 +106,7 @@ def _stops(
     price: str | None,
     progress: Callable[[int, int], None],
 ) -> Iterator[dict[str, Any]]:
-    """Yield each policy with its own numbers first, then with one number moved at a time."""
+    """Yield the track of each policy with its defaults, then with each stop of its sliders, one moved at a time."""
     track_queries = [
         (policy, numbers, moved_numbers)
         for policy in policies
@@ -130,7 +130,7 @@ def _stops(
 
 
 def _stop_numbers(policy: str) -> Iterator[tuple[dict[str, float], dict[str, float]]]:
-    """Yield the numbers of each stop of a policy, and the moved ones among them."""
+    """Yield the numbers of a policy for its defaults and for each stop, with the numbers that are moved in it."""
     option = next((option for option in policy_choices() if option.name == policy), None)
     sliders = option.sliders if option is not None else ()
     defaults = {slider.name: slider.default for slider in sliders}

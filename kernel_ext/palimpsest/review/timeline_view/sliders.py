@@ -11,7 +11,7 @@ from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.registry import presets, summary
 from palimpsest.review.timeline_view.view_values import PolicyOption, SliderView
 
-MOST_SLIDERS = 3
+MAX_SLIDERS = 3
 STOPS = 9
 FIRST = (
     "trigger",
@@ -35,8 +35,8 @@ FIRST = (
 """Names of numbers, the most important first; other numbers follow in the order of the preset."""
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 0.9, 1.0)
 COUNTS = (1, 2, 3, 5, 8, 10, 15, 20, 30)
-"""Stops for numbers of results, messages and turns whose default is at most ``MOST_COUNT``."""
-MOST_COUNT = 30
+"""Stops for numbers of results, messages and turns whose default is at most ``MAX_COUNT``."""
+MAX_COUNT = 30
 TOKENS_FROM_NONE = (0, 25_000, 50_000, 75_000, 100_000, 125_000, 150_000, 175_000, 200_000)
 """Stops for a threshold that is off by default."""
 SECONDS = (0, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400)
@@ -77,7 +77,7 @@ def _sliders(preset: type[Preset]) -> Iterator[SliderView]:
             preferred_names.index(name) if name in preferred_names else len(preferred_names)
         ),
     )
-    for name in ranked[:MOST_SLIDERS]:
+    for name in ranked[:MAX_SLIDERS]:
         default = float(str(numbers[name]))
         is_share = isinstance(numbers[name], float)
         smallest = preset.smallest.get(name, 0)
@@ -95,7 +95,7 @@ def _stops(name: str, default: float, is_share: bool) -> Iterator[float]:  # noq
         yield from SECONDS
     elif default == 0:
         yield from KEPT_FROM_NONE if name == "keep" else TOKENS_FROM_NONE
-    elif default <= MOST_COUNT:
+    elif default <= MAX_COUNT:
         yield from COUNTS
     else:
         yield from (float(round(default * stop)) for stop in FACTORS)

@@ -274,7 +274,7 @@ def _totals(
 def _cost_sentences(
     timeline: Timeline, totals: RequestTotals, price: PriceProfile
 ) -> tuple[str, ...]:
-    """Return the session's cost: recorded costs are facts, whatever prices the others are computed at."""
+    """Return sentences on the session's cost; recorded costs are facts at any price of the other requests."""
     recorded = [*recorded_costs(timeline)]
     amount = money_words(totals.cost, price.unit, "fact" if totals.cost_is_fact else "estimate")
     if not recorded:

@@ -73,7 +73,7 @@ def _moves(timeline: Timeline) -> Mapping[str, Any]:
 
 
 def _transition_texts(review: SessionReview, simulation: Simulation) -> tuple[str, ...]:
-    """Return the words of each transition; a recorded one has its own numbers, as in ``why``."""
+    """Return the phrase of each transition; a recorded transition's phrase has its recorded numbers."""
     timeline = simulation.timeline
     moves, weights = timeline.transitions, timeline.weights(review.ruler.estimator)
     is_recorded = simulation.policy == RECORDED
@@ -90,7 +90,10 @@ def _transition_texts(review: SessionReview, simulation: Simulation) -> tuple[st
 
 
 def _as_recorded(replayed: Timeline, recorded: Sequence[Transition]) -> Sequence[Transition]:
-    """Return for each transition of a replay the last recorded one of the same item at the same request."""
+    """Return, for each transition of a replay, the last recorded transition of the same item at the same request.
+
+    A transition without a recorded one is returned itself.
+    """
     moves = replayed.transitions
     empty: tuple[Sequence[Transition], ...] = ((), (), ())
     known_moves, known_recorded, words_before = replayed.earlier.get("as recorded", empty)

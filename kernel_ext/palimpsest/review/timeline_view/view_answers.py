@@ -32,8 +32,8 @@ from palimpsest.review.timeline_view.view_queries import (
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
 
-MOST_LOST = 200
-"""Most lost names of one compaction that are listed, needed ones first; the kinds count all."""
+MAX_LOST = 200
+"""Maximum lost names of one compaction that are listed, needed ones first; ``kinds`` counts all of them."""
 
 
 class ViewAnswers:
@@ -189,7 +189,7 @@ class ViewAnswers:
             lost=tuple(
                 replace(lost, name=lost.name[:LONGEST_NAME])
                 for lost in (*loss.needed, *(lost for lost in loss.lost if not lost.needed))[
-                    :MOST_LOST
+                    :MAX_LOST
                 ]
             ),
             repair=round(loss.repair, 6),

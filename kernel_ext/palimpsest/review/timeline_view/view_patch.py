@@ -1,4 +1,4 @@
-"""The difference between two views of a growing session.
+"""The difference between two views of a session that grows.
 
 A view consists mostly of lists that grow at their ends, so a patch is the newer view without the values at the
 beginning and end of each list that the older view has, too. The front end restores them

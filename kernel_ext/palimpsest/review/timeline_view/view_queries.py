@@ -20,15 +20,15 @@ from palimpsest.transcript.timeline import ItemState
 from palimpsest.transcript.values import Value
 
 TEXT_CHARS = 60_000
-"""Characters of one piece of an item's text."""
+"""Maximum characters of one piece of an item's text."""
 BLOCK_CHARS = 2_000
-"""Characters of a block in a list of blocks."""
+"""Maximum characters of a block in a list of blocks."""
 MOST_BLOCKS = 200
-"""Blocks of one piece of a request."""
+"""Maximum blocks of one piece of a request."""
 LONGEST_NAME = 300
-"""Characters of a policy's or model's name in a question."""
+"""Maximum characters of a policy's or model's name in a question."""
 LONGEST_PRICES = 8_000
-"""Characters of the prices that the user gave: some hundred models."""
+"""Maximum characters of the prices that the user gave: enough for a few hundred models."""
 
 
 class AskView(Value):
@@ -128,7 +128,7 @@ class RequestText(Value):
     request: int
     policy: str
     basis: Literal["exact", "rebuilt", "partial", "estimate"]
-    """Whether it is exactly as sent, rebuilt from earlier messages, incomplete, or estimated for a policy."""
+    """How it is known: exactly as sent, rebuilt from earlier messages, incomplete, or estimated for a policy."""
     note: str
     """The basis in a sentence."""
     blocks: tuple[RequestItem, ...]

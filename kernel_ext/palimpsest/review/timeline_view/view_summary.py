@@ -12,7 +12,7 @@ from palimpsest.render.reports.timeline_picture import (
 )
 from palimpsest.review.timeline_view.view_values import TimelineView
 
-MOST_ROWS = 10
+MAX_ROWS = 10
 LABEL_CHARS = 60
 UNSEEN, PLACEHOLDER = "unseen", "placeholder"
 
@@ -112,7 +112,7 @@ def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
 
 
 def _breaks(view: TimelineView) -> ReportTable:
-    rows = sorted(view.breaks, key=lambda broken: -broken.cost)[:MOST_ROWS]
+    rows = sorted(view.breaks, key=lambda broken: -broken.cost)[:MAX_ROWS]
     unit: Form = "usd" if view.price.unit == "USD" else "count"
     columns: tuple[Told, ...] = (
         (TableColumn("request", "request", "count", "fact"), lambda broken: broken.request + 1),
@@ -137,7 +137,7 @@ def _breaks(view: TimelineView) -> ReportTable:
 
 def _largest(view: TimelineView) -> ReportTable:
     items = view.items
-    order = sorted(range(len(items.id)), key=lambda index: -items.tokens[index])[:MOST_ROWS]
+    order = sorted(range(len(items.id)), key=lambda index: -items.tokens[index])[:MAX_ROWS]
     columns: tuple[Told, ...] = (
         (TableColumn("item", "item", "count", "fact"), lambda index: index + 1),
         (

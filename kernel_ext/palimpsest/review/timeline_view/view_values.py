@@ -32,9 +32,9 @@ class ItemColumns(Value):
     block: tuple[int, ...]
     """Number of the provider's message that contains it: the cache stores whole messages."""
     partner: tuple[int, ...]
-    """The result of a call, the call of a result; -1 where there is none."""
+    """For a call its result, for a result its call; -1 where there is none."""
     errors: tuple[int, ...] = ()
-    """Items that are a failed call's result."""
+    """Items that are results of failed calls."""
     pinned: tuple[int, ...] = ()
     order: tuple[int, ...] = ()
     """Items in the order of a request that shows all of them; empty where it is their own order."""
@@ -54,7 +54,7 @@ class RequestColumns(Value):
     """Indexes in ``TimelineView.models``; -1 where none is recorded."""
     effort: tuple[str, ...]
     window: tuple[int, ...]
-    """The limit: as recorded, else the listed one of its model; 0 where neither is known."""
+    """Window of its model in tokens: as recorded, else as listed; 0 where neither is known."""
     reserve: tuple[int, ...]
     status: tuple[RequestStatus, ...]
     seen: tuple[Seen, ...]
@@ -132,7 +132,7 @@ class ProofView(Value):
     """How well the replay, on which every track is based, reproduces the recording."""
 
     sentences: tuple[str, ...]
-    """The first is on what is reproduced, the others on why not all of it is."""
+    """The first is about how much is reproduced, the others about why the rest is not."""
     share: float | None = None
     """Share of the comparable requests that are reproduced, 0 to 1; None where none is comparable."""
     is_doubtful: bool = False

@@ -1,12 +1,12 @@
-"""Compute the context policy from the settings, and apply the one that a session has chosen.
+"""Compute the context policy from the settings, and apply the one that was chosen for a session.
 
 A policy is a preset and changes to it (``context/policy_overrides.py``). The settings have two ways
 to change a value: ``[policy]`` names any of them, and ``[compaction]`` and ``[tool_output]`` name
 the most common ones; these win, since environment flags set them too.
 
-The number of turns that are sent is limited by the history limit for the session's key. A key says
-whose session it is: one user's, or a group's when several users asked in it, with a thread
-suffix for a task of another session.
+The number of turns that are sent is limited by the history limit for the session's key. A key names
+the user of the session, or a group if several users sent prompts in it; a session for a task of another
+session has a thread suffix.
 """
 
 from collections.abc import Mapping, Set
@@ -30,7 +30,7 @@ from palimpsest.transcript.messages import Messages, UserMessage
 from palimpsest.transcript.session_record.sessions import SessionInfo
 
 PROVIDER = "jupyter"
-"""The second field of a session key, under which history limits are looked up."""
+"""The field of a session key after the agent's name, under which history limits are looked up."""
 
 
 def session_key(agent: str, session: SessionInfo, users: Set[str]) -> str:
@@ -114,7 +114,9 @@ class ConfiguredPolicy:
                 f"%agent policy {DEFAULT} goes back to the configured one."
             ) from None
 
-    def choose(self, session: SessionInfo | None, words: tuple[str | Policy, ...]) -> Policy | None:
+    def choose(
+        self, session: SessionInfo | None, changes: tuple[str | Policy, ...]
+    ) -> Policy | None:
         """Return a session's policy changed by presets, values or whole policies; None for the configured one.
 
         Raises ConfigError with one sentence, also where a value is fixed by an administrator.
@@ -123,46 +125,47 @@ class ConfiguredPolicy:
             current = self.policy_of(session)
         except ConfigError:
             current = self.policy
-        policy = _policy_after_changes(self.policy, current, words)
+        policy = _policy_after_changes(self.policy, current, changes)
         if policy is not None:
             check_estimator(policy.estimator)
-            ours, wanted = policy_numbers(self.policy), policy_numbers(policy)
+            configured, chosen = policy_numbers(self.policy), policy_numbers(policy)
             for key, origin in self.fixed.items():
-                if wanted[key] != ours[key]:
-                    raise ConfigError(f"{key} is fixed to {value_text(ours[key])} by the {origin}.")
+                if chosen[key] != configured[key]:
+                    fixed_value = value_text(configured[key])
+                    raise ConfigError(f"{key} is fixed to {fixed_value} by the {origin}.")
         return policy
 
     def _with_fixed_values(self, policy: Policy) -> Policy:
         """Return a policy with the fixed values set as configured."""
-        ours = policy_numbers(self.policy)
+        configured = policy_numbers(self.policy)
         return (
-            policy_with_changes(policy, {key: ours[key] for key in self.fixed})
+            policy_with_changes(policy, {key: configured[key] for key in self.fixed})
             if self.fixed
             else policy
         )
 
 
-def policy_from(configured: Policy, current: Policy, words: tuple[str | Policy, ...]) -> Policy:
+def policy_from(configured: Policy, current: Policy, changes: tuple[str | Policy, ...]) -> Policy:
     """Return a policy with changes applied, as a preview; raises ConfigError with one sentence."""
-    policy = _policy_after_changes(configured, current, words) or configured
+    policy = _policy_after_changes(configured, current, changes) or configured
     check_estimator(policy.estimator)
     return policy
 
 
 def _policy_after_changes(
-    configured: Policy, current: Policy | None, words: tuple[str | Policy, ...]
+    configured: Policy, current: Policy | None, changes: tuple[str | Policy, ...]
 ) -> Policy | None:
     """Return a policy after changes, one after the other; None for the configured one."""
-    for word in words:
-        if isinstance(word, Policy):
-            current = word
-        elif word == DEFAULT:
+    for change in changes:
+        if isinstance(change, Policy):
+            current = change
+        elif change == DEFAULT:
             current = None
-        elif "=" in word or word in policy_numbers(current or configured):
-            key, value = read_number(word)
+        elif "=" in change or change in policy_numbers(current or configured):
+            key, value = read_number(change)
             current = policy_with_changes(current or configured, {key: value})
         else:
-            current = preset_policy(word)
+            current = preset_policy(change)
     return current
 
 
@@ -191,9 +194,9 @@ def short_value(policy: Policy, name: str) -> Any:
 
 def check_estimator(name: str) -> None:
     """Raise ConfigError for an unknown token estimator."""
-    known = ("chars/4", *(f"tiktoken/{encoding}" for encoding in RANK_FILES))
-    if name not in known:
-        raise ConfigError(f"There is no token estimator {name!r}. Known: {', '.join(known)}.")
+    supported = ("chars/4", *(f"tiktoken/{encoding}" for encoding in RANK_FILES))
+    if name not in supported:
+        raise ConfigError(f"There is no token estimator {name!r}. Known: {', '.join(supported)}.")
 
 
 def _changes(table: PolicyPart, path: str = "") -> dict[str, Any]:
@@ -210,11 +213,11 @@ def _changes(table: PolicyPart, path: str = "") -> dict[str, Any]:
 
 def _short_name_values(config: Config, policy: Policy) -> dict[str, Any]:
     """Return the policy values that the short names set."""
-    given = _changes(config.compaction, "compaction.") | _changes(
+    short_changes = _changes(config.compaction, "compaction.") | _changes(
         config.tool_output, "tool_output."
     )
     values: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in short_changes.items():
         for key in SHORT_NAMES[name]:
             values[key] = _prune_rule(policy, wanted=value) if key == "prune.rule" else value
     return values
@@ -230,8 +233,8 @@ def _prune_rule(policy: Policy, *, wanted: bool) -> str:
 def _locked_values(locked: Mapping[str, str], policy: Policy) -> dict[str, str]:
     """Return the policy values that locked settings fix, by name, with who locked them."""
     values: dict[str, str] = {}
-    short = [(name, key) for name, keys in SHORT_NAMES.items() for key in keys]
-    names = [*((f"policy.{key}", key) for key in policy_numbers(policy)), *short]
+    short_names = [(name, key) for name, keys in SHORT_NAMES.items() for key in keys]
+    names = [*((f"policy.{key}", key) for key in policy_numbers(policy)), *short_names]
     for setting, origin in locked.items():
         for name, key in names:
             if name == setting or name.startswith(f"{setting}."):

@@ -72,10 +72,10 @@ def _file(
     if not all(isinstance(table, Mapping) for table in tables):
         problems.append(f"{origin}: c.{SECTION}.defaults and .locked must be tables of settings.")
         return
-    known = ("defaults", "locked", *TRUST_SETTINGS)
-    if unknown := sorted(set(section) - set(known)):
+    setting_names = ("defaults", "locked", *TRUST_SETTINGS)
+    if unknown := sorted(set(section) - set(setting_names)):
         problems.append(
-            f"{origin}: there is no c.{SECTION}.{unknown[0]}; there is {', '.join(known)}."
+            f"{origin}: there is no c.{SECTION}.{unknown[0]}; there is {', '.join(setting_names)}."
         )
     locked = {**tables[1], "locked": [*tables[1]], **trust}
     yield origin, path.parent, dict(tables[0]), locked

@@ -156,8 +156,8 @@ class LayerMerge:
         layered = name in ("permission", *_LISTS) or key == "hooks"
         if name == "permission" and isinstance(value, Mapping):
             value, wrong = _valid_rules(value, key)
-            for words in wrong:
-                self._report_problem(words)
+            for complaint in wrong:
+                self._report_problem(complaint)
             if wrong and not value:
                 return
         try:
@@ -169,8 +169,8 @@ class LayerMerge:
             hint = _closest_word_question(value, annotation)
             self._report_problem(f"{key} {_complaint(error)}, but it is {_quote(value)}{hint}")
             return
-        if key.startswith("policy.") and (words := _wrong_number(key, value)):
-            self.problems.append(f"{self._layer.origin}: {words}")
+        if key.startswith("policy.") and (complaint := _wrong_number(key, value)):
+            self.problems.append(f"{self._layer.origin}: {complaint}")
             return
         if self._leads_elsewhere(name, checked, key):
             return
@@ -180,8 +180,8 @@ class LayerMerge:
             before = into.get(name, [])
             into[name] = before + (checked if name in _LISTS else [checked])
             earlier = self.origins.get(key)
-            here = self._layer.origin
-            self.origins[key] = f"{earlier}, then {here}" if earlier else here
+            origin = self._layer.origin
+            self.origins[key] = f"{earlier}, then {origin}" if earlier else origin
         else:
             into[name] = checked
             self.origins[key] = self._layer.origin
@@ -191,13 +191,13 @@ class LayerMerge:
         if not self._layer.is_project:
             return False
         if name == "api_base" and not _is_local(value):
-            words = "lead to another machine"
+            effect = "lead to another machine"
         elif name in ("model", "small_model") and holds_address(str(value)):
-            words = "name the address of a server"
+            effect = "name the address of a server"
         else:
             return False
         self._report_problem(
-            f"{key} may not {words} from a project's file, because your key "
+            f"{key} may not {effect} from a project's file, because your key "
             "would go there: set it in your own configuration",
         )
         return True
@@ -206,18 +206,20 @@ class LayerMerge:
         if name in ("locked", *TRUST_SETTINGS):
             self._report_problem(f"{name} is for the organisation's file only")
             return
-        known = list(settings.model_fields)
+        names = list(settings.model_fields)
         # Swapped letters are a more likely mistake than a missing letter.
-        swapped = [setting for setting in known if sorted(setting) == sorted(str(name))]
-        close = swapped or difflib.get_close_matches(str(name), known, 1)
+        swapped = [setting for setting in names if sorted(setting) == sorted(str(name))]
+        close = swapped or difflib.get_close_matches(str(name), names, 1)
         hint = f"did you mean {_quote(close[0])}?" if close else "%agent config lists them all"
         self._report_problem(f"there is no setting {_quote(key)}; {hint}")
 
     def _is_locked(self, key: str) -> bool:
         for name, origin in self.locked.items():
             # An agent's rules come last, so they would undo what is locked for all agents.
-            known = (*setting_names(key), _AGENT_RULES.sub("permission", key))
-            if any(known_key == name or known_key.startswith(name + ".") for known_key in known):
+            key_names = (*setting_names(key), _AGENT_RULES.sub("permission", key))
+            if any(
+                known_key == name or known_key.startswith(name + ".") for known_key in key_names
+            ):
                 self._report_problem(f"{key} is fixed by the {origin}, and this value is not used")
                 return True
         return False
@@ -229,9 +231,9 @@ class LayerMerge:
             return False  # a misspelt setting with a number of tokens
         return (not is_setting and SECRET_KEY.search(name) is not None) or _holds_secret(value)
 
-    def _report_problem(self, words: str) -> None:
-        end = "" if words.endswith("?") else "."
-        self.problems.append(f"{self._layer.origin}: {words}{end}")
+    def _report_problem(self, problem: str) -> None:
+        end = "" if problem.endswith("?") else "."
+        self.problems.append(f"{self._layer.origin}: {problem}{end}")
 
 
 def dotted_name(*path: Any) -> str:
@@ -279,7 +281,7 @@ def _entry_type(annotation: Any) -> type[BaseModel] | None:
 def _complaint(error: ValidationError) -> str:
     """Return a phrase about what was expected."""
     first = error.errors(include_url=False, include_input=False)[0]
-    words = (
+    sentence = (
         first["msg"]
         .replace("Input ", "", 1)
         .replace("Value error, ", "", 1)
@@ -288,7 +290,7 @@ def _complaint(error: ValidationError) -> str:
         .replace("a valid boolean", "true or false")
     )
     where = ".".join(str(index) for index in first["loc"] if isinstance(index, int))
-    return f"at position {where} {words}" if where else words
+    return f"at position {where} {sentence}" if where else sentence
 
 
 def _valid_rules(
@@ -298,7 +300,7 @@ def _valid_rules(
 
     Valid rules are kept, since a mistake in one of them must not lift a deny beside it.
     """
-    kept: dict[str, Any] = {}
+    valid_rules: dict[str, Any] = {}
     wrong: list[str] = []
     for name, given in table.items():
         where = f"{key}.{dotted_name(name)}"
@@ -306,24 +308,24 @@ def _valid_rules(
             inner, more = _valid_rules(given, where, depth - 1)
             wrong += more
             if inner:
-                kept[str(name)] = inner
+                valid_rules[str(name)] = inner
         elif isinstance(given, str) and given in ACTIONS:
-            kept[str(name)] = given
+            valid_rules[str(name)] = given
         else:
             problem = f"{where} should be 'allow', 'ask' or 'deny', but it is {_quote(given)}"
             wrong.append(problem + _closest_word_question(given, Action))
-    return kept, wrong
+    return valid_rules, wrong
 
 
 def _closest_word_question(value: Any, annotation: Any) -> str:
     """Return a question whether the closest possible word was meant; empty where none is close."""
-    known = [
+    similar_words = [
         word
         for member in (annotation, *get_args(annotation))
         for word in (member, *get_args(member))
         if isinstance(word, str)
     ]
-    close = difflib.get_close_matches(str(value), known, 1)
+    close = difflib.get_close_matches(str(value), similar_words, 1)
     return f"; did you mean {_quote(close[0])}?" if close else ""
 
 

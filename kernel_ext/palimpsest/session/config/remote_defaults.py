@@ -18,9 +18,9 @@ from urllib.parse import urlsplit
 TIMEOUT_SECONDS = 5.0
 """Timeout: a starting kernel waits no longer."""
 FRESH_SECONDS = 3_600.0
-"""A cached text is not fetched again for this long."""
+"""Seconds for which a cached text is not fetched again."""
 MAX_BYTES = 1_000_000
-"""In bytes; a larger text is refused."""
+"""Maximum bytes of the text; a larger one is refused."""
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 

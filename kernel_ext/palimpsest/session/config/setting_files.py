@@ -29,9 +29,9 @@ from palimpsest.transcript.errors import ConfigError
 
 MAX_DEPTH = 30
 MAX_FILE_BYTES = 1_000_000
-"""In bytes; a larger file is refused."""
+"""Maximum bytes of a file; a larger one is refused."""
 PROJECT_ORIGIN = "project's file"
-"""The origin of a project's file begins with this."""
+"""Prefix of the origin of a project's file."""
 KINDS = (".toml", ".json", ".jsonc")
 """A file is TOML, or JSON with comments under either of its suffixes; lowest precedence first."""
 NAMES = tuple(f"config{kind}" for kind in KINDS)
@@ -63,7 +63,7 @@ class Layer:
     base: Path
     """The folder to which its relative paths refer."""
     is_project: bool = False
-    """It came with the project, so another person may have written it."""
+    """Whether it came with the project, so that another person may have written it."""
     may_lock: bool = False
 
     def __post_init__(self) -> None:
@@ -144,8 +144,8 @@ def setting_layers(
     for folder in places.user:
         for name in NAMES:
             yield from reader.file(folder / name, "user's file")
-    if named := environment.get("PALIMPSEST_CONFIG"):
-        path = (start / home_path(named)).resolve()
+    if named_file := environment.get("PALIMPSEST_CONFIG"):
+        path = (start / home_path(named_file)).resolve()
         yield from reader.file(path, "PALIMPSEST_CONFIG", must_exist=True)
     folders = list(folders_upwards(start, places.home))
     repository = next((candidate for candidate in folders if (candidate / ".git").exists()), None)
@@ -208,8 +208,8 @@ def _flags(start: Path, environment: Mapping[str, str], problems: list[str]) -> 
         if word in REPLAY_BY_FREEDOM:
             yield Layer(REPLAY, {"replay": word}, start)
         else:
-            known = ", ".join(REPLAY_BY_FREEDOM)
-            problems.append(f"{REPLAY} is one of {known}, not {environment[REPLAY]!r}.")
+            modes = ", ".join(REPLAY_BY_FREEDOM)
+            problems.append(f"{REPLAY} is one of {modes}, not {environment[REPLAY]!r}.")
     if number := environment.get(OUTPUT_TOKENS, "").strip():
         if number.isdecimal() and int(number) > 0:
             cap = {"policy": {"overflow": {"output_cap": int(number)}}}
@@ -320,7 +320,7 @@ def _without_comments(text: str) -> str:
 
 
 def origin_of(locked: Mapping[str, str], key: str) -> str:
-    """Return who locked a setting; empty where it is not locked."""
+    """Return the origin of a setting's lock; empty where it is not locked."""
     names = [name for name in locked if key == name or key.startswith(f"{name}.")]
     return locked[names[0]] if names else ""
 
@@ -330,17 +330,17 @@ class LockedSettings:
     """The locked settings, and their values."""
 
     origins: Mapping[str, str] = field(default_factory=dict)
-    """Dotted name of each locked setting, and who locked it."""
+    """The origin of each lock, by the setting's dotted name."""
     config: Config = field(default_factory=Config)
 
     def locked_by(self, *keys: str) -> str:
-        """Return who locked one of these settings; empty where none is locked."""
+        """Return the origin of the lock on the first locked one of these settings; empty where none is locked."""
         return next((origin for key in keys if (origin := origin_of(self.origins, key))), "")
 
-    def refuse(self, key: str, wanted: Any, fixed: Any) -> None:
+    def refuse(self, key: str, requested: Any, fixed: Any) -> None:
         """Raise ConfigError where the user asks for another value than the locked one."""
         origin = self.locked_by(key)
-        if origin and wanted is not None and wanted != fixed:
+        if origin and requested is not None and requested != fixed:
             state = "unset" if fixed is None else f"fixed to {fixed!r}"
             raise ConfigError(f"{key} is {state} by the {origin}.")
 

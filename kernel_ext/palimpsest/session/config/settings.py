@@ -75,11 +75,11 @@ class ModelSettings(Settings):
     api_base: str | None = None
     """Address of a server that speaks the provider's protocol."""
     tools: bool | None = None
-    """The model supports tool calls."""
+    """Whether the model supports tool calls."""
     vision: bool | None = None
     reasoning: bool | None = None
     caching: bool | None = None
-    """The provider caches the common beginning of requests."""
+    """Whether the provider caches the common beginning of requests."""
 
 
 class PolicyPart(Settings):
@@ -98,9 +98,9 @@ class CompactionSettings(PolicyPart):
     """What happens when a session no longer fits the context window, or its tool outputs grow old."""
 
     auto: bool | None = None
-    """A summary is written when the next request would not fit."""
+    """Whether a summary is written when the next request would not fit."""
     prune: bool | None = None
-    """Old tool outputs are cleared from requests."""
+    """Whether old tool outputs are cleared from requests."""
     reserved: Tokens | None = None
     """Tokens kept free for the answer."""
     tail_turns: Tokens | None = None
@@ -163,9 +163,9 @@ class AgentSettings(Settings):
     top_p: Annotated[float, Field(ge=0, le=1)] | None = None
     steps: Count | None = None
     hidden: bool | None = None
-    """The agent is not listed."""
+    """Whether the agent is left out of lists."""
     disable: bool | None = None
-    """The agent does not exist."""
+    """Whether the agent is removed."""
     color: str | None = None
     permission: tuple[PermissionTable, ...] = ()
     """One table per layer, lowest first; a file writes one table or one action."""
@@ -181,7 +181,7 @@ class CommandSettings(Settings):
     model: str | None = None
     variant: str | None = None
     subtask: bool | None = None
-    """The prompt runs as a task of a subagent in its own session."""
+    """Whether the prompt runs as a task of a subagent in its own session."""
 
 
 HookTable = list[str] | dict[HookName, str | list[str]]

@@ -45,22 +45,22 @@ def state_folder() -> Path:
 
 
 def state_folder_problem(path: Path, project: Path | None = None) -> str:
-    """Return why a folder or file there must not be trusted; empty where there is no reason.
+    """Return why a state folder, or a file in it, must not be trusted; empty where it may be.
 
-    There is none against a path that does not exist. ``project`` is a folder that another person may have filled;
-    a project that is the home folder or contains it may contain the state folder.
+    A path that does not exist may be trusted. ``project`` is a folder whose files another person may have written: the
+    state folder must not be in it, unless the project is the home folder or contains it.
     """
     if project is not None and _is_inside_project(path, project):
         return INSIDE_PROJECT.format(path=path)
     try:
         status = path.stat()
     except OSError:
-        return ""  # what cannot be examined cannot be read either
+        return ""  # a path whose status is unreadable cannot be read either
     return distrusted_status(status, path)
 
 
 def distrusted_status(status: os.stat_result, path: Path) -> str:
-    """Return why a file or folder with this status must not be trusted; empty where there is no reason."""
+    """Return why a file or folder with this status must not be trusted; empty where it may be."""
     if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
         return NOT_REGULAR.format(path=path)
     if not hasattr(os, "geteuid"):

@@ -99,8 +99,10 @@ class ContextEditor:
             decisions = (self._decision(target, "restore", UNPIN),)
             return ContextEdit(target.id, f"{_capitalized(what)} is no longer pinned.", decisions)
         if target.part and self._effective.pinned(target.part.id, target.message.id):
-            home = short(target.message.id)
-            return ContextEdit(target.id, f"Its whole message is pinned: %agent unpin {home}.")
+            message_name = short(target.message.id)
+            return ContextEdit(
+                target.id, f"Its whole message is pinned: %agent unpin {message_name}."
+            )
         return ContextEdit(target.id, f"{_capitalized(what)} is not pinned.")
 
     def exclude(self, target: Target) -> ContextEdit:
@@ -114,7 +116,7 @@ class ContextEditor:
         if is_summary(target.message):
             when += ", and with it what it covers"
             decisions += (self._decision(self._marker_of(target), "drop", EXCLUDE),)
-        if target.message.id == self._newest_question() and not self._has_more_content(target):
+        if target.message.id == self._newest_prompt_id() and not self._has_more_content(target):
             when = "once there is a newer prompt; until then it is what is answered"
         return ContextEdit(
             target.id,
@@ -137,8 +139,10 @@ class ContextEditor:
             sentence = f"Restored {what}: the model sees it again from the next request on."
             return ContextEdit(target.id, sentence, decisions)
         if target.part is not None and self._is_excluded(target):
-            home = short(target.message.id)
-            return ContextEdit(target.id, f"Its whole message is left out: %agent restore {home}.")
+            message_name = short(target.message.id)
+            return ContextEdit(
+                target.id, f"Its whole message is left out: %agent restore {message_name}."
+            )
         return ContextEdit(target.id, f"Nothing was taken out of {what}.")
 
     def undo(self, target: Target | None) -> ContextEdit:
@@ -146,15 +150,15 @@ class ContextEditor:
         undone = undone_compactions(self._decisions)
         summaries = self._completed_summaries()
         active = [summary for summary in summaries if summary.id not in undone]
-        wanted = _summary_of(target, summaries) if target is not None else None
-        if target is not None and wanted is None:
+        target_summary = _summary_of(target, summaries) if target is not None else None
+        if target is not None and target_summary is None:
             raise UserError("That compaction has no good summary, so it hides nothing.")
-        if wanted is not None and wanted.id in undone:
-            return ContextEdit(wanted.id, "That compaction is undone already.")
+        if target_summary is not None and target_summary.id in undone:
+            return ContextEdit(target_summary.id, "That compaction is undone already.")
         if not active:
             raise UserError("There is no compaction to undo: the model sees the whole history.")
         newest = active[-1]
-        if wanted is not None and wanted.id != newest.id:
+        if target_summary is not None and target_summary.id != newest.id:
             raise UserError(
                 "A newer summary stands for that one too. Restore the newer one first: %agent "
                 f"restore {short(newest.id)}."
@@ -183,7 +187,7 @@ class ContextEditor:
         return target
 
     def _summary(self, target: Target) -> Target | None:
-        """Return the good summary of a compaction, whichever of its messages was named."""
+        """Return the good summary of a compaction; the target is the summary or its marker."""
         summary = _summary_of(target, self._completed_summaries())
         return Target(summary) if summary is not None else None
 
@@ -278,7 +282,7 @@ class ContextEditor:
             for part in target.message.parts
         )
 
-    def _newest_question(self) -> str | None:
+    def _newest_prompt_id(self) -> str | None:
         users = (
             message.id
             for message in reversed(self._messages)
@@ -315,5 +319,5 @@ def _is_exclusion(reduction: Decision | None) -> bool:
     return reduction is not None and reduction.action == "drop"
 
 
-def _capitalized(words: str) -> str:
-    return words[:1].upper() + words[1:]
+def _capitalized(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

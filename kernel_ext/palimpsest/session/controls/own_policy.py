@@ -26,7 +26,7 @@ ONLY_ONE_POLICY = "A session takes one policy of your own; put one behind the ot
 
 
 def split_policies(
-    make: PolicyStageFactory, given: Sequence[Any]
+    make_stage: PolicyStageFactory, arguments: Sequence[Any]
 ) -> tuple[PolicyStage | None, tuple[str | Policy, ...]]:
     """Return the user's own policy among the arguments, and the words about the engine's policy.
 
@@ -34,7 +34,7 @@ def split_policies(
     """
     stages: list[PolicyStage] = []
     engine_words: list[str | Policy] = []
-    remaining = [*given]
+    remaining = [*arguments]
     while remaining:
         argument = remaining.pop(0)
         if isinstance(argument, Policy) or (
@@ -43,7 +43,9 @@ def split_policies(
             engine_words.append(argument)
             continue
         numbers = _numbers_of(remaining) if isinstance(argument, str) else []
-        stage = make(" ".join([argument, *numbers]) if isinstance(argument, str) else argument)
+        stage = make_stage(
+            " ".join([argument, *numbers]) if isinstance(argument, str) else argument
+        )
         if stage is not None:
             stages.append(stage)
             del remaining[: len(numbers)]
@@ -56,9 +58,9 @@ def split_policies(
     return (stages[0] if stages else None), tuple(engine_words)
 
 
-def ends_own_policy(words: Sequence[str | Policy]) -> bool:
+def ends_own_policy(arguments: Sequence[str | Policy]) -> bool:
     """Return whether words choose another policy, which ends the user's own; a changed number does not."""
-    return any(isinstance(word, Policy) or "=" not in word for word in words)
+    return any(isinstance(word, Policy) or "=" not in word for word in arguments)
 
 
 def own_policy_events(
@@ -67,13 +69,13 @@ def own_policy_events(
     decisions: tuple[Decision, ...],
     new_id: Callable[[], str],
 ) -> tuple[SessionUpdated | DecisionMade, ...]:
-    """Return the events to journal when a session begins or ends a policy of the user's own."""
+    """Return the events to journal when a policy of the user's own begins or ends in a session."""
     record = stage.record if stage is not None else None
-    lifted = restoring_decisions(decisions, new_id) if stage is None else ()
+    restoring = restoring_decisions(decisions, new_id) if stage is None else ()
     updated = session.model_copy(update={"own_policy": record})
     return (
         *((SessionUpdated(session=updated),) if record != session.own_policy else ()),
-        *(DecisionMade(decision=decision) for decision in lifted),
+        *(DecisionMade(decision=decision) for decision in restoring),
     )
 
 
@@ -93,3 +95,4 @@ def _numbers_of(remaining: Sequence[Any]) -> list[str]:
 
 
 _NUMBERS = policy_numbers(Policy())
+"""The numbers of the engine's policy, by name."""

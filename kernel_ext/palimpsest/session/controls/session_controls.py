@@ -28,8 +28,8 @@ from palimpsest.transcript.session_record.sessions import Budget, Spent
 from palimpsest.transcript.values import Rule
 
 T = TypeVar("T")
-MOST_SPENT = 1e15
-"""In dollars or tokens; a larger number counts as a mistake."""
+MAX_SPENT = 1e15
+"""Maximum of a limit, in dollars or tokens; a larger number counts as a mistake."""
 OnLoop = Callable[..., Any]
 
 
@@ -72,8 +72,8 @@ class SessionControls:
                 grants.put("mode", mode, session.id)
             elif session is not None:
                 grants.drop(session.id, "mode")
-        chosen = {"mode": mode or self._effective_rules.mode, "mode_own": True if mode else None}
-        self._on_loop(self._change, chosen, "mode")
+        update = {"mode": mode or self._effective_rules.mode, "mode_own": True if mode else None}
+        self._on_loop(self._change, update, "mode")
         return self.mode
 
     @property
@@ -93,11 +93,11 @@ class SessionControls:
         """Sentences about stored approvals that are unusable or no longer apply; empty when there are none."""
         approvals = self._effective_rules.approvals
         approvals.rules()
-        return " ".join(words for words in (approvals.problem, approvals.earlier) if words)
+        return " ".join(problem for problem in (approvals.problem, approvals.earlier) if problem)
 
     @property
     def unwritten(self) -> str:
-        """Why modes, limits and approvals hold only until this kernel ends, in one sentence; empty where they are stored."""
+        """One sentence on why modes, limits and approvals end with this kernel; empty where they are stored."""
         return self._effective_rules.grants.unwritten
 
     @contextmanager
@@ -105,14 +105,14 @@ class SessionControls:
         """Report in the session when a grant or revocation made in the block could not be stored."""
         before = self.unwritten
         yield
-        words = self.unwritten
-        if words and words != before:
-            error = SessionError(error=UnknownError(message=words, explained=True))
+        problem = self.unwritten
+        if problem and problem != before:
+            error = SessionError(error=UnknownError(message=problem, explained=True))
             self._on_loop(self._log.append, error)
 
     @property
     def withheld(self) -> tuple[str, ...]:
-        """What the session's log claims was allowed and does not apply, each as a short text."""
+        """Permissions that the session's log claims and that do not apply here, each as a short text."""
         session = self._log.state.session
         return tuple(claimed_names(session.claimed if session is not None else None))
 
@@ -174,7 +174,7 @@ class SessionControls:
 
     @property
     def spent(self) -> Spent:
-        """What was spent so far, including child sessions."""
+        """Spending so far, including child sessions."""
         return self._spending_limit.spent
 
     def set_budget(self, *, usd: float | None = None, tokens: int | None = None) -> Budget:
@@ -188,7 +188,7 @@ class SessionControls:
             )
         if not _is_limit(usd, float) or not _is_limit(tokens, int):
             raise ConfigError(
-                f"A spending limit is more than nothing and less than {MOST_SPENT:.0e}: 2usd, or 500000 tokens."
+                f"A spending limit is more than nothing and less than {MAX_SPENT:.0e}: 2usd, or 500000 tokens."
             )
         with self._reporting_unwritten():
             self._on_loop(self._spending_limit.choose, Budget(usd=usd, tokens=tokens, own=True))
@@ -207,4 +207,4 @@ def _is_limit(amount: float | None, kind: type) -> bool:
         return True
     if not isinstance(amount, int | kind) or isinstance(amount, bool):
         return False
-    return 0 < amount < MOST_SPENT
+    return 0 < amount < MAX_SPENT

@@ -40,7 +40,7 @@ SET_PRICE = ' Give it a price in the configuration (models."{model}".price), or 
 class SpendingLimit:
     """The spending limit of one session, in dollars and tokens.
 
-    Responsibilities: know what was spent, children included; ask when a limit is reached.
+    Responsibilities: add up the spending, children included; ask the user when a limit is reached.
     """
 
     _effective_rules: EffectiveRules
@@ -66,7 +66,7 @@ class SpendingLimit:
 
     @property
     def spent(self) -> Spent:
-        """What was spent so far, by this session and its children."""
+        """Spending so far by this session and its children."""
         session = self._log.state.session
         return spent_by(session) if session is not None else Spent()
 
@@ -191,6 +191,6 @@ def spent_text(spent: Spent, measure: Measure) -> str:
         return f"{count(spent.all_tokens)} tokens"
     if not spent.unpriced:
         return money(spent.cost or 0.0)
-    known = money(spent.cost) if spent.cost is not None else "an unknown sum"
+    amount = money(spent.cost) if spent.cost is not None else "an unknown sum"
     requests = "1 request" if spent.unpriced == 1 else f"{count(spent.unpriced)} requests"
-    return f"{known}, with {requests} of unknown price"
+    return f"{amount}, with {requests} of unknown price"

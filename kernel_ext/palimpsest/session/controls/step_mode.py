@@ -56,7 +56,7 @@ class HeldSession(Protocol):
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, exclude or restore a part or message by name."""
 
-    async def use_policy(self, *given: Any) -> Policy:
+    async def use_policy(self, *arguments: Any) -> Policy:
         """Choose the context policy."""
 
 
@@ -73,7 +73,7 @@ class _HeldRequest:
         self._loop = asyncio.get_running_loop()
 
     def wake(self) -> None:
-        """Have the task that waits look at the request again; from any thread."""
+        """Wake the waiting task, so that it checks the request again; from any thread."""
         self._loop.call_soon_threadsafe(self.changed.set)
 
     def stop(self) -> None:
@@ -87,7 +87,7 @@ class _HeldRequest:
             self.wake()
 
     def differs(self, proposal: ProposedRequest) -> bool:
-        """Return whether a proposal says something else than the newest one, apart from its time."""
+        """Return whether a proposal differs from the newest one in more than its time."""
         before = self.proposal
         if before is None:
             return True
@@ -139,18 +139,18 @@ class StepMode:
         return self._grants.newest_value(self._session_id(), KEY) is True
 
     def switch(self, *, on: bool) -> None:
-        """Hold requests from the next one on; or, switched off, release those that are held."""
+        """Hold requests from the next one on if ``on``; else release the held ones."""
         if on:
             self._grants.put(KEY, value=True, session=self._session_id())
         else:
             self._grants.drop(self._session_id(), KEY)
         with self._lock:
             self._is_notice_shown = False
-            held = tuple(self._held.values())
-            for request in held if not on else ():
-                # Also where it is switched on again at once.
+            held_requests = tuple(self._held.values())
+            for request in held_requests if not on else ():
+                # They are released even if step mode is switched on again at once.
                 request.release = request.release or "send"
-        for request in held:
+        for request in held_requests:
             request.wake()
         self._notify_listeners()
 
@@ -206,11 +206,11 @@ class StepMode:
 
     def release_unattended(self, hold_id: str) -> str:
         """Release a request because no user is there to do it; returns a sentence for the user, once."""
-        words = "" if self._is_notice_shown else INERT
+        notice = "" if self._is_notice_shown else INERT
         if not self.release(hold_id):
             return ""
         self._is_notice_shown = True
-        return words
+        return notice
 
     def listen(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back when a request is held, proposed again or released; returns a function that ends that."""
@@ -257,8 +257,8 @@ class StepMode:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._side_requests.append(future)
         with self._lock:
-            held = tuple(self._held.values())
-        for request in held:
+            held_requests = tuple(self._held.values())
+        for request in held_requests:
             request.wake()
         await future
 

@@ -26,7 +26,7 @@ By = Literal["person", "headless", "cancel"]
 
 DECLINED = "The user chose not to answer. Go on with your best judgement, and say what you assumed."
 HEADLESS = "Nobody is here to answer. Go on with your best judgement, and say in your answer what you assumed."
-LONGEST_ANSWER_CHARS = 20_000
+MAX_ANSWER_CHARS = 20_000
 
 
 class UserQuestions:
@@ -44,13 +44,13 @@ class UserQuestions:
         self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
     ) -> Answers:
         """Ask the user, and return the answers; raises PermissionDenied when declined, or Aborted."""
-        asked = QuestionAsked(
+        question_event = QuestionAsked(
             question_id=self._log.ids.new("que"),
             questions=questions,
             message_id=message_id,
             call_id=call_id,
         )
-        answer = await self._wait_for_answer(asked, abort)
+        answer = await self._wait_for_answer(question_event, abort)
         match answer:
             case "cancel":
                 raise Aborted(abort.reason or "Stopped.")
@@ -70,11 +70,11 @@ class UserQuestions:
         """
         with self._lock:
             waiting = self._waiting.get(question_id)
-            given = _validated_answers(waiting[0], answers) if waiting is not None else ()
+            valid_answers = _validated_answers(waiting[0], answers) if waiting is not None else ()
             if waiting is None or self._waiting.pop(question_id, None) is None:
                 return False
-        self._log.append(QuestionReplied(question_id=question_id, answers=given), sync=True)
-        self._wake(waiting[1], given)
+        self._log.append(QuestionReplied(question_id=question_id, answers=valid_answers), sync=True)
+        self._wake(waiting[1], valid_answers)
         return True
 
     def decline(self, question_id: str, by: By = "person") -> bool:
@@ -87,12 +87,12 @@ class UserQuestions:
         self._wake(waiting[1], by)
         return True
 
-    async def _wait_for_answer(self, asked: QuestionAsked, abort: Abort) -> Answers | By:
+    async def _wait_for_answer(self, question_event: QuestionAsked, abort: Abort) -> Answers | By:
         future: asyncio.Future[Answers | By] = asyncio.get_running_loop().create_future()
-        identifier = asked.question_id
+        identifier = question_event.question_id
         with self._lock:
-            self._waiting[identifier] = (asked, future)
-        self._log.append(asked, sync=True)
+            self._waiting[identifier] = (question_event, future)
+        self._log.append(question_event, sync=True)
         unregister = abort.on_abort(partial(self.decline, identifier, "cancel"))
         try:
             return await future
@@ -109,19 +109,21 @@ class UserQuestions:
         future.get_loop().call_soon_threadsafe(wake)
 
 
-def _validated_answers(asked: QuestionAsked, given: Sequence[Sequence[str]]) -> Answers:
+def _validated_answers(
+    question_event: QuestionAsked, user_answers: Sequence[Sequence[str]]
+) -> Answers:
     """Return the answers, checked; a question without an answer gets an empty one."""
-    if isinstance(given, str) or len(given) > len(asked.questions):
-        questions = some(len(asked.questions), "question")
+    if isinstance(user_answers, str) or len(user_answers) > len(question_event.questions):
+        questions = some(len(question_event.questions), "question")
         raise UserError(
-            f"{some(len(given), 'answer')} came to {questions}; give one list of words for each, in order."
+            f"{some(len(user_answers), 'answer')} came to {questions}; give one list of words for each, in order."
         )
     answers: list[tuple[str, ...]] = []
-    for words in given:
-        if isinstance(words, str) or not all(isinstance(word, str) for word in words):
+    for texts in user_answers:
+        if isinstance(texts, str) or not all(isinstance(word, str) for word in texts):
             raise UserError("An answer is a list of words: the labels chosen, or one in own words.")
-        answers.append(tuple(word.strip()[:LONGEST_ANSWER_CHARS] for word in words if word.strip()))
-    return (*answers, *((),) * (len(asked.questions) - len(answers)))
+        answers.append(tuple(word.strip()[:MAX_ANSWER_CHARS] for word in texts if word.strip()))
+    return (*answers, *((),) * (len(question_event.questions) - len(answers)))
 
 
 class JournaledTodos:

@@ -1,6 +1,6 @@
 """Read agents from Markdown files: ``agent(s)/**/*.md``, with frontmatter and a prompt below it.
 
-Border: applies each file that was read to the agents known so far. The frontmatter of other
+Border: applies each file that was read to the agents defined so far. The frontmatter of other
 tools is understood: OpenCode's ``mode``, ``tools`` and ``permission``, Claude's ``tools`` list.
 """
 
@@ -45,16 +45,16 @@ def read_agents(
     base: Rules,
     home: str,
     problems: list[str],
-    waiting: DefinitionTrust | None = None,
-    own: frozenset[str] = frozenset(),
+    trust: DefinitionTrust | None = None,
+    users_names: frozenset[str] = frozenset(),
 ) -> dict[str, Agent]:
     """Return the agents with those of the files added or changed; errors are added to ``problems``.
 
-    ``base`` are the rules for all agents, ``own`` the names of agents in the user's settings; settings of
-    a project's files that need trust are added to ``waiting``.
+    ``base`` are the rules for all agents, ``users_names`` the names of agents in the user's settings; settings of
+    a project's files that need trust are added to ``trust``.
     """
-    known = dict(agents)
-    merge = _AgentMerge(known, base, home, waiting or DefinitionTrust(), {*agents, *own})
+    merged = dict(agents)
+    merge = _AgentMerge(merged, base, home, trust or DefinitionTrust(), {*agents, *users_names})
     for file in files:
         if file.path.stem.upper() == "README":
             continue
@@ -62,18 +62,18 @@ def read_agents(
             merge.add(file)
         except ConfigError as error:
             problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
-    return known
+    return merged
 
 
 @dataclass(slots=True)
 class _AgentMerge:
-    """Adds the agents of files to those known so far, or changes them."""
+    """Adds the agents of files to those defined so far, or changes these."""
 
     agents: dict[str, Agent]
     base: Rules
     home: str
-    waiting: DefinitionTrust
-    own: set[str]
+    trust: DefinitionTrust
+    names_outside: set[str]
     """Names of agents that are defined outside the project."""
 
     def add(self, file: DefinitionFile) -> None:
@@ -82,15 +82,17 @@ class _AgentMerge:
         if file.folder.family in (".claude", ".agents"):
             name = text_field(head, "name") or name
         if not file.folder.is_project:
-            self.own.add(name)
-        own = name in self.own
-        locked_by = self.waiting.locked_settings.locked_by
+            self.names_outside.add(name)
+        is_defined_outside = name in self.names_outside
+        locked_by = self.trust.locked_settings.locked_by
         if by := locked_by(dotted_name("agent", name)):
             raise ConfigError(f"agent.{name} is fixed by the {by}")
         if _flag(head, "disable"):
             is_free = not locked_by(dotted_name("agent", name, "disable"))
             replaced = f"agent.{name}.disable"
-            if is_free and not self.waiting.hold_back_replacement(file, replaced, own=own):
+            if is_free and not self.trust.hold_back_replacement(
+                file, replaced, is_defined_outside=is_defined_outside
+            ):
                 agents.pop(name, None)
             return
         if name not in agents and not head and not file.document.body:
@@ -111,7 +113,9 @@ class _AgentMerge:
             "origin": file.origin,
         }
         rules = () if locked_by(dotted_name("agent", name, "permission")) else self._rules(file)
-        given = self.waiting.agent(file, name, given, agents.get(name), own=own)
+        given = self.trust.agent(
+            file, name, given, agents.get(name), is_defined_outside=is_defined_outside
+        )
         agents[name] = changed_agent(agents, name, given, rules)
 
     def _rules(self, file: DefinitionFile) -> Rules:
@@ -180,28 +184,28 @@ def _rules(head: Mapping[str, Any], home: str) -> Rules:
     return from_config(checked, home=home)
 
 
-def _tools(given: object) -> Rules:
+def _tools(tools: object) -> Rules:
     """Return the rules for ``tools``: a list allows only these, as in Claude's files; a table switches each on or off."""
-    if given is None:
+    if tools is None:
         return ()
-    if isinstance(given, str):
-        given = [name for name in given.replace(",", " ").split() if name]
-    if isinstance(given, list):
-        allowed = [PERMISSION_OF.get(str(name).partition("(")[0].lower()) for name in given]
-        if "*" in given:
+    if isinstance(tools, str):
+        tools = [name for name in tools.replace(",", " ").split() if name]
+    if isinstance(tools, list):
+        allowed = [PERMISSION_OF.get(str(name).partition("(")[0].lower()) for name in tools]
+        if "*" in tools:
             return ()
         return (
             Rule(permission="*", action="deny"),
             *(Rule(permission=name, action="allow") for name in dict.fromkeys(allowed) if name),
         )
-    if isinstance(given, Mapping) and all(isinstance(value, bool) for value in given.values()):
+    if isinstance(tools, Mapping) and all(isinstance(value, bool) for value in tools.values()):
         return tuple(
             Rule(
                 permission=PERMISSION_OF.get(str(name).lower(), str(name)),
                 action="allow" if value else "deny",
             )
-            for name, value in given.items()
+            for name, value in tools.items()
         )
     raise ConfigError(
-        f"tools must be names with commas between them, or a table of true and false, but it is {given!r:.60}"
+        f"tools must be names with commas between them, or a table of true and false, but it is {tools!r:.60}"
     )

@@ -31,7 +31,7 @@ class Agent(Value):
     description: str
     mode: AgentMode = "primary"
     hidden: bool = False
-    """For the engine only: it is not listed and cannot be chosen."""
+    """Whether only the engine uses it, so that it is not listed and cannot be chosen."""
     prompt: str | None = None
     """Replaces the header of the system prompt."""
     note: str | None = None
@@ -60,8 +60,8 @@ class Agent(Value):
     @property
     def parameters(self) -> dict[str, Any]:
         """The sampling parameters that it sets for every request."""
-        chosen = {"temperature": self.temperature, "top_p": self.top_p}
-        return {name: value for name, value in chosen.items() if value is not None}
+        parameters = {"temperature": self.temperature, "top_p": self.top_p}
+        return {name: value for name, value in parameters.items() if value is not None}
 
     def declares(self, permission: str) -> bool:
         """Return whether one of its rules names exactly this permission, instead of a pattern that matches it."""
@@ -116,8 +116,8 @@ def rules_within(rules: Iterable[Rule], base: Rules) -> Rules:
 def _rules_about(permission: str, base: Rules) -> Rules:
     """Return the rules of ``base`` that apply to a permission, as rules about that permission alone."""
     if "*" in permission or "?" in permission:
-        covered = (rule for rule in base if matches(rule.permission, permission))
-        return (Rule(permission=permission, action="ask"), *covered)
+        covered_rules = (rule for rule in base if matches(rule.permission, permission))
+        return (Rule(permission=permission, action="ask"), *covered_rules)
     names = {permission, PARENT_PERMISSION.get(permission, permission)}
     applying = tuple(
         rule.model_copy(update={"permission": permission})
@@ -179,7 +179,7 @@ BUILT_IN: dict[str, Agent] = {
 
 
 def built_in(base: Rules) -> dict[str, Agent]:
-    """Return the built-in agents, given the rules for all agents."""
+    """Return the built-in agents; ``base`` are the rules for all agents."""
     explore = BUILT_IN["explore"].model_copy(
         update={"rules": only_permissions(EXPLORE_AGENT_PERMISSIONS, base)}
     )
@@ -190,6 +190,7 @@ _COPIED = (
     "description", "prompt", "model", "variant", "temperature", "top_p", "steps", "mode",
     "hidden", "color", "origin",
 )  # fmt: skip
+"""The fields of an agent that a file or a settings table replaces."""
 
 
 SETTINGS = "settings"
@@ -197,12 +198,12 @@ SETTINGS = "settings"
 
 
 def changed_agent(
-    agents: Mapping[str, Agent], name: str, given: Mapping[str, Any], rules: Rules
+    agents: Mapping[str, Agent], name: str, changes: Mapping[str, Any], rules: Rules
 ) -> Agent:
     """Return an agent, existing or new, with the values from a file or a settings table applied."""
     base = agents.get(name) or Agent(name=name, description="", mode="all", origin=SETTINGS)
-    update = {key: given[key] for key in _COPIED if given.get(key) is not None}
-    if given.get("steps") is None and name not in agents:
+    update = {key: changes[key] for key in _COPIED if changes.get(key) is not None}
+    if changes.get("steps") is None and name not in agents:
         update["steps"] = DEFAULT_STEPS
     return base.model_copy(update={**update, "rules": base.rules + rules})
 
@@ -214,16 +215,16 @@ def known_agents(
 ) -> dict[str, Agent]:
     """Return agents by name, with the configured changes applied; disabled ones are removed."""
     agents = dict(base)
-    for name, given in configured.items():
-        if given.get("disable"):
+    for name, changes in configured.items():
+        if changes.get("disable"):
             agents.pop(name, None)
             continue
-        agents[name] = changed_agent(agents, name, given, rules.get(name, ()))
+        agents[name] = changed_agent(agents, name, changes, rules.get(name, ()))
     return agents
 
 
 def find_agent(name: str, agents: Mapping[str, Agent]) -> Agent:
-    """Return an agent by name; raises ConfigError, which names the agents there are."""
+    """Return an agent by name; raises ConfigError, which lists the agents, where there is none of that name."""
     if name not in agents or agents[name].hidden:
         raise ConfigError(f"There is no agent {name!r}. Agents: {', '.join(agent_names(agents))}.")
     return agents[name]
@@ -239,11 +240,11 @@ def subagents_of(agents: Mapping[str, Agent]) -> dict[str, Agent]:
     return {name: agent for name, agent in sorted(agents.items()) if agent.takes_tasks}
 
 
-def first_agent(wanted: str, agents: Mapping[str, Agent]) -> str:
-    """Return the name of the default agent; raises ConfigError where ``wanted`` cannot answer prompts."""
-    agent = agents.get(wanted)
+def first_agent(requested: str, agents: Mapping[str, Agent]) -> str:
+    """Return the name of the default agent; raises ConfigError where ``requested`` cannot answer prompts."""
+    agent = agents.get(requested)
     if agent is not None and agent.answers:
-        return wanted
+        return requested
     names = [name for name, candidate in agents.items() if candidate.answers]
     if not names:
         raise ConfigError(
@@ -251,5 +252,5 @@ def first_agent(wanted: str, agents: Mapping[str, Agent]) -> str:
         )
     reason = "there is none of that name" if agent is None else "it only works for other agents"
     raise ConfigError(
-        f"default_agent is {wanted!r}, but {reason}. Agents that can answer: {', '.join(names)}."
+        f"default_agent is {requested!r}, but {reason}. Agents that can answer: {', '.join(names)}."
     )

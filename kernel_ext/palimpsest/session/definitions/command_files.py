@@ -25,7 +25,7 @@ class CustomCommand(Value):
     model: str | None = None
     variant: str | None = None
     subtask: bool | None = None
-    """It runs as a task of a subagent in its own session; None: if its agent is a subagent."""
+    """Whether it runs as a task of a subagent in its own session; None: if its agent is a subagent."""
     origin: str = "settings"
     arguments: str | None = None
     """A hint for the user about its arguments."""
@@ -35,21 +35,23 @@ def read_commands(
     files: Iterable[DefinitionFile],
     configured: Mapping[str, Mapping[str, Any]],
     problems: list[str],
-    waiting: DefinitionTrust | None = None,
+    trust: DefinitionTrust | None = None,
 ) -> dict[str, CustomCommand]:
-    """Return the commands by name; errors are added to ``problems``, untrusted settings to ``waiting``."""
+    """Return the commands by name; errors are added to ``problems``, untrusted settings to ``trust``."""
     commands: dict[str, CustomCommand] = {}
-    waiting = waiting or DefinitionTrust()
-    own: set[str] = set()
+    trust = trust or DefinitionTrust()
+    names_outside: set[str] = set()
     for file in files:
         if file.path.stem.upper() == "README":
             continue
         try:
-            if waiting.hold_back_replacement(file, f"command.{file.name}", own=file.name in own):
+            if trust.hold_back_replacement(
+                file, f"command.{file.name}", is_defined_outside=file.name in names_outside
+            ):
                 continue
-            commands[file.name] = _command_from_file(file, waiting)
+            commands[file.name] = _command_from_file(file, trust)
             if not file.folder.is_project:
-                own.add(file.name)
+                names_outside.add(file.name)
         except ConfigError as error:
             problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
     for name, given in configured.items():
@@ -62,9 +64,9 @@ def read_commands(
     return dict(sorted(commands.items()))
 
 
-def _command_from_file(file: DefinitionFile, waiting: DefinitionTrust) -> CustomCommand:
+def _command_from_file(file: DefinitionFile, trust: DefinitionTrust) -> CustomCommand:
     head = file.document.head
-    if by := waiting.locked_settings.locked_by(dotted_name("command", file.name)):
+    if by := trust.locked_settings.locked_by(dotted_name("command", file.name)):
         raise ConfigError(f"command.{file.name} is fixed by the {by}")
     if not file.document.body:
         raise ConfigError("it holds no words for the agent; write them below the head")
@@ -77,7 +79,7 @@ def _command_from_file(file: DefinitionFile, waiting: DefinitionTrust) -> Custom
         "model": model if model and (file.folder.family != ".claude" or "/" in model) else None,
         "variant": text_field(head, "variant"),
     }
-    unless_locked = waiting.locked_settings.unless_locked
+    unless_locked = trust.locked_settings.unless_locked
     given = {
         key: unless_locked(dotted_name("command", file.name, key), value)
         for key, value in given.items()
@@ -89,5 +91,5 @@ def _command_from_file(file: DefinitionFile, waiting: DefinitionTrust) -> Custom
         subtask=subtask,
         origin=file.origin,
         arguments=text_field(head, "argument-hint"),
-        **waiting.command(file, given),
+        **trust.command(file, given),
     )

@@ -24,13 +24,13 @@ class Folder:
 
     path: Path
     is_project: bool
-    """It came with the project, so another person may have written it."""
+    """Whether it came with the project, so that another person may have written it."""
     within: Path | None = None
-    """The folder that its files must not lead out of by links: the repository, or its parent; None for any."""
+    """The folder out of which no link to its files may lead: the repository, or its parent; None for no limit."""
 
     @property
     def family(self) -> str:
-        """Which tool's folder it is, such as ``.claude``."""
+        """Name of the folder's tool, such as ``.claude``."""
         return self.path.name if self.path.name in FAMILIES else ".palimpsest"
 
 

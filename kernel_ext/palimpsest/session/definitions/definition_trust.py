@@ -1,7 +1,7 @@
 """Hold back the settings of a project's agents, commands and skills that need the user's trust.
 
-Prompts and descriptions apply at once, and so do rules that deny or ask, and fewer steps. A model, an agent
-that may do more than the safe ones, and a replacement of a built-in or of the user's own definition need trust.
+Prompts and descriptions apply at once, and so do rules that deny or ask, and a lower number of steps. A model, an
+agent that may do more than the safe ones, and a replacement of a built-in or of the user's own definition need trust.
 
 Border: decides and collects what is held back; the modules that read the files interpret them.
 """
@@ -48,55 +48,63 @@ class DefinitionTrust:
         self,
         file: DefinitionFile,
         name: str,
-        given: Mapping[str, Any],
-        known: Agent | None,
+        fields: Mapping[str, Any],
+        earlier: Agent | None,
         *,
-        own: bool,
+        is_defined_outside: bool,
     ) -> dict[str, Any]:
-        """Return the fields of an agent that apply; ``own`` means that it is defined outside the project too."""
-        given = {
+        """Return the fields of a file's agent that apply.
+
+        ``earlier`` is the agent that has this name so far; ``is_defined_outside`` is whether this name is that of
+        a built-in agent or of one that the user defined outside the project.
+        """
+        fields = {
             k: self.locked_settings.unless_locked(dotted_name("agent", name, k), v)
-            for k, v in given.items()
+            for k, v in fields.items()
         }
         if not self.is_untrusted(file):
-            return given
+            return fields
         applied: dict[str, Any] = {}
-        for key, value in given.items():
+        for key, value in fields.items():
             if value is None or key == "origin":
-                applied[key] = value if not own else None
-            elif _applies_untrusted(key, value, known, own=own):
+                applied[key] = value if not is_defined_outside else None
+            elif _applies_untrusted(key, value, earlier, is_defined_outside=is_defined_outside):
                 applied[key] = value
             else:
-                shown = "…" if key == "prompt" else value
-                self.hold(file, f"agent.{name}.{key}", shown)
+                shown_value = "…" if key == "prompt" else value
+                self.hold(file, f"agent.{name}.{key}", shown_value)
         return applied
 
-    def command(self, file: DefinitionFile, given: Mapping[str, Any]) -> dict[str, Any]:
+    def command(self, file: DefinitionFile, fields: Mapping[str, Any]) -> dict[str, Any]:
         """Return the fields of a command that apply."""
         if not self.is_untrusted(file):
-            return dict(given)
-        applied = dict(given)
+            return dict(fields)
+        applied = dict(fields)
         for key, is_safe in (
-            ("model", is_rehearsal_model(given.get("model"))),
+            ("model", is_rehearsal_model(fields.get("model"))),
             ("variant", False),
-            ("agent", given.get("agent") in SAFE_AGENTS),
+            ("agent", fields.get("agent") in SAFE_AGENTS),
         ):
-            if given.get(key) is not None and not is_safe:
-                self.hold(file, f"command.{file.name}.{key}", given[key])
+            if fields.get(key) is not None and not is_safe:
+                self.hold(file, f"command.{file.name}.{key}", fields[key])
                 applied[key] = None
         return applied
 
-    def hold_back_replacement(self, file: DefinitionFile, key: str, *, own: bool) -> bool:
-        """Hold a file back that is untrusted and would replace the user's own definition; returns whether it was."""
-        if own and self.is_untrusted(file):
+    def hold_back_replacement(
+        self, file: DefinitionFile, key: str, *, is_defined_outside: bool
+    ) -> bool:
+        """Hold an untrusted file back that would replace one from outside the project; return whether it was held."""
+        if is_defined_outside and self.is_untrusted(file):
             self.hold(file, key, "…")
             return True
         return False
 
 
-def _applies_untrusted(key: str, value: Any, known: Agent | None, *, own: bool) -> bool:
+def _applies_untrusted(
+    key: str, value: Any, earlier: Agent | None, *, is_defined_outside: bool
+) -> bool:
     if key == "steps":
-        return bool(value <= (known.steps if known is not None else DEFAULT_STEPS))
+        return bool(value <= (earlier.steps if earlier is not None else DEFAULT_STEPS))
     if key == "model":
         return is_rehearsal_model(value)
-    return key in FIELDS_WITHOUT_TRUST and not own
+    return key in FIELDS_WITHOUT_TRUST and not is_defined_outside

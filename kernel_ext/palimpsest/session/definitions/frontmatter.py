@@ -63,8 +63,8 @@ def _load_leniently(text: str) -> Any:
 
 def _load_yaml(text: str) -> Any:
     try:
-        return yaml.load(text, Loader=_Loader)  # a safe loader of our own
-    except (ValueError, RecursionError) as error:  # such as the date 2026-99-99
+        return yaml.load(text, Loader=_Loader)  # The loader is a safe one, defined above.
+    except (ValueError, RecursionError) as error:  # The date 2026-99-99 is an example.
         raise yaml.YAMLError(str(error)) from None
 
 

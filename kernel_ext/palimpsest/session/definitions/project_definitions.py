@@ -44,9 +44,11 @@ from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Rule
 
 MAX_BYTES = 256_000
-MOST_FILES = 500
+"""Maximum size of one file."""
+MAX_FILES = 500
 """Maximum number of files in one folder; more were not written by hand."""
-MOST_DEPTH = 6
+MAX_DEPTH = 6
+"""Maximum depth of sub-folders in which files are searched."""
 
 
 KINDS = (*agent_files.KINDS, *command_files.KINDS, *skill_files.KINDS)
@@ -55,7 +57,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True, slots=True)
 class DefinitionSources:
-    """Where the definitions of one project come from."""
+    """The sources of one project's definitions."""
 
     start: Path
     places: ConfigFolders
@@ -66,7 +68,7 @@ class DefinitionSources:
     """The table ``command`` of the settings."""
     default_agent: str = "build"
     own_agents: frozenset[str] = frozenset()
-    """Agents of that table that are not defined by the project alone."""
+    """Names of the agents in that table that files other than the project's set."""
     locked_settings: LockedSettings = field(default_factory=LockedSettings)
     trusts: Callable[[str], bool] = lambda _digest: False
     """Returns whether the user trusted a project's file with this digest."""
@@ -87,8 +89,8 @@ class ProjectDefinitions:
         """Sentences about files that are left out."""
         self.left_out: tuple[str, ...] = ()
         """Those of ``problems`` about files that lead out of the project, hold keys or are no regular files."""
-        self.waiting = DefinitionTrust()
-        """Settings of the project's files that need the user's trust."""
+        self.trust = DefinitionTrust()
+        """What the user trusts, and the settings of the project's files that are held back until then."""
         self._sources = sources
         self._base = base
         self._signature: object = None
@@ -133,7 +135,7 @@ class ProjectDefinitions:
         sources, home = self._sources, self._sources.places.home
         problems: list[str] = []
         left_out: list[str] = []
-        waiting = DefinitionTrust(sources.trusts, sources.locked_settings)
+        trust = DefinitionTrust(sources.trusts, sources.locked_settings)
         base = self._base()
         agents = agent_files.read_agents(
             built_in(base),
@@ -141,7 +143,7 @@ class ProjectDefinitions:
             base,
             str(home),
             problems,
-            waiting,
+            trust,
             sources.own_agents,
         )
         agents = known_agents(sources.agents, sources.agent_rules, agents)
@@ -149,14 +151,14 @@ class ProjectDefinitions:
             read_definitions(folders, command_files.KINDS, home, problems, left_out),
             sources.commands,
             problems,
-            waiting,
+            trust,
         )
         skills = skill_files.read_skills(
             read_definitions(
                 folders, skill_files.KINDS, home, problems, left_out, only=skill_files.FILE
             ),
             problems,
-            waiting,
+            trust,
         )
         try:
             first_agent(sources.default_agent, agents)
@@ -167,7 +169,7 @@ class ProjectDefinitions:
         _update_in_place(self.skills, skills)
         self.problems = (*left_out, *problems)
         self.left_out = tuple(left_out)
-        self.waiting = waiting
+        self.trust = trust
 
 
 def skill_rules(skills: Mapping[str, Skill]) -> Rules:
@@ -304,7 +306,7 @@ def _files(folder: Folder, base: Path, outside: list[Path], depth: int = 0) -> l
     The folder itself, and those directly in it, may be links that stay within ``folder.within``;
     those that do not are added to ``outside``.
     """
-    if depth > MOST_DEPTH:
+    if depth > MAX_DEPTH:
         return []
     if base.is_dir() and not _is_within_bounds(folder, base):
         outside.append(base)
@@ -314,14 +316,14 @@ def _files(folder: Folder, base: Path, outside: list[Path], depth: int = 0) -> l
     except OSError:
         return []
     files: list[Path] = []
-    for entry in entries[:MOST_FILES]:
+    for entry in entries[:MAX_FILES]:
         if entry.is_dir(follow_symlinks=depth == 0):
             files += _files(folder, Path(entry.path), outside, depth + 1)
         elif entry.name.endswith(".md"):
             files.append(Path(entry.path))
-        if len(files) > MOST_FILES:
+        if len(files) > MAX_FILES:
             break
-    return files[:MOST_FILES]
+    return files[:MAX_FILES]
 
 
 def _is_within_bounds(folder: Folder, base: Path) -> bool:

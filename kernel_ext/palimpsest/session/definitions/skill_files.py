@@ -20,11 +20,11 @@ MAX_FILES_EXAMINED = 5_000
 
 
 def read_skills(
-    files: Iterable[DefinitionFile], problems: list[str], waiting: DefinitionTrust | None = None
+    files: Iterable[DefinitionFile], problems: list[str], trust: DefinitionTrust | None = None
 ) -> dict[str, Skill]:
-    """Return the skills by name; errors are added to ``problems``, untrusted replacements to ``waiting``."""
+    """Return the skills by name; errors are added to ``problems``, untrusted replacements to ``trust``."""
     skills: dict[str, Skill] = {}
-    waiting = waiting or DefinitionTrust()
+    trust = trust or DefinitionTrust()
     for file in files:
         if file.path.name != FILE:
             continue
@@ -33,9 +33,11 @@ def read_skills(
         except ConfigError as error:
             problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
             continue
-        known = skills.get(skill.name)
-        own = known is not None and not known.inside
-        if not waiting.hold_back_replacement(file, f"skill.{skill.name}", own=own):
+        earlier = skills.get(skill.name)
+        is_defined_outside = earlier is not None and not earlier.inside
+        if not trust.hold_back_replacement(
+            file, f"skill.{skill.name}", is_defined_outside=is_defined_outside
+        ):
             skills[skill.name] = skill
     return dict(sorted(skills.items()))
 

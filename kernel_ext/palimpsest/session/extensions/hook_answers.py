@@ -28,19 +28,19 @@ class InvalidHookResult(Exception):
 
 def validate_texts(answer: Any, most: int = MAX_TEXT_CHARS) -> tuple[str, ...]:
     """Return an answer of one text or several as a tuple, without blank ones; raises InvalidHookResult."""
-    given = [answer] if isinstance(answer, str) else answer
-    if not isinstance(given, list | tuple) or not all(isinstance(text, str) for text in given):
+    texts = [answer] if isinstance(answer, str) else answer
+    if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
         raise InvalidHookResult(f"text was expected, not {_kind(answer)}")
-    if sum(map(len, given)) > most:
+    if sum(map(len, texts)) > most:
         raise InvalidHookResult(f"it is longer than {most:,} characters")
-    return tuple(text for text in given if text.strip())
+    return tuple(text for text in texts if text.strip())
 
 
-def validate_system(answer: Any, given: Sequence[str]) -> tuple[str, ...] | SystemPrompt:
-    """Validate texts to add to a system prompt, or a ``SystemPrompt`` that replaces ``given`` and may be longer."""
+def validate_system(answer: Any, earlier_texts: Sequence[str]) -> tuple[str, ...] | SystemPrompt:
+    """Validate texts to add to a system prompt, or a ``SystemPrompt`` that replaces ``earlier_texts`` and may be longer."""
     if not isinstance(answer, SystemPrompt):
         return validate_texts(answer)
-    texts = validate_texts(answer.texts, MAX_TEXT_CHARS + sum(map(len, given)))
+    texts = validate_texts(answer.texts, MAX_TEXT_CHARS + sum(map(len, earlier_texts)))
     if not texts:
         raise InvalidHookResult("a SystemPrompt without words")
     return SystemPrompt(texts)
@@ -80,29 +80,29 @@ def validate_decisions(answer: Any, rule: str) -> tuple[HookDecision, ...]:
     return tuple(_parse_decision(decision, rule) for decision in decisions)
 
 
-def _parse_decision(given: Any, rule: str) -> HookDecision:
-    if isinstance(given, Decision):
-        given = {
-            "action": given.action,
-            "part_id": given.part_id,
-            "message_id": None if given.part_id else given.message_id,
-            **given.numbers,
+def _parse_decision(answer: Any, rule: str) -> HookDecision:
+    if isinstance(answer, Decision):
+        answer = {
+            "action": answer.action,
+            "part_id": answer.part_id,
+            "message_id": None if answer.part_id else answer.message_id,
+            **answer.numbers,
         }
-    if not isinstance(given, Mapping):
-        raise InvalidHookResult(f"a Decision or a dict was expected, not {_kind(given)}")
-    if given.get("action") not in ACTIONS:
-        known = ", ".join(sorted(ACTIONS))
-        raise InvalidHookResult(f"there is no action {given.get('action')!r} ({known})")
-    part_id, message_id, text = given.get("part_id"), given.get("message_id"), given.get("text")
+    if not isinstance(answer, Mapping):
+        raise InvalidHookResult(f"a Decision or a dict was expected, not {_kind(answer)}")
+    if answer.get("action") not in ACTIONS:
+        action_names = ", ".join(sorted(ACTIONS))
+        raise InvalidHookResult(f"there is no action {answer.get('action')!r} ({action_names})")
+    part_id, message_id, text = answer.get("part_id"), answer.get("message_id"), answer.get("text")
     if not isinstance(part_id or message_id, str) or not isinstance(text, str | None):
         raise InvalidHookResult("part_id or message_id must name what it is about")
-    limits = {name: given[name] for name in LIMITS if name in given}
+    limits = {name: answer[name] for name in LIMITS if name in answer}
     if not all(type(value) is int and value > 0 for value in limits.values()):
         raise InvalidHookResult("max_lines and max_bytes must be whole numbers above 0")
-    if given["action"] == "truncate" and not limits:
+    if answer["action"] == "truncate" and not limits:
         raise InvalidHookResult("truncate needs max_lines or max_bytes")
     return HookDecision(
-        rule, given["action"], part_id, None if part_id else message_id, text, limits
+        rule, answer["action"], part_id, None if part_id else message_id, text, limits
     )
 
 

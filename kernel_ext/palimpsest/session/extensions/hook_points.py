@@ -45,7 +45,7 @@ class HookPoints(SessionHooks):
     async def prompt(self, event: PromptEvent) -> tuple[tuple[str, str], ...]:
         """Call the hooks that add text to a prompt; returns the rule of the hook and its text, for each text."""
         additions: list[tuple[str, str]] = []
-        for hook in self.book.hooks_of("prompt"):
+        for hook in self.registry.hooks_of("prompt"):
             answer = await self.ask(hook, event, hook_answers.validate_texts)
             additions += [(hook.rule, text) for text in answer or ()]
         return tuple(additions)
@@ -56,11 +56,11 @@ class HookPoints(SessionHooks):
         Plain texts are added at its end. Where an administrator ``fixed`` its contents, it is never replaced.
         """
         texts, added = event.texts, list[str]()
-        for hook in self.book.hooks_of("system"):
+        for hook in self.registry.hooks_of("system"):
             current = replace(
                 event, texts=with_further_instructions(texts, joined_sections(added), "")
             )
-            validate = functools.partial(hook_answers.validate_system, given=current.texts)
+            validate = functools.partial(hook_answers.validate_system, earlier_texts=current.texts)
             answer = await self.ask(hook, current, validate)
             if not isinstance(answer, SystemPrompt):
                 added += answer or ()
@@ -71,18 +71,18 @@ class HookPoints(SessionHooks):
         return with_further_instructions(texts, joined_sections(added), "")
 
     async def decide(self, event: DecideEvent) -> Sequence[HookDecision]:
-        """Return the context decisions that hooks ask for: what to leave out of the context or keep in it."""
+        """Return the context decisions of hooks: what to leave out of the context or keep in it."""
         decisions: list[HookDecision] = []
-        for hook in self.book.hooks_of("decide"):
+        for hook in self.registry.hooks_of("decide"):
             validate = functools.partial(hook_answers.validate_decisions, rule=hook.rule)
             decisions += await self.ask(hook, event, validate) or ()
         return decisions
 
     async def compacting(self, event: CompactingEvent) -> Compacting | None:
-        """Return the texts that hooks want a summary to keep, and the last hook's summary prompt, if any."""
+        """Return the hooks' texts that a summary must keep, and the last hook's summary prompt, if any."""
         context: list[str] = []
         prompt: str | None = None
-        for hook in self.book.hooks_of("compacting"):
+        for hook in self.registry.hooks_of("compacting"):
             answer = await self.ask(hook, event, hook_answers.validate_compacting)
             if answer is not None:
                 context += answer.context
@@ -97,10 +97,10 @@ class HookPoints(SessionHooks):
         Each hook is given the messages that the one before it wrote.
         """
         rewritten: tuple[str, tuple[dict[str, Any], ...]] | None = None
-        for hook in self.book.hooks_of("request"):
+        for hook in self.registry.hooks_of("request"):
             current = rewritten[1] if rewritten is not None else messages
-            given = tuple(copy.deepcopy(dict(message)) for message in current)
-            event = RequestEvent(self.session_id(), model, given)
+            copies = tuple(copy.deepcopy(dict(message)) for message in current)
+            event = RequestEvent(self.session_id(), model, copies)
             answer = await self.ask(hook, event, hook_answers.validate_messages)
             if answer is not None and list(answer) != [dict(message) for message in current]:
                 rewritten = (hook.rule, answer)
@@ -119,9 +119,11 @@ class HookedTools:
         tool = self._inner.resolve(name)
         return tool if isinstance(tool, str) else HookedTool(tool, self._inner, self._hooks)
 
-    def validate(self, tool: Tool, given: Any) -> Any:
+    def validate(self, tool: Tool, tool_input: Any) -> Any:
         """Return the validated arguments, or a sentence for the model about what is wrong with them."""
-        return self._inner.validate(tool.inner if isinstance(tool, HookedTool) else tool, given)
+        return self._inner.validate(
+            tool.inner if isinstance(tool, HookedTool) else tool, tool_input
+        )
 
 
 class HookedTool:
@@ -158,7 +160,7 @@ class HookedTool:
         self, arguments: Any, context: ToolContext
     ) -> tuple[Any, dict[str, Any]]:
         notes: dict[str, Any] = {}
-        for hook in self._hooks.book.hooks_of("tool_before"):
+        for hook in self._hooks.registry.hooks_of("tool_before"):
             event = ToolBefore(
                 context.session_id,
                 context.message_id,
@@ -186,7 +188,7 @@ class HookedTool:
     ) -> tuple[ToolOutcome, dict[str, Any]]:
         notes: dict[str, Any] = {}
         original = outcome.output
-        for hook in self._hooks.book.hooks_of("tool_after"):
+        for hook in self._hooks.registry.hooks_of("tool_after"):
             event = ToolAfter(
                 context.session_id,
                 context.message_id,

@@ -27,7 +27,7 @@ HOOK_SECONDS = 10.0
 GROUP = "palimpsest.hooks"
 """The entry point group in which installed packages declare hooks."""
 PROJECT_FILE = "project's file"
-"""The origin of a hook that a project's own settings name begins with this."""
+"""Prefix of the origin of a hook that a project's own settings name."""
 CELL_ORIGIN = "a cell"
 """The origin of hooks that ``palimpsest.hook`` added."""
 MARK = "__palimpsest_hook__"
@@ -94,7 +94,7 @@ class HookRegistry:
 
     sources: Sequence[HookSource] = ()
     installed: bool = True
-    """Load the hooks of installed packages too."""
+    """Whether the hooks of installed packages are loaded too."""
     changed: Callable[[str], str] = lambda _origin: ""
     """Returns, for the origin of a hook, why it must not be loaded any more; empty where it may be."""
     fixed: str = ""
@@ -164,18 +164,18 @@ class HookRegistry:
             async with asyncio.timeout(self.seconds):
                 await asyncio.to_thread(self._load)
         except TimeoutError:
-            words = f"Importing hooks took longer than {self.seconds:g} seconds; they come later."
-            self.problems.append(words)
+            problem = f"Importing hooks took longer than {self.seconds:g} seconds; they come later."
+            self.problems.append(problem)
 
     async def call(self, hook: Hook, event: Any) -> Any:
         """Call a hook and return its answer; raises HookFailed, whose message ends a sentence about the hook."""
         hook.calls += 1
-        given = copy.copy(event)
+        event_copy = copy.copy(event)
         try:
             async with asyncio.timeout(self.seconds):
                 if inspect.iscoroutinefunction(hook.function):
-                    return await await_contained(hook.function(given))
-                return await self._in_thread(hook.function, given)
+                    return await await_contained(hook.function(event_copy))
+                return await self._in_thread(hook.function, event_copy)
         except TimeoutError:
             raise HookFailed(f"took longer than {self.seconds:g} seconds") from None
         except HookFailed:
@@ -183,8 +183,8 @@ class HookRegistry:
         except ExitAttempted as escaped:
             raise HookFailed(f"failed: {escaped}") from None
         except Exception as error:  # noqa: BLE001  a user's hook may raise anything
-            words = " ".join(str(error).split())[:200]
-            raise HookFailed(f"failed: {type(error).__name__}: {words}".rstrip(": ")) from None
+            message = " ".join(str(error).split())[:200]
+            raise HookFailed(f"failed: {type(error).__name__}: {message}".rstrip(": ")) from None
 
     async def _in_thread(self, function: Function, event: Any) -> Any:
         """Run a blocking function in its own thread; after a timeout its thread is abandoned."""
@@ -242,14 +242,14 @@ class HookRegistry:
         except UserError as problem:
             self.problems.append(f"The hook {target!r} ({origin}) is not used: {problem}")
         except BaseException as error:  # noqa: BLE001  a foreign module may raise anything
-            words = f"{type(error).__name__}: {error}"
-            self.problems.append(f"The hook {target!r} ({origin}) cannot be loaded: {words}.")
+            failure = f"{type(error).__name__}: {error}"
+            self.problems.append(f"The hook {target!r} ({origin}) cannot be loaded: {failure}.")
 
     def _add_loaded(self, function: Any, name: Any, origin: str, target: str) -> None:
         if not callable(function):
             raise UserError("it is not a function.")
-        own = function.__name__ if getattr(function, "__name__", "") in HOOK_NAMES else None
-        kind = name or getattr(function, MARK, None) or own
+        hook_name = function.__name__ if getattr(function, "__name__", "") in HOOK_NAMES else None
+        kind = name or getattr(function, MARK, None) or hook_name
         if kind not in HOOK_NAMES:
             raise UserError(
                 f"nothing says which hook it is; name it in a table, such as hooks.tool_before = {target!r}."
@@ -264,8 +264,8 @@ class HookFailed(Exception):
 class SessionHooks:
     """Calls hooks for one session, and collects the notices for the user about those that failed."""
 
-    def __init__(self, book: HookRegistry, session_id: Callable[[], str]) -> None:
-        self.book = book
+    def __init__(self, registry: HookRegistry, session_id: Callable[[], str]) -> None:
+        self.registry = registry
         self.session_id = session_id
         self._reported: set[str] = set()
         """Rules of the hooks whose failure was reported in this turn."""
@@ -273,17 +273,17 @@ class SessionHooks:
 
     def has_hook(self, *names: str) -> bool:
         """Return whether there is a hook of one of these kinds."""
-        return any(hook.name in names for hook in self.book.hooks)
+        return any(hook.name in names for hook in self.registry.hooks)
 
     async def turn_began(self) -> None:
         """Begin a turn: load hooks where that is still to be done, and allow each failure to be reported again."""
         self._reported.clear()
-        await self.book.load()
-        self.notify("hook", *self.book.take_problems())
+        await self.registry.load()
+        self.notify("hook", *self.registry.take_problems())
 
     def notify(self, about: str, *sentences: str) -> None:
         """Queue notices for the user."""
-        self._notices += [(about, words) for words in sentences]
+        self._notices += [(about, sentence) for sentence in sentences]
 
     def take_notices(self) -> tuple[tuple[str, str], ...]:
         """Return the queued notices as (subject, sentence) pairs, and empty the queue."""
@@ -293,7 +293,7 @@ class SessionHooks:
     async def ask(self, hook: Hook, event: Any, validate: Callable[[Any], Any]) -> Any:
         """Call one hook and validate its answer; None where it returned none or was skipped."""
         try:
-            answer = await self.book.call(hook, event)
+            answer = await self.registry.call(hook, event)
             return None if answer is None else validate(answer)
         except HookFailed as failed:
             self._skip(hook, str(failed))
@@ -305,7 +305,7 @@ class SessionHooks:
 
     def note_skipped(self, rule: str, why: str) -> None:
         """Record that the answer of the hook with this rule could not be used."""
-        for hook in self.book.hooks:
+        for hook in self.registry.hooks:
             if hook.rule == rule:
                 self._skip(hook, f"answered what cannot be used: {why}")
                 return
@@ -386,13 +386,13 @@ def hook(name: HookName) -> Callable[[HookFunction], HookFunction]:
 
     def add(function: HookFunction) -> HookFunction:
         marked = mark_hook(function, name)
-        for book in REGISTRIES:
-            book.refuse_fixed()
+        for registry in REGISTRIES:
+            registry.refuse_fixed()
         same = (name, label_of(function))
         CELL_HOOKS[:] = [entry for entry in CELL_HOOKS if (entry[0], label_of(entry[1])) != same]
         CELL_HOOKS.append((name, marked))
-        for book in REGISTRIES:
-            book.add(name, marked, CELL_ORIGIN)
+        for registry in REGISTRIES:
+            registry.add(name, marked, CELL_ORIGIN)
         return marked
 
     return add
@@ -404,7 +404,7 @@ def unhook(function: Function | str) -> bool:
     remaining = [entry for entry in CELL_HOOKS if label_of(entry[1]) != label]
     is_found = len(remaining) < len(CELL_HOOKS)
     CELL_HOOKS[:] = remaining
-    removed = [book.remove(label) for book in REGISTRIES]
+    removed = [registry.remove(label) for registry in REGISTRIES]
     return is_found or any(removed)
 
 
@@ -412,14 +412,14 @@ def open_registry(
     sources: Sequence[HookSource], fixed: str, changed: Callable[[str], str]
 ) -> HookRegistry:
     """Return the hook registry of a kernel that opens; cells' hooks are included unless hooks are fixed."""
-    book = HookRegistry(sources, changed=changed, fixed=fixed)
+    registry = HookRegistry(sources, changed=changed, fixed=fixed)
     for name, function in CELL_HOOKS if not fixed else ():
-        book.add(name, function, CELL_ORIGIN)
-    REGISTRIES.append(book)
-    return book
+        registry.add(name, function, CELL_ORIGIN)
+    REGISTRIES.append(registry)
+    return registry
 
 
-def close_registry(book: HookRegistry) -> None:
+def close_registry(registry: HookRegistry) -> None:
     """Remove the hook registry of a kernel that closes."""
-    if book in REGISTRIES:
-        REGISTRIES.remove(book)
+    if registry in REGISTRIES:
+        REGISTRIES.remove(registry)

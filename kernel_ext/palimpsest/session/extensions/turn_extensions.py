@@ -34,9 +34,9 @@ class TurnExtensions:
     """Runs the hooks and MCP servers of one session, for each of its turns."""
 
     def __init__(
-        self, book: HookRegistry | None, servers: McpServers | None, log: SessionLog, ids: Ids
+        self, registry: HookRegistry | None, servers: McpServers | None, log: SessionLog, ids: Ids
     ) -> None:
-        self.hooks = HookPoints(book or HookRegistry(installed=False), self._session_id)
+        self.hooks = HookPoints(registry or HookRegistry(installed=False), self._session_id)
         self._servers = servers
         self._log = log
         self._ids = ids
@@ -99,11 +99,11 @@ class TurnExtensions:
         info = message.info
         if not self.hooks.has_hook("prompt") or not isinstance(info, UserMessage):
             return
-        words = (
+        texts = (
             part.text for part in message.parts if isinstance(part, TextPart) and not part.synthetic
         )
         event = PromptEvent(
-            self._session_id(), message.id, joined_sections(tuple(words)), info.agent, info.model.id
+            self._session_id(), message.id, joined_sections(tuple(texts)), info.agent, info.model.id
         )
         additions = await self.hooks.prompt(event)
         self._log.append(*(self._part(info, text, {HOOK: rule}) for rule, text in additions))
@@ -116,8 +116,8 @@ class TurnExtensions:
         if self._servers is None or not (prompts := _unsent_prompts(self._log.state)):
             return
         connected = [(name, text) for name, text in self._servers.connected() if text.strip()]
-        known = servers_in("\n".join(system))
-        new = [entry for entry in connected if sanitize(entry[0]) not in known]
+        known_servers = servers_in("\n".join(system))
+        new = [entry for entry in connected if sanitize(entry[0]) not in known_servers]
         if not new:
             return
         state = self._log.state

@@ -33,7 +33,7 @@ class PromptOptions:
     """The format of a structured answer: ``type`` (``json_schema``), ``schema`` and ``retryCount``."""
     max_steps: int | None = None
     yes: bool = False
-    """Answer permission questions of this turn with "once"; never a deny, a doom loop or a budget."""
+    """Whether permission questions of this turn are answered with "once"; a denial, a doom loop or a spending limit never is."""
     delivery: Delivery = "queue"
     """When a prompt sent during a turn is delivered: before the next request, or after the turn."""
     origin: Origin = field(default_factory=Origin)
@@ -41,9 +41,9 @@ class PromptOptions:
     """Set by the sender, so that sending the same prompt twice has no effect."""
 
     @classmethod
-    def of(cls, given: Any, **others: Any) -> "PromptOptions":
+    def of(cls, choices: Any, **others: Any) -> "PromptOptions":
         """Return the options that a cell or page chose for a prompt, with other options by name."""
-        return cls(**{name: getattr(given, name) for name in CHOSEN_BY_NAME}, **others)
+        return cls(**{name: getattr(choices, name) for name in CHOSEN_BY_NAME}, **others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,12 +35,12 @@ class RecordedTurn:
 
     @property
     def asked(self) -> int:
-        """When the prompt was sent, in milliseconds since 1970; a later turn of the session has a larger value."""
+        """Time at which the prompt was sent, in milliseconds since 1970; later turns of a session have larger values."""
         return self.info.time.created
 
     @property
     def cell_id(self) -> str | None:
-        """The cell that asked, where its front end named it."""
+        """Id of the cell that sent the prompt; None where its front end sent no id."""
         return self.info.origin.cell_id if self.info.origin is not None else None
 
 
@@ -55,14 +55,15 @@ class CellPrompt:
 
 @dataclass(frozen=True, slots=True)
 class FoundAnswer:
-    """The recorded answer of a prompt, or why none applies."""
+    """The recorded answer of a prompt, or the reason why there is none."""
 
     turn: RecordedTurn | None = None
     why: Unanswered = "new"
     session_id: str = ""
     """The session to which the cell sent a prompt before; empty where it never did."""
     has_history: bool = False
-    """Cells sent prompts to this session before this run of the notebook, or perhaps to one that was not read."""
+    """Whether cells sent prompts to this session before this run of the notebook; also True where a session that
+    may have such prompts was not read."""
     earlier: str = ""
     """The cell's newest turn in that session, whose answer does not apply; empty where there is none."""
 

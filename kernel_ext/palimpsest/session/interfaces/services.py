@@ -39,7 +39,7 @@ def any_model(_info: ModelInfo) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ModelServices:
-    """The models and their adapters, and which further requests are made beside answers."""
+    """The models and their adapters, and the settings of requests other than answers, such as for titles."""
 
     model: Callable[[ModelInfo], Model]
     """The adapter that answers for a model."""
@@ -53,9 +53,9 @@ class ModelServices:
     small_model: Callable[[ModelInfo], ModelInfo] = lambda info: info
     """Returns the model that writes titles and turn summaries, given the model that answers."""
     titles: bool = False
-    """Request a title for each new session from a model."""
+    """Whether a title for each new session is requested from a model."""
     turn_summaries: bool = False
-    """Request a summary of each turn from a model."""
+    """Whether a summary of each turn is requested from a model."""
     first_time: Callable[[str], str] = lambda _provider: ""
     """Returns a notice for the user before the first request to a provider; empty where none is due."""
 
@@ -105,7 +105,7 @@ class RuleServices:
 
 @dataclass(frozen=True, slots=True)
 class KernelServices:
-    """What this kernel offers to sessions, and how much of it the model is shown; empty in a script."""
+    """This kernel's Python, variables and notebook, and how much of them the model is shown; empty in a script."""
 
     python: Callable[[str], PythonRunner] | None = None
     """Returns the runner for the agent's Python, by session id; None where there is no kernel."""
@@ -119,9 +119,9 @@ class KernelServices:
     notebook_tokens: int = 6_000
     """Maximum tokens of the note about the user's cells beside one prompt."""
     variables: Detail = "names and types"
-    """What is described to the model of variables that no prompt or call names."""
+    """How much the model is told about variables that no prompt or call names."""
     script: bool = False
-    """There is no kernel: a prompt that names no session continues the folder's newest one."""
+    """Whether there is no kernel, so that a prompt that names no session continues the folder's newest session."""
     replay_mode: ReplayMode = "ask"
     """Whether cells show their recorded answers."""
 
@@ -137,25 +137,25 @@ class ChildSessionFactory:
     end: Callable[[str], object] = lambda _session_id: None
     """Report that a task's work in a session that was created or resumed has ended."""
     runner: Callable[[Any, Run], SubagentRunner | None] = lambda _session, _run: None
-    """Returns what runs the tasks of one run of a ``LiveSession``; None where no other agent can work."""
+    """Returns the runner of subagent tasks for one run of a ``LiveSession``; None where no subagent is available."""
     depth: int = 1
     """Maximum nesting depth of subagents."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionServices:
-    """What sessions share beside their turns: pages, snapshots, imports, and registers of the open sessions."""
+    """Services for more than one session: pages, snapshots, imports, and registers of the open sessions."""
 
     share: ShareMode = "manual"
     """When a session's page is written: after every turn, on request, or never."""
     density: Density = "quiet"
-    """What is shown of a turn, unless a page's reader chose otherwise."""
+    """How much of a turn is shown, unless the reader of a page chose another density."""
     snapshots: Snapshots | None = None
     """Stores earlier states of the project's files; None where that is off or impossible."""
     import_sessions: Callable[[Store, Path, Callable[[], int], ImportControl], ImportReport] = (
         import_sessions
     )
-    """Imports the sessions at a path; ``app`` gives one that knows other agents' recordings too."""
+    """Imports the sessions at a path; ``app`` sets a function that also reads other agents' recordings."""
     spending_limits: dict[str, Any] = field(default_factory=dict)
     """The spending limits of the sessions that this kernel writes, by session id."""
     step_modes: dict[str, Any] = field(default_factory=dict)
@@ -168,7 +168,7 @@ class SessionServices:
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """The services that all sessions of a workspace share, by who uses them; wired by ``app``."""
+    """The services that all sessions of a workspace share, grouped by their purpose; made by ``app``."""
 
     store: Store
     ids: Ids

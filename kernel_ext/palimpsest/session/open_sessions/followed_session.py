@@ -48,7 +48,7 @@ LOG = logging.getLogger(__name__)
 POLL_SECONDS = 0.2
 """Interval between reads of the log; each costs one file size while nothing changes."""
 CHECK_LEASE_EVERY = 5
-"""Every this many reads, about once a second, check whether the other kernel has released the session."""
+"""Number of reads, about a second, after which is checked whether the other kernel has released the session."""
 NOT_ASKED = (
     "Another kernel writes this session and has asked nothing yet, so there is no window to show."
 )
@@ -74,7 +74,7 @@ class FollowedSession:
     ) -> None:
         self._id = session_id
         self.density = density
-        """What is shown of a turn, by this kernel's settings."""
+        """How much of a turn is shown, by this kernel's settings."""
         self.reason = reason
         """Which kernel writes the session, and what the user can do."""
         self._reverts = ReadOnlyReverts(reason, lambda: store.load(session_id), snapshots)
@@ -85,7 +85,7 @@ class FollowedSession:
         self._taken_over: LiveSession | None = None
         """The same session as this kernel writes it, after it was taken over."""
         self._is_free = False
-        """No kernel writes it, as of the last check."""
+        """Whether no kernel wrote it at the last check."""
         self._lease = LeaseFile(store.layout.session(session_id))
         self._lock = threading.Lock()
         self._subscribers: list[RecordsCallback] = []
@@ -123,7 +123,7 @@ class FollowedSession:
 
     @property
     def opening_words(self) -> str:
-        """What ``take_withheld`` would return now."""
+        """The sentence that ``take_withheld`` would return now."""
         return "" if self._taken_over is None else self._taken_over.opening_words
 
     def take_withheld(self) -> str:
@@ -151,12 +151,12 @@ class FollowedSession:
 
     @property
     def held(self) -> tuple[ProposedRequest, ...]:
-        """The requests that step mode holds in this kernel; what another kernel holds is shown there."""
+        """The requests that step mode holds in this kernel; requests held in another kernel are shown there."""
         return self._taken_over.held if self._taken_over is not None else ()
 
     @property
     def mentions(self) -> MentionPreviews:
-        """What prompts may name, if the other kernel has released the session; else raises SessionHeld."""
+        """The names that prompts may mention, if the other kernel has released the session; else raises SessionHeld."""
         return self._live_session_now().mentions
 
     async def attach(self, file: Attachment, model: str | None = None) -> PastedFile:
@@ -208,9 +208,9 @@ class FollowedSession:
         """Whether a policy of the user's own acts in this kernel."""
         return self._taken_over is not None and self._taken_over.own_policy_acts
 
-    async def use_policy(self, *given: Any) -> Policy:
+    async def use_policy(self, *changes: Any) -> Policy:
         """Choose a policy, if the other kernel has released the session."""
-        return await (await self._live_session()).use_policy(*given)
+        return await (await self._live_session()).use_policy(*changes)
 
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, exclude or restore, if the other kernel has released the session."""
@@ -313,9 +313,9 @@ class FollowedSession:
         newest = deque(steps, maxlen=1)
         if not newest:
             raise SessionHeld(NOT_ASKED)
-        read = self._store.get_blob
-        view = View.of(messages, decisions, read)
-        basis = recorded_inputs(newest[0], view, read, counter, self.id)
+        read_blob = self._store.get_blob
+        view = View.of(messages, decisions, read_blob)
+        basis = recorded_inputs(newest[0], view, read_blob, counter, self.id)
         return replace(basis, request_id="", version=PROJECTION_VERSION, older=older)
 
     def records_after(self, seq: int, only: Collection[str] = ()) -> Sequence[Record]:

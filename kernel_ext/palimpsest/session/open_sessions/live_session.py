@@ -118,9 +118,9 @@ class LiveSession:
             raise ValueError("A live session needs its session record first.")
         self._first_id = session.id
         self.read_only = session.is_child
-        """A child session: only its parent's agent sends prompts here, and others are refused with a sentence."""
+        """Whether it is a child session: only its parent's agent sends prompts here; others are refused with a sentence."""
         self.density = services.sessions.density
-        """What is shown of a turn, as the settings say."""
+        """How much of a turn is shown, by the settings."""
         self.log = SessionLog(
             journal,
             blobs=services.store,
@@ -213,8 +213,8 @@ class LiveSession:
 
     def take_withheld(self) -> str:
         """Return the notice about its opening; empty after the first call."""
-        words, self.opening_words = self.opening_words, ""
-        return words
+        sentence, self.opening_words = self.opening_words, ""
+        return sentence
 
     async def prompt(self, text: str, options: PromptOptions) -> Answer:
         """Send a prompt and await its own answer; raises UserError before anything was done.
@@ -237,7 +237,7 @@ class LiveSession:
         return await self.runner.prompt(text, options)
 
     async def attach(self, file: Attachment, model: str | None = None) -> PastedFile:
-        """Keep a file for the next prompt and count its tokens; raises UserError for what cannot be attached."""
+        """Store a file for the next prompt and count its tokens; raises UserError if it cannot be attached."""
         return await off_loop(functools.partial(pasted_file, self._services, file, model))
 
     def _refuse_prompt(self, text: str, options: PromptOptions) -> None:
@@ -267,7 +267,7 @@ class LiveSession:
             await self.reverts.make_final()
 
     async def _prepare_prompt(self) -> None:
-        """Raise UserError where nothing can be asked; else make a revert final."""
+        """Raise UserError where no prompt can be sent; else make a revert final."""
         refuse_in_recording(self.log.state.session)
         self._refuse_without_log()
         await self.settle_reverts()
@@ -321,10 +321,12 @@ class LiveSession:
         """
         refuse_in_recording(self.log.state.session)
         self._refuse_without_log()
-        named = self._prompt_resolver.accept_summariser(model) if model is not None else None
+        summary_model = (
+            self._prompt_resolver.accept_summariser(model) if model is not None else None
+        )
         await self.settle_reverts()
-        wanted = SummaryOptions(focus, named, goes_on=auto)
-        return await self.runner.compact(wanted, origin or Origin())
+        options = SummaryOptions(focus, summary_model, goes_on=auto)
+        return await self.runner.compact(options, origin or Origin())
 
     def edit_context(self, action: ContextEditAction, name: str = "") -> ContextEdit:
         """Pin, exclude or restore a part or message by name, from the next request on; ``undo`` undoes the newest compaction.
@@ -333,7 +335,7 @@ class LiveSession:
         """
         edit = self._on_loop(self._journal_edit, action, name)
         if edit is None:
-            # It concerns messages before the live window, which are only in the log.
+            # The edit is about messages before the live window, which are only in the log.
             self.journal.load_whole(lambda: self._services.store.load(self.id))
             edit = self._on_loop(self._journal_edit, action, name)
         if edit is None:
@@ -385,19 +387,19 @@ class LiveSession:
         """Whether a policy of the user's own acts in this kernel."""
         return self.policy_stage is not None
 
-    async def use_policy(self, *given: Any) -> Policy:
+    async def use_policy(self, *arguments: Any) -> Policy:
         """Choose the context policy of this session, from the next request on; returns it.
 
         Each argument is a policy, the name of a preset, ``name=value`` for one value, ``default``, or a policy of the
         user's own, which acts before the other. Raises ConfigError for an invalid one.
         """
-        stage, words = split_policies(self._services.rules.policy_stage, given)
-        if stage is not None or ends_own_policy(words):
+        stage, changes = split_policies(self._services.rules.policy_stage, arguments)
+        if stage is not None or ends_own_policy(changes):
             self._use_own_policy(stage)
         session = self.log.state.session
-        if session is not None and words:
+        if session is not None and changes:
             before = self.policy().compact.model
-            policy = self._configured.choose(session, words)
+            policy = self._configured.choose(session, changes)
             choice = policy_choice(policy) if policy is not None else None
             self.log.change(policy_choice=choice, policy=None)
             if policy is not None and policy.compact.model not in (None, before):
@@ -416,7 +418,7 @@ class LiveSession:
             self.log.append(*own_policy_events(stage, session, decisions, new_id))
 
     def answer_with(self, model: str) -> None:
-        """Have the newest prompt answered by another model, and those that follow; raises ConfigError."""
+        """Choose another model for the newest prompt and all later ones; raises ConfigError."""
         self._on_loop(self._answer_with, model)
 
     def _answer_with(self, model: str) -> None:

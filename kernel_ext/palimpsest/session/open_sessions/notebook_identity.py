@@ -20,14 +20,14 @@ from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.parts import NotebookPart, TextPart
 
 FILE_BYTES = 64_000_000
-"""A notebook beyond this or one of the next limits is known by its name alone."""
-MOST_CELLS = 5_000
-MOST_EVENTS = 1_000_000
-"""Pieces of JSON in one file: a second of reading."""
-MOST_DEPTH = 100
+"""Maximum bytes of a notebook; one beyond this or a following limit is recognised by its name only."""
+MAX_CELLS = 5_000
+MAX_EVENTS = 1_000_000
+"""Maximum JSON events in one file: reading them takes a second."""
+MAX_DEPTH = 100
 SOURCE_CHARS = 20_000
-SHORTEST_PROMPT = 8
-"""A shorter prompt, such as *go on*, may be in any notebook."""
+MIN_PROMPT_CHARS = 8
+"""Minimum characters of a prompt that identifies a notebook; a shorter one, such as *go on*, may be in any."""
 
 ITEM = "item"
 CELL = ["cells", ITEM]
@@ -107,9 +107,9 @@ class _CellReader:
         """Read to the end."""
         for count, (event, value) in enumerate(events):
             if (
-                count > MOST_EVENTS
-                or len(self._path) > MOST_DEPTH
-                or len(self._notebook.sources) > MOST_CELLS
+                count > MAX_EVENTS
+                or len(self._path) > MAX_DEPTH
+                or len(self._notebook.sources) > MAX_CELLS
             ):
                 raise ValueError("It is larger than what is read.")
             if event in ("end_map", "end_array"):
@@ -150,12 +150,12 @@ def marks_of(session_id: str, state: State) -> SessionMarks:
     """Return what a session recorded about its notebook."""
     prompts: list[RecordedPrompt] = []
     noted_cells: set[str] = set()
-    asked = 0
+    newest_prompt_ms = 0
     for message in state.messages():
         info = message.info
         if not isinstance(info, UserMessage):
             continue
-        asked = max(asked, info.time.created)
+        newest_prompt_ms = max(newest_prompt_ms, info.time.created)
         if info.origin is not None and info.origin.kind == "cell":
             text = next(
                 (
@@ -171,7 +171,7 @@ def marks_of(session_id: str, state: State) -> SessionMarks:
                 noted_cells |= {
                     cell.cell_id for cell in (*part.cells, *part.omitted) if cell.cell_id
                 }
-    return SessionMarks(session_id, tuple(prompts), frozenset(noted_cells), asked)
+    return SessionMarks(session_id, tuple(prompts), frozenset(noted_cells), newest_prompt_ms)
 
 
 def notebook_verdict(file: NotebookFile, marks: SessionMarks) -> Verdict:
@@ -195,12 +195,12 @@ def is_recognised(file: NotebookFile, marks: SessionMarks) -> bool:
     without prompts from cells: a template puts the same cells into many notebooks.
     """
     matching = _matching_prompts(file, marks)
-    known = marks.described_cells & file.cells.keys()
+    known_cells = marks.described_cells & file.cells.keys()
     if not marks.prompts:
-        return len(known) > 1 and 2 * len(known) >= len(marks.described_cells)
+        return len(known_cells) > 1 and 2 * len(known_cells) >= len(marks.described_cells)
     if not matching:
         return False
-    if len({prompt.cell_id or prompt.turn for prompt in matching} | known) > 1:
+    if len({prompt.cell_id or prompt.turn for prompt in matching} | known_cells) > 1:
         return True
     if len({prompt.cell_id or prompt.turn for prompt in marks.prompts} | marks.described_cells) > 1:
         return False
@@ -213,7 +213,7 @@ def _matching_prompts(file: NotebookFile, marks: SessionMarks) -> list[RecordedP
 
 def _count_traces(file: NotebookFile, marks: SessionMarks, prompt: RecordedPrompt) -> int:
     """Count the traces of a prompt in a file: its cell, its answer, its text."""
-    is_telling = len(prompt.text) >= SHORTEST_PROMPT
+    is_telling = len(prompt.text) >= MIN_PROMPT_CHARS
     sources: Mapping[str, str] = file.cells
     in_cell = sources.get(prompt.cell_id or "")
     where = file.sources if in_cell is None else [in_cell]

@@ -27,7 +27,7 @@ from palimpsest.session.open_sessions.notebook_identity import (
 from palimpsest.store.interface import SessionSummary, Store
 from palimpsest.transcript.errors import PalimpsestError
 
-MOST_SESSIONS = 50
+MAX_SESSIONS = 50
 """Maximum number of sessions whose logs are read for one notebook; those that its saved answers name come first."""
 LOOK_SECONDS = 1.5
 """Time for looking through the sessions of other names."""
@@ -76,21 +76,21 @@ class NotebookRecognition:
             return RecognisedNotebook(_sessions_of_others(verdicts))
         moved = self._sessions_of_moved_notebook(file, name, sessions)
         if moved:
-            words = MOVED.format(before=repr(moved[0].notebook))
+            sentence = MOVED.format(before=repr(moved[0].notebook))
             # A session of this name without any trace of its notebook must not come before them.
             return RecognisedNotebook(
-                frozenset(verdicts), tuple(summary.id for summary in moved), words
+                frozenset(verdicts), tuple(summary.id for summary in moved), sentence
             )
         if verdicts and "unknown" not in verdicts.values():
-            words = REPLACED.format(name=repr(name), id=next(iter(verdicts)))
-            return RecognisedNotebook(_sessions_of_others(verdicts), words=words)
+            sentence = REPLACED.format(name=repr(name), id=next(iter(verdicts)))
+            return RecognisedNotebook(_sessions_of_others(verdicts), words=sentence)
         return RecognisedNotebook(_sessions_of_others(verdicts))
 
     def _verdicts(
         self, file: NotebookFile, sessions: Sequence[SessionSummary]
     ) -> dict[str, Verdict]:
         verdicts: dict[str, Verdict] = {}
-        for session in sessions[:MOST_SESSIONS]:
+        for session in sessions[:MAX_SESSIONS]:
             verdicts[session.id] = notebook_verdict(file, self._marks(session.id))
             if (
                 verdicts[session.id] != "other"
@@ -108,7 +108,7 @@ class NotebookRecognition:
         others = [session for session in sessions if session.notebook != name]
         others.sort(key=lambda other: other.id not in file.turns)
         moved: list[SessionSummary] = []
-        for other in others[:MOST_SESSIONS]:
+        for other in others[:MAX_SESSIONS]:
             before = other.notebook or ""
             if moved and before != moved[0].notebook:
                 continue

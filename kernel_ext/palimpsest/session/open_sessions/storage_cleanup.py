@@ -18,7 +18,7 @@ from palimpsest.transcript.errors import UserError
 if TYPE_CHECKING:
     from palimpsest.session.open_sessions.workspace import Workspace
 
-MOST_DAYS = 100_000
+MAX_DAYS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +68,16 @@ async def prune_storage(
     locked.refuse("retention.days", limits.days, fixed.days)
     locked.refuse("retention.size", limits.most_bytes, fixed.most_bytes)
     if delete:
-        planned, gone = await workspace.prune(limits)
+        planned, deleted = await workspace.prune(limits)
     else:
-        planned, gone = await workspace.plan(limits), None
+        planned, deleted = await workspace.plan(limits), None
     swept, texts = await workspace.sweep(retention.texts, delete=delete)
-    return Pruned(planned, swept, gone, tuple(texts) if delete else None)
+    return Pruned(planned, swept, deleted, tuple(texts) if delete else None)
 
 
 def limits_of(retention: RetentionSettings, days: Any, max_size: Any) -> RetentionLimits:
     """Return the limits that apply; raises UserError for an invalid one."""
-    if days is not None and not (isinstance(days, int | float) and 0 <= days < MOST_DAYS):
+    if days is not None and not (isinstance(days, int | float) and 0 <= days < MAX_DAYS):
         raise UserError(f"{days!r} is not a number of days from 0 on.")
     size = max_size if max_size is not None else retention.size
     most = parse_size(size) if isinstance(size, str) else size

@@ -55,7 +55,7 @@ async def refuse_unattended(
             continue
         for ask in snapshot.asks:
             session.reply(ask.id, Reply(answer="reject", feedback=NOBODY, by="headless"))
-        for asked in snapshot.questions:
-            session.nobody_answers(asked.question_id)
+        for question in snapshot.questions:
+            session.nobody_answers(question.question_id)
         for hold_id in unseen:
             session.step_mode.release_unattended(hold_id)

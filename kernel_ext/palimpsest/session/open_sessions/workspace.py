@@ -85,7 +85,7 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 
 NEWEST = 200
-"""Sessions that are read before anything is shown, while the list of thousands is built: 0.1 s."""
+"""Number of sessions that are read before anything is shown, which takes 0.1 s; a list of thousands is built later."""
 
 Opened = TypeVar("Opened", bound=LiveSession | FollowedSession)
 
@@ -187,7 +187,7 @@ class Workspace:
             return session
 
     async def open_or_current(self, session_id: str | None, notebook: str | None) -> KernelSession:
-        """Open a session by its id, or a piece that names only it; None means the notebook's current one."""
+        """Open a session by its id or an unambiguous piece of it; None means the notebook's current session."""
         if session_id is None:
             return await self.current(notebook)
         return await self.open(session_id, notebook)
@@ -612,10 +612,10 @@ class Workspace:
             journal.append(SessionUpdated(session=session.model_copy(update=fields)))
         await asyncio.to_thread(journal.close)
 
-    async def _journal(self, session_id: str, read: Callable[[str], State]) -> Journal:
+    async def _journal(self, session_id: str, load_state: Callable[[str], State]) -> Journal:
         """Open a session's log for one write; raises SessionHeld where another kernel writes it."""
         writer = await asyncio.to_thread(self._store.acquire, session_id, self._owner)
-        state = await asyncio.to_thread(self._read_or_release, writer, read)
+        state = await asyncio.to_thread(self._read_or_release, writer, load_state)
         return Journal(writer, state, clock=self._services.clock, secrets=self._services.secrets)
 
     def _delete(self, family: Sequence[str]) -> None:
@@ -739,24 +739,28 @@ class Workspace:
         session = journal.state.session
         if session is None:
             return ""
-        is_fork = session.forked_from is not None  # whose answers its parent paid for
+        is_fork = session.forked_from is not None  # its copied answers were paid for in its parent
         counted, infos = (None, ()) if is_fork else journal.state.reported_spending()
-        # By the folder's name: a record that names another session must not get that session's rights.
-        own = session.model_copy(update={"id": journal.session_id})
+        # The id is that of the folder: a record that names another session must not get that session's rights.
+        own_record = session.model_copy(update={"id": journal.session_id})
         reduced = await asyncio.to_thread(
-            with_granted_rights, own, self._services.rules.effective, infos, counted
+            with_granted_rights, own_record, self._services.rules.effective, infos, counted
         )
         if reduced == session:
             return ""
-        words = withheld_text(reduced) if reduced.claimed != session.claimed else ""
-        notices = [SessionError(error=UnknownError(message=words, explained=True))] if words else []
+        sentence = withheld_text(reduced) if reduced.claimed != session.claimed else ""
+        notices = (
+            [SessionError(error=UnknownError(message=sentence, explained=True))] if sentence else []
+        )
         journal.append(SessionUpdated(session=reduced), *notices, sync=True)
-        return words
+        return sentence
 
-    def _read_or_release(self, writer: Writer, read: Callable[[str], State] | None = None) -> State:
+    def _read_or_release(
+        self, writer: Writer, load_state: Callable[[str], State] | None = None
+    ) -> State:
         """Read the session of a writer; if that fails, release its lease."""
         try:
-            return (read or self._store.open_live)(writer.session_id)
+            return (load_state or self._store.open_live)(writer.session_id)
         except BaseException:
             writer.close()
             raise
@@ -769,7 +773,7 @@ class Workspace:
 
     def _full_id(self, session_id: str) -> str:
         if session_id in self._open or session_id in [session.id for session in self.sessions()]:
-            return session_id  # an open one also where its log is gone
+            return session_id  # an open session is found even if its log was deleted
         listed = [summary.id for summary in self._store.list()]
         if session_id in listed:
             return session_id

@@ -26,9 +26,9 @@ from palimpsest.tools.tool import PythonOutcome, PythonRunner
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.redaction.secret_removal import secret_values
 
-LONGEST_TEXT = 40_000
-"""Characters of code whose text is stored."""
-MOST_TEXTS = 50
+MAX_TEXT_CHARS = 40_000
+"""Maximum characters of code whose text is stored."""
+MAX_TEXTS = 50
 """The newest texts of a session that are read."""
 MAX_FILE_BYTES = 1_000_000
 """Bytes of one file of a session: 15,000 checksums, or the newest texts; a larger file keeps its newest half."""
@@ -69,7 +69,7 @@ class ApprovedCode:
             with suppress(OSError):
                 self._append(session_id, checksum, ".txt")
                 text = scrub(code, secret_values(os.environ))
-                if len(text) <= LONGEST_TEXT:
+                if len(text) <= MAX_TEXT_CHARS:
                     self._append(session_id, json.dumps(text), ".texts")
 
     def observe(self, runner: PythonRunner, session_id: str) -> PythonRunner:
@@ -84,7 +84,7 @@ class ApprovedCode:
     def texts(self, session_id: str) -> tuple[str, ...]:
         """Return the newest code that ran in a session with the user's approval, without keys, oldest first."""
         with suppress(OSError, ValueError):
-            lines = self._read_file(session_id, ".texts").splitlines()[-MOST_TEXTS:]
+            lines = self._read_file(session_id, ".texts").splitlines()[-MAX_TEXTS:]
             texts = [json.loads(line) for line in lines]
             return tuple(text for text in texts if isinstance(text, str))
         return ()

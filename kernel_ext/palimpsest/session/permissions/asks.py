@@ -71,18 +71,18 @@ def apply_reply(
     answered id has no effect.
     """
     approved = tuple(approved)
-    asked = next((question for question in pending if question.ask.id == ask_id), None)
-    if asked is None:
+    pending_question = next((question for question in pending if question.ask.id == ask_id), None)
+    if pending_question is None:
         return AppliedReply(approved=approved, replies=())
     others = [
         question
         for question in pending
-        if question.session_id == asked.session_id and question.ask.id != ask_id
+        if question.session_id == pending_question.session_id and question.ask.id != ask_id
     ]
     others_replies: list[tuple[str, Reply]] = []
     new: Rules = ()
     if reply.answer == "always":
-        new = rules_of(asked.ask.permission, "allow", asked.ask.always)
+        new = rules_of(pending_question.ask.permission, "allow", pending_question.ask.always)
         approved += tuple(rule for rule in new if rule not in approved)
         others_replies = [
             (other.ask.id, reply) for other in others if _is_allowed_by(other, approved)
@@ -121,7 +121,7 @@ def _with_diff(error: PermissionDenied | Aborted, diff: str | None) -> Permissio
     return error
 
 
-MOST_ALLOWED = 50
+MAX_ALLOWED = 50
 """Maximum number of calls that the user allowed, with which later calls are compared."""
 MAY_END_THE_KERNEL = {"python", "bash"}
 """Permissions of calls that may end this kernel."""
@@ -139,7 +139,7 @@ class Caller:
     call_id: str
     tool: str
     input: dict[str, Any] | None = None
-    """What would run, where no tool part of a message holds it."""
+    """The input of the call, if no message has a tool part with it."""
 
 
 def _strictest(verdict: Verdict, more: Sequence[Verdict]) -> tuple[Verdict, bool]:
@@ -151,8 +151,8 @@ def _strictest(verdict: Verdict, more: Sequence[Verdict]) -> tuple[Verdict, bool
     if not asking or isinstance(verdict, Denied):
         return verdict, True
     locked = any(must_ask.locked for must_ask in asking)
-    own = verdict if isinstance(verdict, MustAsk) else MustAsk(())
-    return MustAsk(own.patterns, locked=own.locked or locked), False
+    first_ask = verdict if isinstance(verdict, MustAsk) else MustAsk(())
+    return MustAsk(first_ask.patterns, locked=first_ask.locked or locked), False
 
 
 Relay = Callable[[PendingAsk, "asyncio.Future[Reply]", Abort], Awaitable[Reply]]
@@ -180,11 +180,11 @@ class Asks:
         """The rules that were always allowed in this session."""
         self._log = log
         self.relay: Relay | None = None
-        """Where else a question is asked: in the parent session, for the session of a task."""
+        """Asks a question in the parent session too; None unless this is the session of a task."""
         self._relaying: set[asyncio.Task[None]] = set()
         self._lock = threading.Lock()
         self._waiting: dict[str, tuple[PendingAsk, asyncio.Future[Reply]]] = {}
-        self._allowed: deque[tuple[str | None, dict[str, Any]]] = deque(maxlen=MOST_ALLOWED)
+        self._allowed: deque[tuple[str | None, dict[str, Any]]] = deque(maxlen=MAX_ALLOWED)
         """Tool and input of calls that the user allowed in this kernel; a log's claim of it is not trusted."""
 
     def verdicts(self, rules: Rules) -> Callable[[str, Sequence[str]], Verdict]:
@@ -238,16 +238,16 @@ class Asks:
                 locked = verdict.locked
             case _:
                 assert_never(verdict)
-        given = self._input(caller)
+        tool_input = self._input(caller)
         ask = Ask(
             id=self._log.ids.new("per"),
             permission=permission,
             patterns=tuple(patterns),
             always=() if locked else tuple(always),
             title=title or caller.tool,
-            input=given,
+            input=tool_input,
             diff=diff,
-            warnings=self._warnings(permission, caller.tool, given),
+            warnings=self._warnings(permission, caller.tool, tool_input),
             changed=self._description_change(permission, bound_to),
             message_id=caller.message_id,
             call_id=caller.call_id,
@@ -324,26 +324,29 @@ class Asks:
     def reply(self, ask_id: str, reply: Reply) -> bool:
         """Answer a question from any thread; returns False when it is already answered."""
         with self._lock:
-            asked = self._waiting.get(ask_id)
-            if asked is not None and asked[0].ask.permission in IN_SESSION_ONLY:
+            waiting = self._waiting.get(ask_id)
+            if waiting is not None and waiting[0].ask.permission in IN_SESSION_ONLY:
                 reply = reply.model_copy(update={"scope": None})
             settled = apply_reply(
                 [pending for pending, _ in self._waiting.values()], ask_id, reply, self.approved
             )
             answered = [
-                (self._waiting.pop(identifier), given) for identifier, given in settled.replies
+                (self._waiting.pop(identifier), settled_reply)
+                for identifier, settled_reply in settled.replies
             ]
             # A rule for the project can be revoked for all sessions, so it is not kept as this session's.
-            bound_to = asked[0].bound_to if asked is not None else None
+            bound_to = waiting[0].bound_to if waiting is not None else None
             if settled.new and not self._grant(settled.new, reply, bound_to):
                 self.approved = settled.approved
         if not answered:
             return False
-        for (pending, future), given in answered:
-            if given.by == "person" and given.answer != "reject":
+        for (pending, future), settled_reply in answered:
+            if settled_reply.by == "person" and settled_reply.answer != "reject":
                 self._allowed.append((pending.ask.tool, pending.ask.input))
-            self._log.append(PermissionReplied(ask_id=pending.ask.id, reply=given), sync=True)
-            future.get_loop().call_soon_threadsafe(self._resolve, future, given)
+            self._log.append(
+                PermissionReplied(ask_id=pending.ask.id, reply=settled_reply), sync=True
+            )
+            future.get_loop().call_soon_threadsafe(self._resolve, future, settled_reply)
         return True
 
     def _was_always_allowed(self, permission: str, patterns: Sequence[str]) -> bool:
@@ -357,16 +360,18 @@ class Asks:
 
     async def _answer(self, pending: PendingAsk, abort: Abort, *, yes: bool) -> Reply:
         identifier = pending.ask.id
-        asked = PermissionAsked(ask=pending.ask)
+        question_event = PermissionAsked(ask=pending.ask)
         if yes and pending.ask.permission not in NEVER_BY_YES:
-            given = Reply(answer="once", by="--yes")
-            # Both at once: no front end ever finds the question open, and takes a line that was typed for something else.
-            self._log.append(asked, PermissionReplied(ask_id=identifier, reply=given), sync=True)
-            return given
+            reply = Reply(answer="once", by="--yes")
+            # Appended together, so that no front end finds the question open and takes a typed line for its answer.
+            self._log.append(
+                question_event, PermissionReplied(ask_id=identifier, reply=reply), sync=True
+            )
+            return reply
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         with self._lock:
             self._waiting[identifier] = (pending, future)
-        self._log.append(asked, sync=True)
+        self._log.append(question_event, sync=True)
         cancel = partial(self.reply, identifier, Reply(answer="reject", by="cancel"))
         unregister = abort.on_abort(cancel)
         self._pass_on(pending, future, abort)
@@ -407,9 +412,9 @@ class Asks:
         """Return how a description differs from one that was approved here, or in a parent session."""
         if bound_to is None:
             return None
-        line = self._effective_rules.line(self._log.state.session)
+        sessions = self._effective_rules.with_parents(self._log.state.session)
         return self._effective_rules.approvals.change_of(
-            permission, bound_to, [ancestor.id for ancestor in line]
+            permission, bound_to, [ancestor.id for ancestor in sessions]
         )
 
     def _grant(self, rules: Rules, reply: Reply, bound_to: str | None) -> bool:
@@ -424,11 +429,14 @@ class Asks:
         return in_project
 
     def _warnings(
-        self, permission: str, tool: str, given: dict[str, Any]
+        self, permission: str, tool: str, tool_input: dict[str, Any]
     ) -> tuple[str, ...] | None:
         """Return warnings about a call's input: first its changes against inputs that were allowed before."""
         before = [allowed for name, allowed in tuple(self._allowed) if name == tool]
-        warnings = (*changed_lines(given, before), *deceptions(given, command=permission == "bash"))
+        warnings = (
+            *changed_lines(tool_input, before),
+            *deceptions(tool_input, command=permission == "bash"),
+        )
         return warnings or None
 
     def _input(self, caller: Caller) -> dict[str, Any]:

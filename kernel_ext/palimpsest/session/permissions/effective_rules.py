@@ -41,14 +41,14 @@ from palimpsest.transcript.values import ModelRef, Rule
 FILE = "permissions.json"
 KEY = "allow"
 DESCRIBED = "described"
-"""In the value of a grant: the description of what was approved."""
+"""Key in the value of a grant: the description of what was approved."""
 CHANGED = "This is not what you always allowed; it has changed since:"
 UNDESCRIBED = (
     "You always allowed this name in an earlier version, which did not keep what it was described as, so it is "
     "asked about once again."
 )
 MAX_FILE_BYTES = 1_000_000
-MOST_NAMED = 5
+MAX_NAMED = 5
 EARLIER = (
     "{path} of an earlier version names {names}. It holds no more, because a file in the project allows "
     "nothing: answer always, and it is kept outside."
@@ -57,7 +57,7 @@ EARLIER = (
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """A rule that was always allowed, as it is listed."""
+    """A rule that the user always allows, as an entry of the list of approvals."""
 
     number: int
     """Its number in the list, by which it is revoked."""
@@ -84,7 +84,7 @@ class Approvals:
 
     @property
     def problem(self) -> str:
-        """What is wrong with the stored approvals, in one sentence; empty when nothing is."""
+        """One sentence on a problem with the stored approvals; empty without one."""
         return self.grants.problem
 
     def rules(self) -> Rules:
@@ -92,14 +92,14 @@ class Approvals:
         return self.rules_of_session(None)
 
     def rules_of_session(self, session_id: str | None) -> Rules:
-        """Return the rules that are approved in one session, or in every one for None."""
+        """Return the rules that are approved in one session; for None, those approved in every session."""
         grants = self.grants.list(session_id, KEY)
         return granted_rules(grant.value for grant in grants) if grants else ()
 
     def list(self) -> tuple[Allowance, ...]:
-        """Return what is always allowed in the project, in the order in which it was approved."""
+        """Return the rules that are always allowed in the project, in the order of their approval."""
         return tuple(
-            Allowance(0, rule, "project", grant.at, _said_in(grant))
+            Allowance(0, rule, "project", grant.at, _session_of_approval(grant))
             for grant in self.grants.list(None, KEY)
             for rule in granted_rules([grant.value])
         )
@@ -120,9 +120,9 @@ class Approvals:
         )
 
     def change_of(self, permission: str, bound_to: str, session_ids: Iterable[str]) -> str | None:
-        """Return how a description differs from what was approved last under a permission; None for nothing.
+        """Return how a description differs from the one that was last approved under a permission; None without one.
 
-        Compared are the approvals of the project and of the given sessions.
+        The approvals of the project and of the given sessions are compared.
         """
         approved = [
             grant
@@ -158,11 +158,11 @@ class Approvals:
 
     @property
     def earlier(self) -> str:
-        """What an earlier version stored in the project, in one sentence; empty for nothing."""
+        """One sentence on the approvals that an earlier version stored in the project; empty without any."""
         names = _names(self._file) if self._file is not None else []
         if not names:
             return ""
-        return EARLIER.format(path=self._file, names=first_names(names, MOST_NAMED))
+        return EARLIER.format(path=self._file, names=first_names(names, MAX_NAMED))
 
 
 def _value(rule: Rule, bound_to: str | None) -> dict[str, str]:
@@ -174,7 +174,7 @@ def _first_line(text: str) -> str:
     return text.split("\n", 1)[0]
 
 
-def _said_in(grant: Grant) -> str:
+def _session_of_approval(grant: Grant) -> str:
     return str(grant.value.get("said_in") or "") if isinstance(grant.value, dict) else ""
 
 
@@ -220,7 +220,7 @@ class EffectiveRules:
     default_model: Callable[[], str] = str
     """Returns the default model, which any session may use."""
     default_agent: str = ""
-    """Returns the name of the default agent, which any session may use."""
+    """Name of the default agent, which any session may use."""
     project_move: ProjectMoveWatch | None = None
     """Detects that the project was moved here; None where nothing is stored on disk."""
     began: dict[str, str] = field(default_factory=dict)
@@ -230,13 +230,13 @@ class EffectiveRules:
 
     @property
     def grants(self) -> Grants:
-        """What the user allowed in this project, stored outside it."""
+        """The permissions that the user granted in this project, stored outside it."""
         return self.approvals.grants
 
     def mode_of(self, session: SessionInfo | None) -> Mode:
         """Return the permission mode that applies in a session."""
         if not self.mode_fixed:
-            for relative in self.line(session):
+            for relative in self.with_parents(session):
                 mode = self.own_mode(relative)
                 if mode is not None:
                     return mode
@@ -281,17 +281,23 @@ class EffectiveRules:
     def rules_of(self, session: SessionInfo | None, rules: Rules, agent: Rules) -> Rules:
         """Return all rules that apply to the tool calls of an agent."""
         base = self.rules if self.rules is not None else rules
-        own = asking_rules_of(session) if session is not None and session.metadata else ()
-        return (*base, *agent, *own, *self.fixed, *DENY_RULES_BY_MODE[self.mode_of(session)])
+        session_rules = asking_rules_of(session) if session is not None and session.metadata else ()
+        return (
+            *base,
+            *agent,
+            *session_rules,
+            *self.fixed,
+            *DENY_RULES_BY_MODE[self.mode_of(session)],
+        )
 
     def answers_of(self, session: SessionInfo | None) -> Rules:
         """Return the approvals that answer questions beforehand: the mode's, the project's, the parents'."""
-        parents = list(self.line(session))[1:]
+        parents = list(self.with_parents(session))[1:]
         of_parents = [rule for parent in parents for rule in self.held_rules(parent)]
         mode = MODE_APPROVALS[self.mode_of(session)]
         return (*mode, *self.granted(), *self.approvals.rules(), *of_parents)
 
-    def line(self, session: SessionInfo | None) -> Iterator[SessionInfo]:
+    def with_parents(self, session: SessionInfo | None) -> Iterator[SessionInfo]:
         """Yield a session, its parent, and so on up."""
         for _ in range(MAX_NESTING):
             if session is None:

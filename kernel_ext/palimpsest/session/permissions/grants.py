@@ -58,8 +58,8 @@ UNWRITTEN = "What you allow holds until this kernel ends, because {reason}. It i
 
 Change = Callable[[Sequence["Grant"]], Sequence["Grant"]]
 
-MOST_GRANT_FILES = 2_000
-MOST_NAMED = 20
+MAX_GRANT_FILES = 2_000
+MAX_NAMED = 20
 """Maximum number of grants that are carried over, each named in the question."""
 MOVED = "moved"
 MOVE_QUESTION = "This project moved here from {before}. Keep what you allowed there: {names}?"
@@ -68,13 +68,13 @@ MOVE_LEFT = " ({count} more are left behind.)"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """One thing that the user allowed."""
+    """One permission that the user granted."""
 
     key: str
     """``allow`` (a rule), ``mode``, ``budget``, ``model`` or ``agent``."""
     value: Any
     session: str | None = None
-    """The session in which it holds; None for every session of the project."""
+    """The session in which it applies; None for every session of the project."""
     by: str = ""
     at: int = 0
     """Milliseconds since 1970."""
@@ -387,10 +387,10 @@ class ProjectMove:
     @property
     def question(self) -> str:
         """The question for the user, with the old path and the grants."""
-        names = [grant_text(grant) for grant in self.grants[:MOST_NAMED]]
+        names = [grant_text(grant) for grant in self.grants[:MAX_NAMED]]
         text = MOVE_QUESTION.format(before=one_line(str(self.before), 200), names="; ".join(names))
-        left = len(self.grants) - MOST_NAMED
-        return text + (MOVE_LEFT.format(count=left) if left > 0 else "")
+        more = len(self.grants) - MAX_NAMED
+        return text + (MOVE_LEFT.format(count=more) if more > 0 else "")
 
 
 class ProjectMoveWatch:
@@ -398,7 +398,7 @@ class ProjectMoveWatch:
 
     def __init__(self, grants: Grants) -> None:
         self.asking = asyncio.Lock()
-        """Held while one session asks, so that of several that continue at once only the first asks."""
+        """Lock held while one session asks, so that the question is asked once even if several sessions continue."""
         self._grants = grants
         self._is_searched = False
         self._move: ProjectMove | None = None
@@ -414,8 +414,8 @@ class ProjectMoveWatch:
         """Apply the user's answer; returns whether grants were carried over."""
         move, self._move = self._move, None
         if move is None or reply.by == "headless":
-            return False  # not decided: the next kernel asks again
-        carried_over = move.grants[:MOST_NAMED] if reply.answer != "reject" else ()
+            return False  # the user has not decided, so the next kernel asks again
+        carried_over = move.grants[:MAX_NAMED] if reply.answer != "reject" else ()
         self._grants.replace(carried_over)
         if carried_over and not self._grants.problem:
             with suppress(OSError):
@@ -425,26 +425,28 @@ class ProjectMoveWatch:
 
 def find_move(grants: Grants) -> ProjectMove | None:
     """Find grants given to this very project at a path that no longer exists."""
-    here, number = grants.project, grants.number
-    if here is None or number is None or grants.is_settled:
+    project, number = grants.project, grants.number
+    if project is None or number is None or grants.is_settled:
         return None
     with suppress(OSError):
-        for file in sorted(grants.folder.glob("*.json"))[:MOST_GRANT_FILES]:
+        for file in sorted(grants.folder.glob("*.json"))[:MAX_GRANT_FILES]:
             project_number = number.known()
-            move = _move(file, here, project_number) if project_number else None
+            move = _move(file, project, project_number) if project_number else None
             if move is not None:
                 return move
     return None
 
 
-def _move(file: Path, here: Path, known: str) -> ProjectMove | None:
+def _move(file: Path, project: Path, project_number: str) -> ProjectMove | None:
     try:
-        data = read_grants(file, here)
+        data = read_grants(file, project)
     except (OSError, ValueError, UntrustedGrantsError):
         return None
     before = Path(str(data.get("project")))
-    is_same = data.get("number") == known and file.name == grants_file(file.parent, before).name
-    if not is_same or before == here or os.path.lexists(before):
+    is_same = (
+        data.get("number") == project_number and file.name == grants_file(file.parent, before).name
+    )
+    if not is_same or before == project or os.path.lexists(before):
         return None
     grants = tuple(grant for grant in grants_of(data) if grant_text(grant))
     return ProjectMove(before, file, grants) if grants else None
@@ -456,12 +458,12 @@ def grant_text(grant: Grant) -> str:
     match grant.key:
         case "allow":
             rules = granted_rules([grant.value])
-            words = [f"{rule.permission}: {rule.pattern}" for rule in rules]
+            texts = [f"{rule.permission}: {rule.pattern}" for rule in rules]
         case "mode" | "model" | "agent":
-            words = [f"{grant.key} {grant.value}"]
+            texts = [f"{grant.key} {grant.value}"]
         case "budget":
             budget = granted_budget(grant.value)
-            words = [f"spending limit {budget_text(budget)}"] if budget is not None else []
+            texts = [f"spending limit {budget_text(budget)}"] if budget is not None else []
         case _:
-            words = []
-    return f"{one_line(words[0], 120)}{where}" if words else ""
+            texts = []
+    return f"{one_line(texts[0], 120)}{where}" if texts else ""

@@ -16,7 +16,7 @@ from palimpsest.transcript.session_record.sessions import Budget, Claims, Sessio
 from palimpsest.transcript.values import Rule
 
 FREEDOM: dict[Mode, int] = {"plan": 0, "ask": 1, "accept-edits": 2, "bypass": 3}
-MOST_MODELS = 5
+MAX_MODELS = 5
 """Maximum number of models of unknown price that are named with a limit."""
 MIN_LIMIT, MAX_LIMIT = 1e-6, 1e15
 """In dollars or tokens; a limit outside of these is damaged data."""
@@ -53,21 +53,24 @@ def held_budget(session: SessionInfo, configured: Budget, granted: Any) -> Budge
     claimed = session.budget
     if claimed is None:
         return configured
-    given = granted_budget(granted)
+    granted_limit = granted_budget(granted)
     if claimed.own:
-        base = _allowed_own_budget(claimed, configured, given)
+        base = _allowed_own_budget(claimed, configured, granted_limit)
     elif _amounts(claimed) == _amounts(configured):
         base = configured
     else:
         return configured
-    same = given is not None and (*_amounts(given), given.own) == (*_amounts(base), base.own)
-    if not same or given is None:
+    same = granted_limit is not None and (*_amounts(granted_limit), granted_limit.own) == (
+        *_amounts(base),
+        base.own,
+    )
+    if not same or granted_limit is None:
         return base
-    tokens = _smaller_limit(claimed.tokens_until, given.tokens_until)
+    tokens = _smaller_limit(claimed.tokens_until, granted_limit.tokens_until)
     update = {
-        "usd_until": _smaller_limit(claimed.usd_until, given.usd_until),
+        "usd_until": _smaller_limit(claimed.usd_until, granted_limit.usd_until),
         "tokens_until": _as_int(tokens),
-        "unpriced": tuple(model for model in claimed.unpriced if model in given.unpriced),
+        "unpriced": tuple(model for model in claimed.unpriced if model in granted_limit.unpriced),
     }
     return base.model_copy(update=update)
 
@@ -100,10 +103,10 @@ def budget_text(budget: Budget) -> str:
     """Return a short text of a limit in force, or ``none``."""
     usd = budget.usd_until if budget.usd_until is not None else budget.usd
     tokens = budget.tokens_until if budget.tokens_until is not None else budget.tokens
-    words = [f"${usd:g}"] if usd is not None else []
-    words += [f"{tokens} tokens"] if tokens is not None else []
-    words += [f"{one_line(name, 60)} of unknown price" for name in budget.unpriced[:MOST_MODELS]]
-    return " and ".join(words) or "none"
+    texts = [f"${usd:g}"] if usd is not None else []
+    texts += [f"{tokens} tokens"] if tokens is not None else []
+    texts += [f"{one_line(name, 60)} of unknown price" for name in budget.unpriced[:MAX_MODELS]]
+    return " and ".join(texts) or "none"
 
 
 def with_all_claims(session: SessionInfo) -> SessionInfo:
@@ -148,10 +151,10 @@ def _mode(word: Any) -> Mode | None:
     return next((mode for mode in MODES if mode == word), None)
 
 
-def _allowed_own_budget(claimed: Budget, configured: Budget, given: Budget | None) -> Budget:
+def _allowed_own_budget(claimed: Budget, configured: Budget, granted: Budget | None) -> Budget:
     usd = _limit(claimed.usd)
     tokens = _limit(claimed.tokens)
-    if given is not None and given.own and _amounts(given) == (usd, tokens):
+    if granted is not None and granted.own and _amounts(granted) == (usd, tokens):
         return Budget(usd=usd, tokens=_as_int(tokens), own=True)
     least = (_smaller_amount(usd, configured.usd), _smaller_amount(tokens, configured.tokens))
     if least == _amounts(configured):
@@ -172,9 +175,9 @@ def _smaller_amount(first: float | None, other: float | None) -> float | None:
     return min(amounts) if amounts else None
 
 
-def _smaller_limit(claimed: float | None, given: float | None) -> float | None:
+def _smaller_limit(claimed: float | None, limit: float | None) -> float | None:
     claimed = _limit(claimed)
-    return None if claimed is None or given is None else min(claimed, given)
+    return None if claimed is None or limit is None else min(claimed, limit)
 
 
 def _as_int(amount: float | None) -> int | None:

@@ -29,7 +29,7 @@ from palimpsest.transcript.session_record.sessions import (
 )
 from palimpsest.transcript.session_record.spending import recorded_spending
 
-MOST_NAMED = 5
+MAX_NAMED = 5
 WITHHELD = (
     "The log of this session says that this was allowed, and nobody allowed it here, so it does not hold: "
     "{names}. %agent trust session allows it in this session."
@@ -46,36 +46,36 @@ def with_granted_rights(
 
     ``infos`` are the records of its answers; ``counted`` is the reported spending of answers that are not among them.
     """
-    whole = with_all_claims(session)
-    rules = effective_rules.held_rules(whole)
-    mode = effective_rules.own_mode(whole)
-    budget = effective_rules.own_budget(whole)
-    is_usable = whole.model is None or effective_rules.may_use(whole.model, whole.id)
-    may_answer = whole.agent is None or effective_rules.may_answer(whole.agent, whole.id)
+    claiming = with_all_claims(session)
+    rules = effective_rules.held_rules(claiming)
+    mode = effective_rules.own_mode(claiming)
+    budget = effective_rules.own_budget(claiming)
+    is_usable = claiming.model is None or effective_rules.may_use(claiming.model, claiming.id)
+    may_answer = claiming.agent is None or effective_rules.may_answer(claiming.agent, claiming.id)
     before = session.claimed or Claims()
     claims = Claims(
-        permission=tuple(rule for rule in whole.permission if rule not in rules),
-        mode=whole.mode if whole.mode_own and mode != whole.mode else None,
-        budget=whole.budget
-        if _claims_more(whole.budget, budget, effective_rules.budget)
-        else (before.budget if before.budget != whole.budget else None),
-        model=None if is_usable else whole.model,
-        agent=None if may_answer else whole.agent,
+        permission=tuple(rule for rule in claiming.permission if rule not in rules),
+        mode=claiming.mode if claiming.mode_own and mode != claiming.mode else None,
+        budget=claiming.budget
+        if _claims_more(claiming.budget, budget, effective_rules.budget)
+        else (before.budget if before.budget != claiming.budget else None),
+        model=None if is_usable else claiming.model,
+        agent=None if may_answer else claiming.agent,
     )
     changed: dict[str, Any] = {
         "permission": rules,
-        "model": whole.model if is_usable else None,
-        "agent": whole.agent if may_answer else None,
+        "model": claiming.model if is_usable else None,
+        "agent": claiming.agent if may_answer else None,
         "claimed": claims if claims != Claims() else None,
     }
     if claims.mode is not None:
         # The mode of a task's session is its parent's; it is recorded when its turn begins.
         changed |= {"mode": mode or effective_rules.mode, "mode_own": True if mode else None}
-    elif whole.mode_own is not True and whole.mode not in (None, effective_rules.mode):
+    elif claiming.mode_own is not True and claiming.mode not in (None, effective_rules.mode):
         changed["mode"] = effective_rules.mode
-    if whole.budget is not None and whole.budget != budget:
+    if claiming.budget is not None and claiming.budget != budget:
         changed["budget"] = budget
-    return whole.model_copy(update=changed | _spent(whole, infos, counted))
+    return claiming.model_copy(update=changed | _spent(claiming, infos, counted))
 
 
 def withheld_text(session: SessionInfo) -> str:
@@ -83,12 +83,12 @@ def withheld_text(session: SessionInfo) -> str:
     names = [] if session.read_only else claimed_names(session.claimed)
     if not names:
         return ""
-    return WITHHELD.format(names=first_names(names, MOST_NAMED))
+    return WITHHELD.format(names=first_names(names, MAX_NAMED))
 
 
 def is_named_whole(session: SessionInfo | None) -> bool:
     """Return whether ``withheld_text`` names everything that was withheld."""
-    return len(claimed_names(session.claimed if session is not None else None)) <= MOST_NAMED
+    return len(claimed_names(session.claimed if session is not None else None)) <= MAX_NAMED
 
 
 def claimed_names(claims: Claims | None) -> list[str]:
@@ -142,12 +142,12 @@ def _spent(
     session: SessionInfo, infos: Iterable[MessageInfo], counted: Spent | None
 ) -> dict[str, Any]:
     """Return the changed fields of a record's spending: never less than the journal's answers report."""
-    own = sane_spending(
+    own_spending = sane_spending(
         Spent(cost=session.cost, tokens=session.tokens, unpriced=session.unpriced or 0)
     )
     if session.forked_from is None:  # a fork shows its parent's answers, which it did not pay for
-        own = larger_spending(own, recorded_spending(infos, counted))
-    changed: dict[str, Any] = {"cost": own.cost, "tokens": own.tokens}
-    changed["unpriced"] = own.unpriced or None
+        own_spending = larger_spending(own_spending, recorded_spending(infos, counted))
+    changed: dict[str, Any] = {"cost": own_spending.cost, "tokens": own_spending.tokens}
+    changed["unpriced"] = own_spending.unpriced or None
     changed["below"] = sane_spending(session.below) if session.below is not None else None
     return changed

@@ -30,33 +30,32 @@ from palimpsest.transcript.values import Usage
 
 JSON_SCHEMA = "json_schema"
 DEFAULT_RETRIES = 1
-"""How often a model that answered with text is asked again for a structured answer, unless the prompt sets it."""
-MOST_RETRIES = 10
+"""Default number of times that a model that answered with text is asked again for a structured answer."""
+MAX_RETRIES = 10
 FORMAT_FORMS = (
     "format is the JSON schema of an object, such as {'type': 'object', 'properties': {'rows': {'type': "
     "'integer'}}, 'required': ['rows']}, or a pydantic model"
 )
 
 
-def format_of(given: Any) -> dict[str, Any] | None:
+def format_of(format_option: Any) -> dict[str, Any] | None:
     """Return a format as it is journaled; raises UserError for an invalid one."""
-    if given is None:
+    if format_option is None:
         return None
     retries: Any = DEFAULT_RETRIES
-    schema: Any = given
-    if isinstance(given, type) and issubclass(given, BaseModel):
-        schema = _pydantic_schema(given)
-    elif isinstance(given, Mapping) and given.get("type") == JSON_SCHEMA:
-        schema, retries = given.get("schema"), given.get("retryCount", DEFAULT_RETRIES)
+    schema: Any = format_option
+    if isinstance(format_option, type) and issubclass(format_option, BaseModel):
+        schema = _pydantic_schema(format_option)
+    elif isinstance(format_option, Mapping) and format_option.get("type") == JSON_SCHEMA:
+        schema, retries = (
+            format_option.get("schema"),
+            format_option.get("retryCount", DEFAULT_RETRIES),
+        )
     if not isinstance(schema, Mapping):
-        raise UserError(f"{FORMAT_FORMS}, not {given!r:.60}.")
-    if (
-        isinstance(retries, bool)
-        or not isinstance(retries, int)
-        or not 0 <= retries <= MOST_RETRIES
-    ):
+        raise UserError(f"{FORMAT_FORMS}, not {format_option!r:.60}.")
+    if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= MAX_RETRIES:
         raise UserError(
-            f"retryCount is a whole number from 0 to {MOST_RETRIES}, not {retries!r:.60}."
+            f"retryCount is a whole number from 0 to {MAX_RETRIES}, not {retries!r:.60}."
         )
     schema = _with_object_root(schema)
     _check_schema(schema)
@@ -105,7 +104,7 @@ NO_REASON_GIVEN = "The provider ended the answer without saying why. Ask it to g
 
 def journaled_options(options: PromptOptions) -> dict[str, Any]:
     """Return the options of a prompt, as they are journaled."""
-    chosen = {
+    journaled = {
         "model": options.model,
         "variant": options.variant,
         "agent": options.agent,
@@ -115,7 +114,7 @@ def journaled_options(options: PromptOptions) -> dict[str, Any]:
         "format": format_of(options.format),
         "max_steps": options.max_steps,
     }
-    return {key: value for key, value in chosen.items() if value is not None}
+    return {key: value for key, value in journaled.items() if value is not None}
 
 
 def _tool_choice(tools: Sequence[str] | Mapping[str, bool] | None) -> Any:

@@ -55,10 +55,10 @@ class HidingNamespace:
         self._inner = inner
         self._hidden = hidden
 
-    async def list(self, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
+    async def list(self, detail: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return the descriptions of all variables that are not hidden."""
-        visible = frozenset(name for name in shown.named if name not in self._hidden)
-        return self._hidden.visible(await self._inner.list(replace(shown, named=visible)))
+        visible = frozenset(name for name in detail.named if name not in self._hidden)
+        return self._hidden.visible(await self._inner.list(replace(detail, named=visible)))
 
     async def describe(self, name: str, max_chars: int = 4_000) -> str:
         """Return a long description of one variable; raises HiddenVariable for a hidden one."""

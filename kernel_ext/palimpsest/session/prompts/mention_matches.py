@@ -7,14 +7,14 @@ tests of both read one table of cases.
 from collections.abc import Sequence
 
 
-def ranked_matches(words: Sequence[str], typed: str) -> list[str]:
+def ranked_matches(names: Sequence[str], typed: str) -> list[str]:
     """Return the words that contain the typed letters in this order, best matches first.
 
     First an equal word, then words that begin with the typed letters, then the others, which match in any case.
     """
     ranked: tuple[list[str], ...] = ([], [], [])
     lower = typed.lower()
-    for word in words:
+    for word in names:
         if word == typed:
             ranked[0].append(word)
         elif word.startswith(typed):

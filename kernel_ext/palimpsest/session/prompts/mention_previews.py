@@ -19,7 +19,7 @@ from palimpsest.session.interfaces.prompt_mentions import KernelIsBusy, NotCount
 from palimpsest.session.interfaces.services import Services
 from palimpsest.session.prompts.hidden_variables import HiddenVariable
 from palimpsest.session.prompts.mention_matches import ranked_matches
-from palimpsest.session.prompts.notebook_mentions import MOST_MENTIONS, NotebookMentions, named_run
+from palimpsest.session.prompts.notebook_mentions import MAX_MENTIONS, NotebookMentions, named_run
 from palimpsest.session.prompts.prompt_expansion import FILE_SHOWN, Expander, run_tool
 from palimpsest.session.prompts.prompt_syntax import (
     FileMention,
@@ -43,13 +43,13 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import NotebookPart
 
-MOST_CELLS = 200
-MOST_VARIABLES = 1_000
-MOST_FILES = 300
+MAX_CELLS = 200
+MAX_VARIABLES = 1_000
+MAX_FILES = 300
 """Maximum rows of each kind in one answer; typing more letters finds the other files."""
 FILES_READ = 20_000
 FILES_SECONDS = 0.3
-"""Limits of the search through a project's folders for one answer, upper folders first."""
+"""Limits of the search through a project's folders for one answer; upper folders are searched first."""
 ABOUT_CHARS = 80
 COUNTED_FILES = 32
 """Maximum number of files whose token counts are cached until the file changes."""
@@ -111,7 +111,7 @@ class MentionPreviews:
         for at, mention in enumerate(notebook_mentions(text, leave_out)):
             typed = text[mention.start : mention.end]
             preview = _preview(typed, mention.kind, mention.target, "beyond")
-            if at < MOST_MENTIONS:
+            if at < MAX_MENTIONS:
                 preview = await self._notebook_preview(mention, typed, runs, decided)
             yield mention.start, preview
 
@@ -224,7 +224,7 @@ class MentionPreviews:
             for mention in matching
             if _is_allowed("read", mention.removeprefix("./"), decided)
         ]
-        paths, more = allowed[:MOST_FILES], more or len(allowed) > MOST_FILES
+        paths, more = allowed[:MAX_FILES], more or len(allowed) > MAX_FILES
         rows = [*self._variables(decided), *self._cells(decided)]
         return MentionList(rows=(*rows, *(_row(path, "file") for path in paths)), more=more or None)
 
@@ -232,7 +232,7 @@ class MentionPreviews:
         namespace = self._namespace()
         names = namespace.names() if namespace is not None else ()
         allowed = (entry for entry in names if _is_allowed("variables", entry[0], decided))
-        for name, about in itertools.islice(allowed, MOST_VARIABLES):
+        for name, about in itertools.islice(allowed, MAX_VARIABLES):
             yield _row(name, "variable", about)
 
     def _cells(self, decided: Decided) -> Iterator[MentionRow]:
@@ -243,7 +243,7 @@ class MentionPreviews:
                 newest.setdefault(run.number, run)
         allowed = [
             run for number, run in newest.items() if _is_allowed("notebook", str(number), decided)
-        ][:MOST_CELLS]
+        ][:MAX_CELLS]
         error = next((run for run in allowed if run.status == "error"), None)
         if error is not None and _is_allowed("notebook", "*", decided):
             yield _row("error", "error", self._clean(_error_of(error)))

@@ -26,19 +26,19 @@ from palimpsest.transcript.errors import NotFound, PermissionDenied, UserError
 from palimpsest.transcript.parts import NotebookPart, Part, TextPart
 
 MENTION_TOKENS = 3_000
-"""Limit of one cell that a prompt names; a longer cell loses its middle."""
+"""Maximum tokens of one cell that a prompt names; the middle of a longer cell is left out."""
 ERROR_TOKENS = 4_000
-"""Limit of a failed cell that a prompt names: source and traceback."""
+"""Maximum tokens of a failed cell that a prompt names: source and traceback."""
 VARIABLE_CHARS = 4_000
-MOST_MENTIONS = 12
-MOST_VARIABLES = 20
-"""Variables that are described with an error."""
-MOST_VERSIONS = 12
+MAX_MENTIONS = 12
+MAX_VARIABLES = 20
+"""Maximum variables that are described with an error."""
+MAX_VERSIONS = 12
 VARIABLE_SECONDS = 5.0
 """Timeout for describing variables in a kernel that runs the user's code."""
 
 ABOUT_ERROR = re.compile(r"\s*(?:fix|explain)\s+@error(?:\s+\d+)?\s*", re.IGNORECASE)
-"""A prompt that makes no sense without an error."""
+"""Matches a prompt that is only about an error."""
 NOTHING_FAILED = (
     "No cell{which} has failed since the agent was loaded, so there is nothing to mend, and nothing was sent. "
     "Run the cell again."
@@ -94,7 +94,7 @@ class NotebookMentions:
         reader = self._services.kernel.notebook
         if reader is None:
             return []
-        mentions = notebook_mentions(typed.text, leave_out)[:MOST_MENTIONS]
+        mentions = notebook_mentions(typed.text, leave_out)[:MAX_MENTIONS]
         if not mentions:
             return []
         runs = reader.runs().runs
@@ -177,17 +177,17 @@ class NotebookMentions:
 
     async def _failure_surroundings(self, namespace: Namespace | None, run: CellRun) -> list[str]:
         """Return the variables that a failed cell names, and the versions of the packages in it."""
-        named = _words_in(run)
+        words_in_run = _words_in(run)
         variables: Sequence[VariableInfo] = ()
         detail: Detail = "names and types"
         if namespace is not None:
             try:
-                description_task = namespace.list(ShownVariables(detail, named))
+                description_task = namespace.list(ShownVariables(detail, words_in_run))
                 variables = await asyncio.wait_for(description_task, VARIABLE_SECONDS)
             except Exception:  # noqa: BLE001  # the prompt is sent without variables rather than not at all
                 variables = ()
-        named_variables = [variable for variable in variables if variable.name in named][
-            :MOST_VARIABLES
+        named_variables = [variable for variable in variables if variable.name in words_in_run][
+            :MAX_VARIABLES
         ]
         lines = [f"- {variable.name}: {variable.shown_to_model}" for variable in named_variables]
         pieces = []
@@ -277,7 +277,7 @@ def _versions(run: CellRun, variables: Sequence[VariableInfo]) -> list[str]:
         version = vars(module).get("__version__") if type(module) is ModuleType else None
         if isinstance(version, str):
             versions.append(f"{root} {version[:40]}")
-    return versions[: MOST_VERSIONS + 1]
+    return versions[: MAX_VERSIONS + 1]
 
 
 def _imported_packages(source: str) -> Iterator[str]:

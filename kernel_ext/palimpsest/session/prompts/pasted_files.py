@@ -17,9 +17,9 @@ from palimpsest.transcript.parts import Attachment, FilePart
 from palimpsest.transcript.values import Value
 
 MAX_BYTES = 6_000_000
-"""A page's messages are at most 10 MB, and Base64 is a third longer than the bytes."""
+"""Maximum bytes of a file: a page's messages have at most 10 MB, and Base64 is a third longer than the bytes."""
 MAX_TEXT_BYTES = 1_000_000
-"""About 250,000 tokens: more than most windows hold."""
+"""Maximum bytes of a text: about 250,000 tokens, more than most windows hold."""
 MAX_NAME_CHARS = 120
 TEXT = "text/plain"
 ATTACHED_TEXT = "The user attached {name}:\n{text}"
@@ -41,17 +41,17 @@ class PastedFile(Value):
     tokens: int
     """Estimated tokens that it adds to the prompt."""
     unseen: bool = False
-    """The model takes no pictures: a note takes the picture's place."""
+    """Whether the model accepts no pictures, so that a note is sent instead."""
 
 
-def pasted_file(services: Services, given: Attachment, model: str | None) -> PastedFile:
+def pasted_file(services: Services, file: Attachment, model: str | None) -> PastedFile:
     """Return a file as it is sent; raises UserError for a file that cannot be attached.
 
     ``model`` is the model that would answer; None where it is not known.
     """
     store = services.store
-    name = file_name(given)
-    data = _content(store, given, name)
+    name = file_name(file)
+    data = _content(store, file, name)
     if len(data) > MAX_BYTES:
         raise UserError(TOO_LARGE.format(name=name, bytes=len(data), most=MAX_BYTES))
     kind = image_type(data)
@@ -80,20 +80,20 @@ def attached_text(store: Store, part: FilePart) -> str | None:
     return ATTACHED_TEXT.format(name=name, text=text)
 
 
-def file_name(given: Attachment | FilePart) -> str:
+def file_name(file: Attachment | FilePart) -> str:
     """Return a file's name in one line, without its folders."""
-    name = (given.filename or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
+    name = (file.filename or "").replace("\\", "/").rstrip("/").rpartition("/")[2]
     return one_line(name, MAX_NAME_CHARS) or "a file"
 
 
-def _content(store: Store, given: Attachment | FilePart, name: str) -> bytes:
+def _content(store: Store, file: Attachment | FilePart, name: str) -> bytes:
     try:
-        if given.url.startswith("blob:"):
-            return store.get_blob(given.url.removeprefix("blob:"))
+        if file.url.startswith("blob:"):
+            return store.get_blob(file.url.removeprefix("blob:"))
     except NotFound:
         raise UserError(GONE.format(name=name)) from None
     # The URL of an empty file has no data, which is valid here.
-    return decoded_data_url(given.url) if given.url.partition(",")[2] else b""
+    return decoded_data_url(file.url) if file.url.partition(",")[2] else b""
 
 
 def _text(data: bytes, name: str) -> str:
@@ -111,7 +111,7 @@ def _text(data: bytes, name: str) -> str:
 
 
 def _takes_pictures(services: Services, model: str | None) -> bool:
-    """Return whether a model takes pictures; True for an unknown model, which is refused when the prompt is sent."""
+    """Return whether a model accepts pictures; True for an unknown model, which is refused when the prompt is sent."""
     try:
         return model is None or services.models.info(model, None).vision
     except UserError:

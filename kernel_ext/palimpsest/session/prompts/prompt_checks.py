@@ -45,25 +45,25 @@ class PromptWords(TypedDict, total=False):
     prompt_id: str | None
 
 
-def options_of(given: Mapping[str, Any]) -> PromptOptions:
+def options_of(options: Mapping[str, Any]) -> PromptOptions:
     """Return options from named values; raises UserError for an unknown name or an invalid value."""
-    known = [field.name for field in fields(PromptOptions)]
-    for name in given:
-        if name not in known:
-            close = difflib.get_close_matches(name, known, 1)
-            hint = f"Did you mean {close[0]}?" if close else f"There are {', '.join(known)}."
+    option_names = [field.name for field in fields(PromptOptions)]
+    for name in options:
+        if name not in option_names:
+            close = difflib.get_close_matches(name, option_names, 1)
+            hint = f"Did you mean {close[0]}?" if close else f"There are {', '.join(option_names)}."
             raise UserError(f"A prompt takes no option {name!r}. {hint}")
-    tools = given.get("tools")
+    tools = options.get("tools")
     if isinstance(tools, Mapping):
-        given = {**given, "tools": dict(tools)}
+        options = {**options, "tools": dict(tools)}
     elif isinstance(tools, Iterable) and not isinstance(tools, str):
-        given = {**given, "tools": tuple(tools)}
-    if "files" in given:
-        files = given["files"]
-        given = {**given, "files": () if files is None else prompt_files(files)}
-    if "format" in given:
-        given = {**given, "format": format_of(given["format"])}
-    return PromptOptions(**given)
+        options = {**options, "tools": tuple(tools)}
+    if "files" in options:
+        files = options["files"]
+        options = {**options, "files": () if files is None else prompt_files(files)}
+    if "format" in options:
+        options = {**options, "format": format_of(options["format"])}
+    return PromptOptions(**options)
 
 
 def refuse_in_recording(session: SessionInfo | None) -> None:
@@ -118,12 +118,12 @@ def reply_of(reply: Reply | str, feedback: str | None = None) -> Reply:
 
 def answers_of(answers: Sequence[Any]) -> Sequence[Sequence[str]] | None:
     """Return a list of labels or texts for each question; None if no question has an answer."""
-    given = []
+    valid_answers = []
     for answer in answers:
-        words = [answer] if isinstance(answer, str) else answer if answer is not None else []
-        if not isinstance(words, Sequence) or not all(isinstance(word, str) for word in words):
+        texts = [answer] if isinstance(answer, str) else answer if answer is not None else []
+        if not isinstance(texts, Sequence) or not all(isinstance(word, str) for word in texts):
             raise UserError(
                 f"An answer is a label, own words or a list of them, not {answer!r:.60}."
             )
-        given.append(list(words))
-    return given if any(given) else None
+        valid_answers.append(list(texts))
+    return valid_answers if any(valid_answers) else None

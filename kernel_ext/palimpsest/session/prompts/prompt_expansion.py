@@ -67,11 +67,11 @@ HINT = (
     "The user names the agent {name} above. Hand it this with the task tool, with a prompt that says all it "
     "needs to know, and answer with what it reports."
 )
-MOST_FILES = 20
+MAX_FILES = 20
 
 
 Announce = Callable[[str, dict[str, Any]], None]
-"""``(call id, input)`` reports what a call would run, since no message holds it."""
+"""``(call id, input)`` records the input of a call that is in no message, for a question about it."""
 
 
 class Expander:
@@ -135,7 +135,7 @@ class Expander:
     def files_named(self, text: str, root: Path, cwd: Path) -> list[FileMention]:
         """Return the project's files that a prompt names with an at sign, as many as are attached, in order."""
         mentions = files_in(text, set(subagents_of(self._agents)))
-        return [file for file in mentions if _is_project_file(root, cwd, file.path)][:MOST_FILES]
+        return [file for file in mentions if _is_project_file(root, cwd, file.path)][:MAX_FILES]
 
     def _command(self, text: str) -> tuple[CustomCommand | None, str]:
         name_and_arguments = command_in(text) if text.lstrip().startswith("/") else None
@@ -185,15 +185,15 @@ class Expander:
         return parts
 
     def _agent_parts(self, typed: TextPart, new: New) -> list[Part]:
-        known = subagents_of(self._agents)
-        tasks = subtasks_in(typed.text, known)
+        subagents = subagents_of(self._agents)
+        tasks = subtasks_in(typed.text, subagents)
         if tasks:
             return [
                 SubtaskPart(**new(), prompt=task, description=_short_line(task), agent=name)
                 for name, task in tasks
             ]
         parts: list[Part] = []
-        for mention in agent_mentions(typed.text, known):
+        for mention in agent_mentions(typed.text, subagents):
             source = {"value": f"@{mention.name}", "start": mention.start, "end": mention.end}
             parts.append(AgentPart(**new(), name=mention.name, source=source))
         names = dict.fromkeys(part.name for part in parts if isinstance(part, AgentPart))
@@ -210,16 +210,16 @@ class Expander:
         new: New,
     ) -> list[Part]:
         """Fill in a command's template; raises UserError or ModelFailed where that is impossible."""
-        words = fill_template(command.template, arguments)
+        filled = fill_template(command.template, arguments)
         try:
-            text, attached = await self._fill_text(tools, user, words)
+            text, attached = await self._fill_text(tools, user, filled)
         except PermissionDenied as denied:
             raise UserError(f"/{command.name} was not sent. {denied}") from None
         except Aborted:
             stopped = AbortedError(message=tools.abort.reason or "Stopped.")
             raise ModelFailed(stopped) from None
         mark = {COMMAND: command.name}
-        own = typed.model_copy(
+        joined_part = typed.model_copy(
             update={"ignored": True, "metadata": {**(typed.metadata or {}), **mark}}
         )
         if self._is_subtask(command):
@@ -231,10 +231,10 @@ class Expander:
                 agent=command.agent or "general",
             )
             model = self._model(command, user)
-            return [own, part.model_copy(update={"command": command.name, "model": model})]
-        parts: list[Part] = [own, engine_text(new, text, mark)]
-        for named, file_text, files in attached:
-            parts += _file_parts(tools.log, new, named, file_text, files, mark)
+            return [joined_part, part.model_copy(update={"command": command.name, "model": model})]
+        parts: list[Part] = [joined_part, engine_text(new, text, mark)]
+        for mention, file_text, files in attached:
+            parts += _file_parts(tools.log, new, mention, file_text, files, mark)
         return parts
 
     async def _project_file_parts(
@@ -261,28 +261,28 @@ class Expander:
         return self._info(name, command.variant).ref
 
     async def _fill_text(
-        self, tools: RunTools, user: UserMessage, words: str
+        self, tools: RunTools, user: UserMessage, template: str
     ) -> tuple[str, list[tuple[FileMention, str, Any]]]:
         """Return the text with shell output filled in, and the files that it names."""
         text: list[str] = []
-        named: dict[str, FileMention] = {}
-        known = set(subagents_of(self._agents))
-        for piece in shell_pieces_of(words):
+        mentions: dict[str, FileMention] = {}
+        subagents = set(subagents_of(self._agents))
+        for piece in shell_pieces_of(template):
             if isinstance(piece, Shell):
                 text.append(await self._shell_output(tools, user, piece.command))
             else:
                 before = sum(map(len, text))
                 text.append(piece)
-                for mention in files_in(piece, known):
+                for mention in files_in(piece, subagents):
                     shifted = dataclasses.replace(
                         mention, start=before + mention.start, end=before + mention.end
                     )
-                    named.setdefault(mention.path, shifted)
+                    mentions.setdefault(mention.path, shifted)
         mentioned = []
-        for mention in list(named.values())[:MOST_FILES]:
-            read = await self._file_text(tools, user, mention.path)
-            if read is not None:
-                mentioned.append((mention, *read))
+        for mention in list(mentions.values())[:MAX_FILES]:
+            file_text = await self._file_text(tools, user, mention.path)
+            if file_text is not None:
+                mentioned.append((mention, *file_text))
         return "".join(text), mentioned
 
     async def _shell_output(self, tools: RunTools, user: UserMessage, command: str) -> str:
@@ -303,26 +303,26 @@ class Expander:
         return FILE_SHOWN.format(path=path, output=outcome.output), outcome.attachments
 
     async def _call(
-        self, tools: RunTools, user: UserMessage, name: str, given: dict[str, Any]
+        self, tools: RunTools, user: UserMessage, name: str, tool_input: dict[str, Any]
     ) -> ToolOutcome:
         """Run a tool as the user's own call."""
         call_id = f"call_{tools.log.ids.new('prt')}"
-        self._announce(call_id, given)
+        self._announce(call_id, tool_input)
         ask = tools.ask(user.id, call_id, name)
         context = tools.context(
             user.id, call_id, user.agent, ask, metadata=lambda _title, _data: None
         )
-        return await run_tool(self._registry, name, given, context)
+        return await run_tool(self._registry, name, tool_input, context)
 
 
 async def run_tool(
-    registry: Registry, name: str, given: dict[str, Any], context: ToolContext
+    registry: Registry, name: str, tool_input: dict[str, Any], context: ToolContext
 ) -> ToolOutcome:
     """Run a tool that no model called; raises UserError for an unknown tool or invalid arguments."""
     tool = registry.resolve(name)
     if isinstance(tool, str):
         raise UserError(tool)
-    arguments = registry.validate(tool, given)
+    arguments = registry.validate(tool, tool_input)
     if isinstance(arguments, str):
         raise UserError(arguments)
     return await tool.run(arguments, context)
@@ -351,23 +351,23 @@ def _attached_texts(log: SessionLog, message: Message, new: New) -> list[Part]:
     """Return the text parts for texts that were pasted or dropped into a prompt."""
     files = [part for part in message.parts if isinstance(part, FilePart)]
     return [
-        engine_text(new, words, {ATTACHED: file_name(part)})
+        engine_text(new, text, {ATTACHED: file_name(part)})
         for part in files
-        if (words := attached_text(log.blobs, part)) is not None
+        if (text := attached_text(log.blobs, part)) is not None
     ]
 
 
 def _file_parts(
     log: SessionLog,
     new: New,
-    named: FileMention,
-    words: str,
+    mention: FileMention,
+    content: str,
     files: Sequence[Attachment],
     mark: dict[str, Any],
 ) -> list[Part]:
-    parts: list[Part] = [engine_text(new, words, mark)]
-    text = SourceText(value=f"@{named.path}", start=named.start, end=named.end)
-    source = FileSource(type="file", path=named.path, text=text)
+    parts: list[Part] = [engine_text(new, content, mark)]
+    text = SourceText(value=f"@{mention.path}", start=mention.start, end=mention.end)
+    source = FileSource(type="file", path=mention.path, text=text)
     for file in files:
         url = keep_attachment(log.blobs, file.url)
         parts.append(

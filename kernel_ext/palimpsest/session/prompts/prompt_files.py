@@ -20,7 +20,7 @@ from palimpsest.tools.files.read_tool import MAX_DOCUMENT_BYTES
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import KERNEL, Attachment, FileSource, ResourceSource
 
-MOST_FILES = 20
+MAX_FILES = 20
 KINDS = "PNG, JPEG, GIF, WebP or PDF"
 FILE_FORMS = (
     "A file with a prompt is a path, bytes, a data: URL, a figure or a picture, not {given}. Name a text in the "
@@ -28,24 +28,24 @@ FILE_FORMS = (
 )
 
 
-def prompt_files(given: Any) -> tuple[Attachment, ...]:
+def prompt_files(sources: Any) -> tuple[Attachment, ...]:
     """Return the attachments of a prompt; raises UserError for a file that is neither a picture nor a PDF.
 
-    ``given`` are paths, bytes, ``data:`` URLs, figures of matplotlib, and objects with a PNG
+    ``sources`` are paths, bytes, ``data:`` URLs, figures of matplotlib, and objects with a PNG
     representation (``_repr_png_``), such as pictures of Pillow and IPython.
     """
-    if isinstance(given, str | bytes | PathLike) or not isinstance(given, Iterable):
-        raise UserError(f"files is a list, such as [figure, 'scan.pdf'], not {given!r:.60}.")
-    files = list(given)
-    if len(files) > MOST_FILES:
+    if isinstance(sources, str | bytes | PathLike) or not isinstance(sources, Iterable):
+        raise UserError(f"files is a list, such as [figure, 'scan.pdf'], not {sources!r:.60}.")
+    files = list(sources)
+    if len(files) > MAX_FILES:
         raise UserError(
-            f"At most {MOST_FILES} files go with one prompt, and {len(files)} were given."
+            f"At most {MAX_FILES} files go with one prompt, and {len(files)} were given."
         )
     return tuple(_attachment(file, number) for number, file in enumerate(files, 1))
 
 
-def _attachment(given: Any, number: int) -> Attachment:
-    name, data = _name_and_bytes(given, f"file-{number}")
+def _attachment(file: Any, number: int) -> Attachment:
+    name, data = _name_and_bytes(file, f"file-{number}")
     mime = image_type(data)
     if mime is None:
         raise UserError(f"{name} is no {KINDS}. Name a text in the prompt as @path.")
@@ -55,43 +55,39 @@ def _attachment(given: Any, number: int) -> Attachment:
     elif len(data) > MAX_DOCUMENT_BYTES:
         most = f"{MAX_DOCUMENT_BYTES:,}"
         raise UserError(f"{name} has {len(data):,} bytes; at most {most} can be attached.")
-    return Attachment(mime=fitted.mime, filename=name, url=fitted.url, source=_source(given))
+    return Attachment(mime=fitted.mime, filename=name, url=fitted.url, source=_source(file))
 
 
-def _source(given: Any) -> FileSource | ResourceSource | None:
+def _source(file: Any) -> FileSource | ResourceSource | None:
     """Return where a file comes from: a path or a variable; None for a ``data:`` URL."""
-    if isinstance(given, str) and given.startswith("data:"):
+    if isinstance(file, str) and file.startswith("data:"):
         return None
-    if isinstance(given, str | PathLike):
-        return FileSource(type="file", path=str(Path(given)))
+    if isinstance(file, str | PathLike):
+        return FileSource(type="file", path=str(Path(file)))
     space = vars(sys.modules["__main__"])
     name = next(
-        (
-            name
-            for name, value in list(space.items())
-            if value is given and not name.startswith("_")
-        ),
+        (name for name, value in list(space.items()) if value is file and not name.startswith("_")),
         None,
     )
-    uri = f"variable:{name}" if name else f"object:{type(given).__name__}"
+    uri = f"variable:{name}" if name else f"object:{type(file).__name__}"
     return ResourceSource(type="resource", client_name=KERNEL, uri=uri)
 
 
-def _name_and_bytes(given: Any, name: str) -> tuple[str, bytes]:
+def _name_and_bytes(file: Any, name: str) -> tuple[str, bytes]:
     """Return a name and the bytes of a path, an object or a ``data:`` URL."""
-    if isinstance(given, bytes | bytearray | memoryview):
-        return name, bytes(given)
-    if isinstance(given, str) and given.startswith("data:"):
-        return name, decoded_data_url(given)
-    if isinstance(given, str | PathLike):
-        path = Path(given)
+    if isinstance(file, bytes | bytearray | memoryview):
+        return name, bytes(file)
+    if isinstance(file, str) and file.startswith("data:"):
+        return name, decoded_data_url(file)
+    if isinstance(file, str | PathLike):
+        path = Path(file)
         try:
             return path.name, home_path(path).read_bytes()
         except OSError as problem:
             raise UserError(f"{path} cannot be read: {problem.strerror or problem}.") from None
-    png = _png_of(given)
+    png = _png_of(file)
     if not isinstance(png, bytes):
-        raise UserError(FILE_FORMS.format(given=f"a {type(given).__name__}"))
+        raise UserError(FILE_FORMS.format(given=f"a {type(file).__name__}"))
     return f"{name}.png", png
 
 
@@ -107,13 +103,13 @@ def decoded_data_url(url: str) -> bytes:
     return data
 
 
-def _png_of(given: Any) -> Any:
+def _png_of(picture: Any) -> Any:
     """Return an object's PNG representation; None where it has none."""
-    figure = given if hasattr(given, "savefig") else getattr(given, "figure", None)
+    figure = picture if hasattr(picture, "savefig") else getattr(picture, "figure", None)
     if figure is not None and hasattr(figure, "savefig"):
         out = io.BytesIO()
         figure.savefig(out, format="png", bbox_inches="tight")
         return out.getvalue()
-    make_png = getattr(given, "_repr_png_", None)
+    make_png = getattr(picture, "_repr_png_", None)
     png = make_png() if callable(make_png) else None
     return png[0] if isinstance(png, tuple) else png

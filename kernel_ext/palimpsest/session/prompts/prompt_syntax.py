@@ -74,8 +74,8 @@ def command_in(text: str) -> tuple[str, str] | None:
 def split_arguments(arguments: str) -> list[str]:
     """Split arguments at whitespace; a quoted text is one argument."""
     return [
-        re.sub(r"\\(.)", r"\1", quoted) if quoted else single or plain
-        for quoted, single, plain in _WORD.findall(arguments)
+        re.sub(r"\\(.)", r"\1", quoted) if quoted else single or unquoted
+        for quoted, single, unquoted in _WORD.findall(arguments)
     ]
 
 
@@ -86,19 +86,21 @@ def fill_template(template: str, arguments: str) -> str:
     """
     numbers = [int(number) for number in _NUMBER.findall(template)]
     highest = max(numbers, default=0)
-    words = split_arguments(arguments)
+    values = split_arguments(arguments)
 
     def argument(match: "re.Match[str]") -> str:
         number = int(match[1])
         if number == 0:
             return match[0]
         if number == highest:
-            return " ".join(words[number - 1 :])
-        return words[number - 1] if number <= len(words) else ""
+            return " ".join(values[number - 1 :])
+        return values[number - 1] if number <= len(values) else ""
 
     # One pass, so that a placeholder within the arguments is not replaced.
-    whole = re.compile(rf"{_NUMBER.pattern}|{re.escape(_ALL)}")
-    text = whole.sub(lambda match: arguments if match[0] == _ALL else argument(match), template)
+    placeholder = re.compile(rf"{_NUMBER.pattern}|{re.escape(_ALL)}")
+    text = placeholder.sub(
+        lambda match: arguments if match[0] == _ALL else argument(match), template
+    )
     if not highest and _ALL not in template and arguments.strip():
         text = f"{text}\n\n{arguments.strip()}"
     return text.strip()

@@ -12,9 +12,9 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, is_summary
 from palimpsest.transcript.parts import FilePart, Part, ReasoningPart, TextPart, ToolPart
 
-SHORTEST_PIECE = 4
+MIN_PIECE_CHARS = 4
 """Minimum characters of an id that identify a part; fewer would be a guess."""
-LONGEST_QUOTE = 60
+MAX_QUOTE_CHARS = 60
 LAST, SUMMARY = "last", "summary"
 """Names for the newest tool call and for the newest good summary."""
 
@@ -42,15 +42,15 @@ def find_part(messages: Messages, name: str) -> Target:
 
     Raises NotFound, and UserError where several match.
     """
-    wanted = name.strip()
-    if wanted in (LAST, SUMMARY):
-        return _find_by_word(messages, wanted)
+    piece = name.strip()
+    if piece in (LAST, SUMMARY):
+        return _find_by_word(messages, piece)
     matching: dict[str, Target] = {}
     for message in messages:
         for target in (Target(message), *(Target(message, part) for part in message.parts)):
-            if target.id == wanted:
+            if target.id == piece:
                 return target
-            if _is_piece_of(target.id, wanted):
+            if _is_piece_of(target.id, piece):
                 matching[target.id] = target
     if len(matching) == 1:
         return next(iter(matching.values()))
@@ -59,7 +59,7 @@ def find_part(messages: Messages, name: str) -> Target:
             f"{name!r} could be {len(matching)} parts and messages. Give more of the id."
         )
     raise NotFound(
-        f"There is no part or message {one_line(name, LONGEST_QUOTE)!r} in this session. Its id, or the beginning or the end of "
+        f"There is no part or message {one_line(name, MAX_QUOTE_CHARS)!r} in this session. Its id, or the beginning or the end of "
         "it, says which one is meant, and so do the words last and summary."
     )
 
@@ -79,11 +79,11 @@ def _find_by_word(messages: Messages, name: str) -> Target:
     raise NotFound("There is no tool call in this session yet.")
 
 
-def _is_piece_of(identifier: str, wanted: str) -> bool:
-    if len(wanted.removeprefix("prt_").removeprefix("msg_")) < SHORTEST_PIECE:
+def _is_piece_of(identifier: str, piece: str) -> bool:
+    if len(piece.removeprefix("prt_").removeprefix("msg_")) < MIN_PIECE_CHARS:
         return False
     bare = identifier.partition("_")[2]
-    return identifier.startswith(wanted) or bare.startswith(wanted) or bare.endswith(wanted)
+    return identifier.startswith(piece) or bare.startswith(piece) or bare.endswith(piece)
 
 
 def describe_target(target: Target) -> str:
@@ -100,13 +100,13 @@ def describe_target(target: Target) -> str:
         for text_part in target.parts
         if isinstance(text_part, TextPart) and text_part.text.strip()
     ]
-    words = _quote(texts[0]) if texts else ""
+    excerpt = _quote(texts[0]) if texts else ""
     if is_summary(target.message):
-        return f"the summary {words}".rstrip()
+        return f"the summary {excerpt}".rstrip()
     is_answer = isinstance(target.message.info, AssistantMessage)
     calls = sum(isinstance(other, ToolPart) for other in target.parts)
     with_calls = f" with its {'call' if calls == 1 else f'{calls} calls'}" if calls else ""
-    return f"the {'answer' if is_answer else 'prompt'} {words}".rstrip() + with_calls
+    return f"the {'answer' if is_answer else 'prompt'} {excerpt}".rstrip() + with_calls
 
 
 def is_used(summary: Message) -> bool:
@@ -119,4 +119,6 @@ def _quote(text: str) -> str:
     line = " ".join(text.split())
     if not line:
         return ""
-    return f"“{line if len(line) <= LONGEST_QUOTE else line[: LONGEST_QUOTE - 1].rstrip() + '…'}”"
+    return (
+        f"“{line if len(line) <= MAX_QUOTE_CHARS else line[: MAX_QUOTE_CHARS - 1].rstrip() + '…'}”"
+    )

@@ -11,7 +11,7 @@ from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
 
 PAGE = 40
-"""Prompts on one page; users rarely go back further."""
+"""Maximum prompts on one page; users rarely go back further."""
 PAGE_CHARS = 100_000
 """Characters on one page: a server drops output above 1 MB a second."""
 MAX_PROMPT_CHARS = 50_000

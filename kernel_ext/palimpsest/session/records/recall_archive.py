@@ -139,8 +139,10 @@ class SessionArchive:
             return part
         if part.state.blob is None:
             return part
-        whole = whole_output(part, self._blobs(part))
-        return part.model_copy(update={"state": part.state.model_copy(update={"output": whole})})
+        full_text = whole_output(part, self._blobs(part))
+        return part.model_copy(
+            update={"state": part.state.model_copy(update={"output": full_text})}
+        )
 
     def _blobs(self, part: ToolPart) -> dict[str, str]:
         state = part.state

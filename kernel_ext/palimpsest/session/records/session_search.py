@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from palimpsest.context.request_kinds.title_request import real_prompts
-from palimpsest.session.records.part_lookup import SHORTEST_PIECE
+from palimpsest.session.records.part_lookup import MIN_PIECE_CHARS
 from palimpsest.store.interface import SessionSummary, Store
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import PromptAdmitted
 
 PAGE = 30
-"""Sessions on one page."""
+"""Maximum sessions on one page."""
 
 Prompts = Callable[[str], Iterable[str]]
 """Returns the texts of a session's prompts, given its id."""
@@ -32,7 +32,7 @@ class Query:
     archived: bool | None = False
     """True: archived sessions only; False: the others; None: both."""
     children: bool = False
-    """Include sessions that a ``task`` call began."""
+    """Whether sessions that a ``task`` call began are included."""
     limit: int = PAGE
     number: int = 1
     """Page number, from 1."""
@@ -96,9 +96,9 @@ def _has_kind(summary: SessionSummary, query: Query) -> bool:
 
 
 def _has_words(summary: SessionSummary, query: Query, prompts: Prompts) -> bool:
-    wanted = query.words.casefold().split()
+    query_words = query.words.casefold().split()
     own_text = f"{summary.title}\n{summary.notebook or ''}\n{summary.id}".casefold()
-    missing = [word for word in wanted if word not in own_text]
+    missing = [word for word in query_words if word not in own_text]
     if not missing:
         return True
     prompts_text = "\n".join(prompts(summary.id)).casefold()
@@ -123,16 +123,16 @@ def _parse_cursor(cursor: str) -> tuple[int, str]:
 
 def with_children(summaries: Sequence[SessionSummary], session_id: str) -> tuple[str, ...]:
     """Return the ids of a session and all its descendants, children before parents."""
-    own = [summary.id for summary in summaries if summary.parent_id == session_id]
-    below = (descendant for child in own for descendant in with_children(summaries, child))
+    child_ids = [summary.id for summary in summaries if summary.parent_id == session_id]
+    below = (descendant for child in child_ids for descendant in with_children(summaries, child))
     return (*below, session_id)
 
 
-def matches_id(session_id: str, wanted: str) -> bool:
+def matches_id(session_id: str, piece: str) -> bool:
     """Return whether a text names a session: by the beginning of its id, or by enough of its end."""
     bare = session_id.partition("_")[2]
-    enough = len(wanted) >= SHORTEST_PIECE
-    return session_id.startswith(wanted) or (enough and bare.endswith(wanted))
+    enough = len(piece) >= MIN_PIECE_CHARS
+    return session_id.startswith(piece) or (enough and bare.endswith(piece))
 
 
 def typed_prompts(store: Store, session_id: str) -> list[str]:

@@ -39,10 +39,10 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 
 SWITCH = "replay"
 """Key of the grant that lets a notebook's cells send their prompts each time."""
-MOST_SESSIONS = 20
+MAX_SESSIONS = 20
 """Maximum number of the notebook's sessions that are searched, the newest first."""
 SEARCH_SECONDS = 1.0
-"""Time for searching sessions other than the one that the prompt would go to."""
+"""Maximum seconds for searching other sessions than the one in which the prompt would be sent."""
 TURN_RECORDS = ("permission.asked", "permission.replied", "decision", "prompt.delivered")
 """Types of the records that the view of a turn needs beside its messages."""
 MAX_TASK_DEPTH = 4
@@ -63,9 +63,9 @@ class RecordedAnswers:
 
     def mode(self, notebook: str | None) -> ReplayMode:
         """Return whether the notebook's cells show recorded answers; a setting overrides the notebook's own switch."""
-        chosen = self._services.kernel.replay_mode
-        fixed = chosen != "ask" or self._services.rules.locked.locked_by("replay")
-        return "never" if not fixed and self._is_switched_off(notebook) else chosen
+        mode = self._services.kernel.replay_mode
+        fixed = mode != "ask" or self._services.rules.locked.locked_by("replay")
+        return "never" if not fixed and self._is_switched_off(notebook) else mode
 
     def switch(self, notebook: str | None, *, on: bool) -> None:
         """Switch the recorded answers of a notebook's cells on, or have its cells send their prompts each time."""
@@ -102,8 +102,8 @@ class RecordedAnswers:
             notebook: The notebook's path relative to the kernel's start directory; None searches every session of
                 the project.
             current: The id of the session that the prompt would go to; empty where it would be created.
-            anew: The cell begins a session of its own, so only first turns of sessions count.
-            only_this: The cell names its session, so no other is searched.
+            anew: Whether the cell begins a new session, so that only first turns of sessions are considered.
+            only_this: Whether the cell names its session, so that no other is searched.
             reached: By session, the start of the newest turn that this run of the notebook has reached.
             began: The start of this run of the notebook, in milliseconds since 1970.
         """
@@ -133,14 +133,14 @@ class RecordedAnswers:
     async def may_run(self, call: RecordedCall, agent: str, *, yes: bool) -> MayRun:
         """Return whether a recorded call may run again.
 
-        It may where this user approved exactly this code in this session on this machine, where the rules
-        allow it, or where the cell says yes to questions; but not where a rule denies it now.
+        It may if this user approved exactly this code in this session on this machine, if the rules allow it, or if
+        the cell answers questions with yes; but never if a rule denies it now.
         """
         services = self._services
         session = await self._session(call.session_id)
-        known = services.agents.known.get(agent)
-        own = known.rules if known is not None else ()
-        rules = services.rules.effective.rules_of(session, services.rules.base, own)
+        agent_definition = services.agents.known.get(agent)
+        agent_rules = agent_definition.rules if agent_definition is not None else ()
+        rules = services.rules.effective.rules_of(session, services.rules.base, agent_rules)
         answers = services.rules.effective.answers_of(session)
         if session is not None:
             answers = (*answers, *services.rules.effective.held_rules(session))
@@ -183,17 +183,17 @@ class RecordedAnswers:
             if summary.parent_id is None
             and summary.id != but
             and notebook in ("", summary.notebook)
-        ][:MOST_SESSIONS]
+        ][:MAX_SESSIONS]
 
     async def _find_in_session(
         self, session_id: str, prompt: CellPrompt, reached: int, began: int, *, first: bool = False
     ) -> FoundAnswer:
         turns = await self._turns(session_id)
         verdict = find_recorded(turns[:1] if first else turns, prompt, reached)
-        own = [
+        own_turns = [
             turn for turn in turns if turn.cell_id is not None and turn.cell_id == prompt.cell_id
         ]
-        earlier = own[-1].id if own else ""
+        earlier = own_turns[-1].id if own_turns else ""
         if isinstance(verdict, RecordedTurn):
             return FoundAnswer(verdict, session_id=session_id, has_history=True)
         known_session = session_id if verdict != "new" else ""
@@ -203,7 +203,7 @@ class RecordedAnswers:
     async def notes(self, turn: RecordedTurn) -> tuple[Record, ...]:
         """Return the records of a turn's questions, answers and decisions, and of its prompt's delivery."""
         records = self._notes.setdefault(turn.session_id, [])
-        read = functools.partial(
+        read_records = functools.partial(
             self._services.store.read,
             turn.session_id,
             after=records[-1].seq if records else 0,
@@ -212,7 +212,7 @@ class RecordedAnswers:
         with suppress(PalimpsestError, OSError):
             full = await self._flushed_id(turn.session_id)
             if full == turn.session_id:
-                records += await asyncio.to_thread(lambda: list(read()))
+                records += await asyncio.to_thread(lambda: list(read_records()))
         ids = {turn.id} | {message.id for message in turn.messages}
         return tuple(record for record in records if _is_about(record, ids))
 
@@ -236,8 +236,8 @@ class RecordedAnswers:
                 return _visible_turns(turns, state)
             loaded = self._loaded[session_id] = _LoadedTurns(turns, revert)
         newer = {turn.id: turn for turn in recorded_turns(session_id, live.messages())}
-        whole = {turn.id: turn for turn in loaded.turns} | newer
-        return _visible_turns(tuple(whole.values()), live)
+        turns_by_id = {turn.id: turn for turn in loaded.turns} | newer
+        return _visible_turns(tuple(turns_by_id.values()), live)
 
     async def _session(self, session_id: str) -> SessionInfo | None:
         """Return a session's own record; None where it cannot be read."""
@@ -262,7 +262,7 @@ class RecordedAnswers:
             return None  # deleted meanwhile, or not readable
 
     async def _calls(
-        self, session_id: str, messages: Messages, depth: int, seen: set[str], shown_in: str = ""
+        self, session_id: str, messages: Messages, depth: int, visited: set[str], shown_in: str = ""
     ) -> list[RecordedCall]:
         calls: list[RecordedCall] = []
         for part in (part for message in messages for part in message.parts):
@@ -273,12 +273,12 @@ class RecordedAnswers:
                 calls.append(RecordedCall(part, session_id, place))
             metadata: Mapping[str, Any] = getattr(part.state, "metadata", None) or {}
             task = metadata.get("task") if part.tool == "task" else None
-            if not isinstance(task, str) or not task or not depth or task in seen:
+            if not isinstance(task, str) or not task or not depth or task in visited:
                 continue
-            seen.add(task)  # a task that is continued names the same session again
+            visited.add(task)  # a task that is continued names the same session again
             state = await self._state(task)
             if state is not None:
-                calls += await self._calls(task, state.messages(), depth - 1, seen, place)
+                calls += await self._calls(task, state.messages(), depth - 1, visited, place)
         return calls
 
 
@@ -309,7 +309,7 @@ def _visible_turns(turns: tuple[RecordedTurn, ...], state: State) -> tuple[Recor
     if first is None:
         return turns
     ids = [{turn.id, *(message.id for message in turn.messages)} for turn in turns]
-    return turns[: next((at for at, own in enumerate(ids) if first in own), len(turns))]
+    return turns[: next((at for at, turn_ids in enumerate(ids) if first in turn_ids), len(turns))]
 
 
 def _is_about(record: Record, ids: Collection[str]) -> bool:

@@ -1,7 +1,7 @@
 """Find a cell's recorded answer among a session's turns, or the reason why there is none.
 
-A recorded answer applies while its cell's prompt and its starting point are unchanged: every turn that the
-notebook has reached so far was already in the conversation when the prompt was sent.
+A recorded answer applies while its cell's prompt is the same and the conversation before it too: it was sent after
+every turn that this run of the notebook has reached so far.
 
 Border: pure; reads messages, sends and runs nothing.
 """
@@ -40,7 +40,7 @@ def is_same(prompt: CellPrompt, turn: RecordedTurn) -> bool:
 
 
 LOOP_MS = 300
-"""A prompt of the same cell and execution number that follows an answer sooner belongs to the same run, a loop."""
+"""Maximum milliseconds from an answer to the next prompt of the same cell and execution number in one run's loop."""
 
 
 def recorded_turns(session_id: str, messages: Messages) -> tuple[RecordedTurn, ...]:
@@ -53,30 +53,35 @@ def find_recorded(
 ) -> RecordedTurn | Unanswered:
     """Return the turn whose answer applies to a prompt, or why none does.
 
-    ``reached`` is the start of the newest turn that this run of the notebook has reached in the session; 0 before
-    the first.
+    ``reached`` is the time at which the newest turn that this run of the notebook has reached in the session was
+    sent; 0 before the first.
     """
-    own = [turn for turn in turns if prompt.cell_id is not None and turn.cell_id == prompt.cell_id]
+    cell_turns = [
+        turn for turn in turns if prompt.cell_id is not None and turn.cell_id == prompt.cell_id
+    ]
     # Scripts have no cell ids, and notebooks of old formats get new cell ids each time they are opened.
-    same = [turn for turn in own or turns if is_same(prompt, turn)]
-    if not same:
-        return "changed" if own else "new"
-    finished = [turn for turn in same if is_answered(turn)]
+    same_turns = [turn for turn in cell_turns or turns if is_same(prompt, turn)]
+    if not same_turns:
+        return "changed" if cell_turns else "new"
+    finished = [turn for turn in same_turns if is_answered(turn)]
     if not finished:
         return "unfinished"
-    newest = {turn.cell_id: _last_run(finished, turn.cell_id) for turn in finished}
-    ahead = sorted(
-        (turn for run in newest.values() for turn in run if turn.asked > reached),
+    last_runs = {turn.cell_id: _last_run(finished, turn.cell_id) for turn in finished}
+    later_turns = sorted(
+        (turn for run in last_runs.values() for turn in run if turn.asked > reached),
         key=attrgetter("asked"),
     )
-    return ahead[0] if ahead else "moved"
+    return later_turns[0] if later_turns else "moved"
 
 
 def _last_run(turns: Sequence[RecordedTurn], cell_id: str | None) -> list[RecordedTurn]:
-    """Return the turns of a cell's last run: one turn, or those of a loop in it; its earlier answers do not apply."""
-    own = [turn for turn in turns if turn.cell_id == cell_id]
-    last_run = own[-1:]
-    for turn in reversed(own[:-1]):
+    """Return the turns that a cell's last run sent: one, or several where the cell has a loop.
+
+    The answers of the cell's earlier runs do not apply.
+    """
+    cell_turns = [turn for turn in turns if turn.cell_id == cell_id]
+    last_run = cell_turns[-1:]
+    for turn in reversed(cell_turns[:-1]):
         count = turn.info.origin.execution_count if turn.info.origin is not None else None
         next_count = (
             last_run[0].info.origin.execution_count if last_run[0].info.origin is not None else None
@@ -98,20 +103,20 @@ def is_answered(turn: RecordedTurn) -> bool:
 
 
 def _turns(session_id: str, messages: Messages) -> Iterator[RecordedTurn]:
-    begun: tuple[Message, UserMessage, str] | None = None
+    turn_start: tuple[Message, UserMessage, str] | None = None
     messages_of_turn: list[Message] = []
     for message in messages:
         info = message.info
-        words = prompt_of(message)
-        if not isinstance(info, UserMessage) or info.by_engine or info.joins or words is None:
+        prompt = prompt_of(message)
+        if not isinstance(info, UserMessage) or info.by_engine or info.joins or prompt is None:
             messages_of_turn.append(message)
             continue
-        if begun is not None:
-            yield RecordedTurn(session_id, *begun, tuple(messages_of_turn))
+        if turn_start is not None:
+            yield RecordedTurn(session_id, *turn_start, tuple(messages_of_turn))
         from_cell = info.origin is not None and info.origin.kind == "cell"
-        begun, messages_of_turn = ((message, info, words) if from_cell else None), []
-    if begun is not None:
-        yield RecordedTurn(session_id, *begun, tuple(messages_of_turn))
+        turn_start, messages_of_turn = ((message, info, prompt) if from_cell else None), []
+    if turn_start is not None:
+        yield RecordedTurn(session_id, *turn_start, tuple(messages_of_turn))
 
 
 def compaction_prompt(focus: str | None) -> str:
@@ -129,5 +134,5 @@ def prompt_of(message: Message) -> str | None:
     return None
 
 
-def _is_name_of(given: str, known: str) -> bool:
-    return given == known or known.endswith(f"/{given}")
+def _is_name_of(short_name: str, full_name: str) -> bool:
+    return short_name == full_name or full_name.endswith(f"/{short_name}")

@@ -85,7 +85,7 @@ def wanted_files(
 
 
 def _files_without_snapshot(
-    snapshots: Snapshots, trees: SnapshotReader, messages: Messages, written: Iterable[str]
+    snapshots: Snapshots, trees: SnapshotReader, messages: Messages, written_paths: Iterable[str]
 ) -> tuple[tuple[str, str], ...]:
     """Return the files that no snapshot holds, each with the reason, so that the user learns of each unreverted file.
 
@@ -99,7 +99,7 @@ def _files_without_snapshot(
     ]
     tree = trees.tree(snapshot_names[-1]) if snapshot_names else None
     paths: list[tuple[str, str]] = []
-    for path in written:
+    for path in written_paths:
         if path.startswith("/") or Path(path).is_absolute():
             paths.append((path, OUTSIDE))
         elif (problem := path_problem(path, snapshots.never)) is not None:
@@ -119,7 +119,7 @@ def _paths(snapshots: Snapshots, patch: PatchPart, after_step: str | None) -> tu
         return patch.files
 
 
-def wanted_back(snapshots: Snapshots, standing: RevertState) -> Files:
+def files_to_bring_back(snapshots: Snapshots, standing: RevertState) -> Files:
     """Return the state to restore for each file when a revert is undone."""
     trees = SnapshotReader(snapshots)
     restore_from = dict.fromkeys(standing.files, standing.snapshot or "")

@@ -94,9 +94,9 @@ def _slot(state: State, name: str) -> MessageSlot:
 
 def _title(store: Store, title: str) -> str:
     """Return the title of a fork, numbered so that no other session of the project has it."""
-    taken = {summary.title for summary in store.list() if not summary.deleted}
+    titles = {summary.title for summary in store.list() if not summary.deleted}
     numbered = fork_title(title)
-    while numbered in taken:
+    while numbered in titles:
         numbered = fork_title(numbered)
     return numbered
 
@@ -124,12 +124,12 @@ def _summary(
 
 def _metadata(parent: SessionInfo) -> dict[str, Any] | None:
     """Return the parent's metadata without its depth, since a fork has no parent session."""
-    kept = {name: value for name, value in (parent.metadata or {}).items() if name != "depth"}
-    return kept or None
+    metadata = {name: value for name, value in (parent.metadata or {}).items() if name != "depth"}
+    return metadata or None
 
 
 REQUEST_RULES = ("prune/", "remind/", "recover/", "hook/", OWN_POLICY)
-"""Beginnings of the rules whose decisions are made for one request, just before it is sent."""
+"""Prefixes of the rules whose decisions are made for one request, just before it is sent."""
 
 
 def _before_request(store: Store, session_id: str, request: int | str) -> tuple[str, int]:
@@ -144,13 +144,13 @@ def _before_request(store: Store, session_id: str, request: int | str) -> tuple[
             if filled_request[0] and filled_request[0] == request
         ]
     if not matching:
-        known = (
+        advice = (
             f"Name one from 1 to {len(filled)}, or its id."
             if filled
             else "Fork it at a message, or whole."
         )
         raise NotFound(
-            f"There is no request {request!r} in session {session_id!r}; it has {len(filled)}. {known}"
+            f"There is no request {request!r} in session {session_id!r}; it has {len(filled)}. {advice}"
         )
     message_id, place = matching[0][1], 0
     for record in store.read(session_id):

@@ -27,9 +27,9 @@ from palimpsest.session.prompts.repeated_prompt import prompt_at
 from palimpsest.session.records.part_lookup import find_part
 from palimpsest.session.revert.files import (
     changed_by,
+    files_to_bring_back,
     preview_files,
     revert_files,
-    wanted_back,
     wanted_files,
 )
 from palimpsest.session.revert.plan import (
@@ -123,7 +123,9 @@ class LiveReverts:
             if self.files is not None and revert.snapshot is not None:
                 snapshots = self.files.snapshots
                 files = await asyncio.to_thread(
-                    lambda: revert_files(snapshots, wanted_back(snapshots, revert), overwrite)
+                    lambda: revert_files(
+                        snapshots, files_to_bring_back(snapshots, revert), overwrite
+                    )
                 )
             await self._journal_revert(None, files)
             plan = RevertPlan(revert.message_id, revert.part_id, None, ())
@@ -235,12 +237,12 @@ class LiveReverts:
         self._log.change(revert=value, sync=True)
         if changed and self.files is not None:
             try:
-                whole = await asyncio.to_thread(
+                state = await asyncio.to_thread(
                     merged_diffs, self.files.snapshots, self._log.state.diff, changed
                 )
             except NotFound:
                 return
-            write_session_changes(self._log, whole)
+            write_session_changes(self._log, state)
 
     def _describe_plan(
         self,
@@ -345,12 +347,12 @@ def _excerpt(message: Message) -> RevertedMessage:
     role = message.info.role
     for part in message.parts:
         if isinstance(part, TextPart) and part.text.strip() and not part.synthetic:
-            words = " ".join(part.text.split())
-            return RevertedMessage(id=message.id, role=role, excerpt=words[:EXCERPT_CHARS])
+            text = " ".join(part.text.split())
+            return RevertedMessage(id=message.id, role=role, excerpt=text[:EXCERPT_CHARS])
     for part in message.parts:
         if isinstance(part, ToolPart):
-            words = f"{part.tool} {subject(part.state.input)}".strip()
-            return RevertedMessage(id=message.id, role=role, excerpt=words[:EXCERPT_CHARS])
+            text = f"{part.tool} {subject(part.state.input)}".strip()
+            return RevertedMessage(id=message.id, role=role, excerpt=text[:EXCERPT_CHARS])
     return RevertedMessage(id=message.id, role=role)
 
 

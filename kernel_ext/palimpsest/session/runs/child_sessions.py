@@ -65,12 +65,14 @@ def outside_rules(caller: Agent) -> Rules:
 
 def handed_limits(caller: Agent, agent: Agent, *, last: bool) -> tuple[Rules, ...]:
     """Return the rules that limit a subagent: its caller's, and denials; with ``last`` it may start no subagent."""
-    own = tuple(
+    denials = tuple(
         Rule(permission=name, action="deny")
         for name in NOT_INHERITED
         if not agent.declares(name) or (last and name == "task")
     )
-    return tuple(rules for rules in (caller.rules, own) if any(r.action == "deny" for r in rules))
+    return tuple(
+        rules for rules in (caller.rules, denials) if any(r.action == "deny" for r in rules)
+    )
 
 
 def refuse_beyond(

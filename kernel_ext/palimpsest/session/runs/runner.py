@@ -82,12 +82,12 @@ NOTHING_SAID = "Nothing was said in this session yet, so there is nothing to ans
 ANSWER_NOT_WRITTEN = (
     "The answer came, and could not be written; it is lost when this kernel ends. {problem}"
 )
-MOST_ANSWERS_KEPT = 100
+MAX_ANSWERS_KEPT = 100
 """Number of answers kept for prompts that are sent again with the same id."""
 
 
 Start = Callable[[Run], None]
-"""Starts a turn that no prompt starts."""
+"""Starts a turn without a prompt from the inbox, such as a retry or a compaction."""
 
 
 @dataclass(eq=False, repr=False)
@@ -123,8 +123,8 @@ class Runner:
         if prompt_id in self._answered:
             return self._answered[prompt_id]
         if prompt_id not in self._waiting:
-            chosen = journaled_options(options)
-            self._resolve(chosen)
+            journaled = journaled_options(options)
+            self._resolve(journaled)
             self._create_future(prompt_id)
             if options.yes:
                 self._yes.add(prompt_id)
@@ -134,7 +134,7 @@ class Runner:
                     text=text,
                     delivery=options.delivery,
                     origin=options.origin,
-                    options=chosen,
+                    options=journaled,
                 ),
                 sync=True,
             )
@@ -282,7 +282,7 @@ class Runner:
         if self._task is not None:
             await asyncio.wait({self._task})
 
-    async def compact(self, wanted: SummaryOptions, origin: Origin) -> Answer:
+    async def compact(self, options: SummaryOptions, origin: Origin) -> Answer:
         """Compact the session now, and await the summary; joins a compaction that runs or was just requested.
 
         Raises SessionBusy while a turn runs, and UserError when there is nothing to summarise.
@@ -301,7 +301,7 @@ class Runner:
 
         def start(run: Run) -> None:
             marker_message = write_marker(
-                self._log, user, auto=False, options=wanted, origin=origin
+                self._log, user, auto=False, options=options, origin=origin
             )
             run.delivered[key] = marker_message.id
 
@@ -309,7 +309,7 @@ class Runner:
         return await self._wait_for_answer(key)
 
     async def wait_compaction(self) -> bool:
-        """Wait until no compaction runs and the answer it interrupted was tried again.
+        """Wait until no compaction runs and the answer that it interrupted was requested again.
 
         Returns False when that takes longer than the policy waits. Raises WaitAborted where the
         session is closed, before or meanwhile.
@@ -402,7 +402,7 @@ class Runner:
         except Exception as broken:  # noqa: BLE001  one broken turn must not end the session
             problem = defect_error(broken)
             if not ends_runner(broken):
-                # Else the next kernel reports that this one ended before the answer did.
+                # Otherwise nothing is journaled: the next kernel reports that this one ended before the answer.
                 self._journal_defect(run, problem, begun=run_context is not None)
             if start is None and not run.delivered:
                 self.withdraw(next(iter(self._log.state.inbox), ""), problem)
@@ -427,8 +427,8 @@ class Runner:
     def _journal_end(self, run: Run, guard: StoppedBy | None) -> None:
         """Journal why the turn ended: the reason of the abort, unless the turn had ended before.
 
-        A turn that was stopped before it was answered gets an answer that says so; prompts that
-        waited and were withdrawn are journaled with it.
+        A turn that was stopped before it was answered gets an answer with that error; waiting prompts that
+        were withdrawn are journaled with it.
         """
         answers = self._answers(run)
         by = guard
@@ -471,7 +471,7 @@ class Runner:
         try:
             agent, model = self._resolve(prompt.options)
         except UserError as problem:
-            # Its agent or model existed when it was sent, and is gone now; it must not wait for ever.
+            # Its agent or model was removed after it was sent, so it would wait for ever.
             error = UnknownError(message=str(problem), explained=True)
             self._log.append(SessionError(error=error))
             self.withdraw(prompt.prompt_id, error)
@@ -512,7 +512,7 @@ class Runner:
         future = self._waiting.pop(prompt_id, None)
         if future is not None and not future.done():
             self._answered[prompt_id] = answer
-            while len(self._answered) > MOST_ANSWERS_KEPT:
+            while len(self._answered) > MAX_ANSWERS_KEPT:
                 self._answered.popitem(last=False)
             future.set_result(answer)
 

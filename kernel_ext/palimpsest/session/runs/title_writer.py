@@ -25,7 +25,7 @@ from palimpsest.transcript.values import ModelInfo
 
 TITLE_LENGTH = 60
 """Maximum characters of a title made from the first prompt; more does not fit beside a date in the list."""
-MOST_CHARS = 100
+MAX_CHARS = 100
 """Maximum characters of a title that a model wrote; a longer one is truncated and ends in dots."""
 NEW_SESSION = "New session - "
 CHILD_SESSION = "Child session - "
@@ -45,8 +45,8 @@ def small_model(
 ) -> ModelInfo:
     """Return the model that writes titles and turn summaries.
 
-    It is the title agent's, or the one configured for such requests, else a small one of the same provider,
-    else the one that answers. No model is guessed for a custom server, whose models are unknown.
+    In this order: the title agent's model, the model configured for such requests, a small model of the same
+    provider, the model that answers. For a custom server, whose models are unknown, no small model is chosen.
     """
     agent = agents.get("title")
     model = (agent.model if agent is not None else None) or configured
@@ -75,12 +75,12 @@ class TitleWriter:
     def set_provisional_title(self, text: str) -> None:
         """Set the provisional title from a prompt that is about to be sent."""
         session = self._log.state.session
-        words = first_words(text)
-        if session is None or not words or not is_default(session.title):
+        title = first_words(text)
+        if session is None or not title or not is_default(session.title):
             return
-        self._log.change(title=words)
+        self._log.change(title=title)
         if self._services.models.titles and session.parent_id is None:
-            self._provisional_title = words
+            self._provisional_title = title
 
     def end(self) -> None:
         """Cancel the request."""
@@ -139,8 +139,8 @@ class TitleWriter:
 def default_title(now_ms: int, *, child: bool = False) -> str:
     """Return the title of a session without a title yet; the time is in milliseconds since 1970."""
     moment = datetime.datetime.fromtimestamp(now_ms / 1000, tz=datetime.UTC)
-    written = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    return f"{CHILD_SESSION if child else NEW_SESSION}{written}"
+    time = moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"{CHILD_SESSION if child else NEW_SESSION}{time}"
 
 
 def is_default(title: str) -> bool:
@@ -165,7 +165,7 @@ def first_words(text: str) -> str:
 def title_from(answer: str) -> str:
     """Return the title in a model's answer; empty when there is none."""
     line = _first_line(THINKING.sub("", answer))
-    return line if len(line) <= MOST_CHARS else line[: MOST_CHARS - 3] + "..."
+    return line if len(line) <= MAX_CHARS else line[: MAX_CHARS - 3] + "..."
 
 
 def _first_line(text: str) -> str:

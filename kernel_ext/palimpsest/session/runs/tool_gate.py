@@ -30,7 +30,7 @@ TURN_ENDED = (
     "nobody was there to ask. Change the prompt, or choose another model."
 )
 REPEATED = "the model repeats {}, and nobody was there to ask"
-MOST_LOOPS = 2
+MAX_LOOPS = 2
 """Number of different loops that are refused in a turn; the next one ends it."""
 
 ROUNDS = 3
@@ -50,9 +50,9 @@ class ToolGate:
         self._guard_lock = asyncio.Lock()
         self._announced_inputs: dict[str, dict[str, Any]] = {}
 
-    def announce(self, call_id: str, given: dict[str, Any]) -> None:
-        """Record the input of a call that no message holds, so that a question about it can show it."""
-        self._announced_inputs[call_id] = given
+    def announce(self, call_id: str, tool_input: dict[str, Any]) -> None:
+        """Record the input of a call that is in no message, so that a question about it can show it."""
+        self._announced_inputs[call_id] = tool_input
 
     def begin_turn(self) -> None:
         """Forget the loops of the turn before."""
@@ -94,21 +94,24 @@ class ToolGate:
 
     def _rules_of(self, name: str | None) -> Rules:
         agent = self._services.agents.known.get(name or self._services.agents.default_agent)
-        own = agent.rules if agent is not None else ()
+        agent_rules = agent.rules if agent is not None else ()
         services = self._services
-        return services.rules.effective.rules_of(self._log.state.session, services.rules.base, own)
+        return services.rules.effective.rules_of(
+            self._log.state.session, services.rules.base, agent_rules
+        )
 
     async def guard(self, run: Run, message_id: str, call: ToolCalled) -> None:
-        """Ask the user before a call that repeats in a loop; "once" holds for the turn, "always" for tool and session.
+        """Ask the user before a call that continues a loop of repeated calls; raises PermissionDenied.
 
-        Where no user can be asked, the call is refused once, with a sentence for the model; the same
-        loop again ends the turn, and so does one loop too many. Raises PermissionDenied.
+        The answer "once" applies to the turn, "always" to the tool in this session. Where no user can be asked, the
+        call is refused with a sentence for the model; the turn ends if the same loop is repeated, or after more
+        than ``MAX_LOOPS`` loops.
         """
         calls = newest_calls(self._log.state.messages(), upto=call.id)
         loop = repeated_calls(calls)
         if not loop:
             return
-        # Calls run in parallel: of those that form one loop, the first asks for all.
+        # Calls run in parallel, so only the first call of a loop asks.
         async with self._guard_lock:
             if loop in self._allowed_loops:
                 return
@@ -127,7 +130,7 @@ class ToolGate:
                 if denied.by == "person":
                     raise
                 self._refused[loop] = message_id
-                if len(self._refused) > MOST_LOOPS:
+                if len(self._refused) > MAX_LOOPS:
                     raise _denied_at_end(words) from None
                 raise PermissionDenied(
                     LOOP_REFUSED.format(words=words),
@@ -173,9 +176,9 @@ def newest_calls(messages: Messages, *, upto: str) -> list[str]:
     return calls[::-1]
 
 
-def call_fingerprint(tool: str, given: dict[str, Any]) -> str:
+def call_fingerprint(tool: str, tool_input: dict[str, Any]) -> str:
     """Return a text that is equal for calls of the same tool with the same input."""
-    return tool + " " + json.dumps(given, sort_keys=True, ensure_ascii=False, default=str)
+    return tool + " " + json.dumps(tool_input, sort_keys=True, ensure_ascii=False, default=str)
 
 
 def repeated_calls(calls: Sequence[str]) -> frozenset[str]:

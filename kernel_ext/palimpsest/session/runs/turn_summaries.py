@@ -32,7 +32,7 @@ from palimpsest.transcript.values import ModelInfo
 
 LOGGER = logging.getLogger(__name__)
 
-MOST_TURNS = 4
+MAX_TURNS = 4
 """Maximum turns in one request: the newest, and those that ended while another request ran."""
 
 
@@ -90,7 +90,7 @@ class TurnSummaries:
 
     async def _write_summaries(self, requests: RequestServices) -> None:
         while self._turns:
-            turns, self._turns = tuple(self._turns[-MOST_TURNS:]), []
+            turns, self._turns = tuple(self._turns[-MAX_TURNS:]), []
             try:
                 side_answer = await self._ask(requests, turns)
             except (PalimpsestError, TimeoutError) as problem:
@@ -125,25 +125,29 @@ class TurnSummaries:
             return
         changed = with_usage(session, usage_cost(side_answer.usage, side_answer.cost))
         events: list[Event] = []
-        words = read_turn_summary(side_answer.text)
+        summary_text = read_turn_summary(side_answer.text)
         message = self._log.state.message(prompt_id)
         if message is not None and isinstance(message.info, UserMessage):
-            fields = _fields(words)
+            fields = _fields(summary_text)
             if fields:
                 summary = {**(message.info.summary or {}), **fields}
                 info = message.info.model_copy(update={"summary": summary})
                 events.append(MessageUpdated(info=info))
-            if words.session:
-                paragraph = {BODY: words.session, LAST_TURN: prompt_id}
+            if summary_text.session:
+                paragraph = {BODY: summary_text.session, LAST_TURN: prompt_id}
                 changed["summary"] = {**(session.summary or {}), **paragraph}
         self._log.append(*events, SessionUpdated(session=session.model_copy(update=changed)))
         if events or "summary" in changed:
             self._on_summary()
 
 
-def _fields(words: TurnSummaryText) -> dict[str, Any]:
+def _fields(summary_text: TurnSummaryText) -> dict[str, Any]:
     """Return the summary fields of a prompt; fields that the model left out keep their value."""
-    return {name: text for name, text in ((TITLE, words.title), (BODY, words.turn)) if text}
+    return {
+        name: text
+        for name, text in ((TITLE, summary_text.title), (BODY, summary_text.turn))
+        if text
+    }
 
 
 def _answer_of(turn: Messages) -> str:

@@ -29,11 +29,11 @@ from palimpsest.transcript.values import ToolSpec
 
 Json = dict[str, Any]
 
-MOST_LEVELS = 5
+MAX_LEVELS = 5
 """Maximum nesting of subagents that are written into a trajectory."""
 
 
-def session_trajectory(store: Store, session_id: str, levels: int = MOST_LEVELS) -> Json:
+def session_trajectory(store: Store, session_id: str, levels: int = MAX_LEVELS) -> Json:
     """Return a session as a trajectory, with long texts in full. Raises NotFound and UserError."""
     state, session = visible_session(store, session_id)
     children = _children(store, state, levels - 1) if levels > 1 else {}
@@ -113,8 +113,8 @@ def _outputs(store: Store, state: State, decisions: list[Decision]) -> Iterator[
         part = state.part(decision.message_id, decision.part_id)
         if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
             continue
-        whole = full_output(store, part).state
-        output = whole.output if isinstance(whole, ToolCompleted) else ""
+        full_state = full_output(store, part).state
+        output = full_state.output if isinstance(full_state, ToolCompleted) else ""
         match decision.action:
             case "restore":
                 yield OutputShown(part.call_id, output, decision.rule, restored=True)

@@ -77,17 +77,19 @@ def export_session(
     folder that the file must be in, for requests that do not come from the user at this computer. Raises
     UserError with one sentence, also when the file exists.
     """
-    chosen = form or (form_of(Path(path).suffix) if path is not None else None) or "md"
+    form_name = form or (form_of(Path(path).suffix) if path is not None else None) or "md"
     _, session = readable_session(store, session_id)
     target = cwd if path is None else Path(path)  # also for the error message about an invalid path
     try:
-        target = _target(path, chosen, session, cwd, within)
-        if chosen == "opencode":
+        target = _target(path, form_name, session, cwd, within)
+        if form_name == "opencode":
             keys = scrubber(environment)
             export_storage(store, session_id, target, clean_json(keys))
             size = sum(file.stat().st_size for file in target.rglob("*.json"))
         else:
-            size = _write(target, _pieces(store, session_id, chosen, environment, prompts, density))
+            size = _write(
+                target, _pieces(store, session_id, form_name, environment, prompts, density)
+            )
     except FileExistsError:
         raise UserError(f"{str(target)!r} is there already; name another file.") from None
     except (OSError, ValueError) as error:  # a null character in the name raises ValueError
@@ -95,7 +97,7 @@ def export_session(
         if isinstance(error, OSError):
             raise StorageFailed(f"{disk_reason(error)}: {name!r} cannot be written.") from error
         raise StorageFailed(f"{name!r} cannot be written: {error}.") from error
-    return Exported(target, chosen, size)
+    return Exported(target, form_name, size)
 
 
 def _target(
@@ -133,8 +135,8 @@ def _free_name(folder: Path, name: str, ending: str) -> Path:
 
 
 def _file_name(session: SessionInfo) -> str:
-    words = re.sub(r"[^\w]+", "-", session.title.lower()).strip("-_")
-    return words[:_NAME_CHARS].strip("-_") or session.id
+    stem = re.sub(r"[^\w]+", "-", session.title.lower()).strip("-_")
+    return stem[:_NAME_CHARS].strip("-_") or session.id
 
 
 def _write(path: Path, pieces: Iterable[str]) -> int:

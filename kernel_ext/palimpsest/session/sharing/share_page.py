@@ -40,7 +40,7 @@ from palimpsest.transcript.values import Density, Usage
 FOLDER = "share"
 NAME = re.compile(r"[A-Za-z0-9_-]{20,80}")
 SECRET_BYTES = 16
-"""128 bits, so that the name cannot be guessed; written in hex, which has no meaning in Markdown."""
+"""Random bytes of a page's name: 128 bits cannot be guessed. They are written in hex, which has no meaning in Markdown."""
 MAX_ATTACHMENT_BYTES = 5_000_000
 """Maximum size of one attachment on the page."""
 MAX_ATTACHMENTS_BYTES = 20_000_000
@@ -71,8 +71,8 @@ SCRUBBED = (
 def text_cleaner(environment: Mapping[str, str]) -> Callable[[str], str]:
     """Return a function that removes keys and the names of home folders from text."""
     values = secret_values(environment)
-    named = [environment.get(name, "") for name in ("HOME", "USERPROFILE")]
-    homes = tuple(dict.fromkeys(home for home in (str(Path.home()), *named) if home))
+    home_folders = [environment.get(name, "") for name in ("HOME", "USERPROFILE")]
+    homes = tuple(dict.fromkeys(home for home in (str(Path.home()), *home_folders) if home))
 
     def clean(text: str) -> str:
         return with_home_folders_hidden(scrub(text, values), homes)
@@ -141,8 +141,8 @@ def _secret(session: SessionInfo) -> str | None:
     """Return the secret name of a session's page; None where the record is of another session, as in a fork."""
     share = session.share or {}
     secret = share.get("secret")
-    known = isinstance(secret, str) and NAME.fullmatch(secret) is not None
-    return secret if known and share.get("session") == session.id else None
+    is_valid = isinstance(secret, str) and NAME.fullmatch(secret) is not None
+    return secret if is_valid and share.get("session") == session.id else None
 
 
 def make_page(
@@ -207,10 +207,10 @@ def page_html(
     attachments = Attachments(store, clean)
 
     def closing() -> Sequence[str]:
-        words = [CLOSING.format(version=__version__, id=session.id, made=written_at), SCRUBBED]
+        sentences = [CLOSING.format(version=__version__, id=session.id, made=written_at), SCRUBBED]
         if attachments.left_out:
-            words.append(f"Attachments that are not on this page: {attachments.left_out}.")
-        return words
+            sentences.append(f"Attachments that are not on this page: {attachments.left_out}.")
+        return sentences
 
     return share_page(
         SharePageHead(
@@ -298,8 +298,8 @@ def _first_words(message: Message) -> str:
 
 def facts_of(session: SessionInfo, state: State) -> tuple[tuple[str, str], ...]:
     """Return the facts about a session as pairs of label and text; keys and home folders are not removed."""
-    words = (("About", session.about),) if session.about else ()
-    return (*words, *_facts(session, _survey(state)))
+    about = (("About", session.about),) if session.about else ()
+    return (*about, *_facts(session, _survey(state)))
 
 
 def _facts(session: SessionInfo, survey: _Survey) -> Iterator[tuple[str, str]]:
@@ -351,32 +351,34 @@ class Attachments:
     def embed(self, file: Attachment | FilePart) -> Embedded:
         """Return how an attachment is shown."""
         name = file.filename or _file_name(file.url)
-        shown = Embedded("left-out", name, file.mime)
+        embedded = Embedded("left-out", name, file.mime)
         content = self._content(file.url)
         if content is None:
-            return self._left_out(shown, self._reason_missing(file.url))
+            return self._left_out(embedded, self._reason_missing(file.url))
         if len(content) > MAX_ATTACHMENT_BYTES:
-            return self._left_out(shown, f"{size_text(len(content))} are too many for this page")
+            return self._left_out(embedded, f"{size_text(len(content))} are too many for this page")
         if len(content) > self._bytes_left:
-            return self._left_out(shown, "this page holds as many attachments as it can")
+            return self._left_out(embedded, "this page holds as many attachments as it can")
         if file.mime.startswith("text/") or file.mime in TEXTS:
-            return self._text(shown, content)
+            return self._text(embedded, content)
         text = content.decode("latin-1")
         if self._clean(text) != text:
-            return self._left_out(shown, "it holds what looks like a key or a home folder")
+            return self._left_out(embedded, "it holds what looks like a key or a home folder")
         self._bytes_left -= len(content)
         kind: Literal["picture", "file"] = "picture" if file.mime in PICTURES else "file"
         return Embedded(kind, name, file.mime, _data_url(file.mime, content))
 
-    def _text(self, shown: Embedded, content: bytes) -> Embedded:
+    def _text(self, embedded: Embedded, content: bytes) -> Embedded:
         text = self._clean(content.decode("utf-8", "replace"))
-        if shown.mime in PICTURES:
+        if embedded.mime in PICTURES:
             self._bytes_left -= len(content)
-            return Embedded("picture", shown.name, shown.mime, _data_url(shown.mime, text.encode()))
+            return Embedded(
+                "picture", embedded.name, embedded.mime, _data_url(embedded.mime, text.encode())
+            )
         self._bytes_left -= min(len(content), TEXT_CHARS)
         more = len(text) - TEXT_CHARS
         why = f"{count(more)} more characters are not on this page" if more > 0 else ""
-        return Embedded("text", shown.name, shown.mime, text[:TEXT_CHARS], why)
+        return Embedded("text", embedded.name, embedded.mime, text[:TEXT_CHARS], why)
 
     def _content(self, url: str) -> bytes | None:
         if url.startswith("blob:"):
@@ -398,9 +400,9 @@ class Attachments:
             return f"it was not kept with the session; it is at {self._clean(url)[:300]}"
         return "its content is gone"
 
-    def _left_out(self, shown: Embedded, why: str) -> Embedded:
+    def _left_out(self, embedded: Embedded, why: str) -> Embedded:
         self.left_out += 1
-        return Embedded("left-out", shown.name, shown.mime, why=why)
+        return Embedded("left-out", embedded.name, embedded.mime, why=why)
 
 
 def _data_url(mime: str, content: bytes) -> str:

@@ -1,6 +1,6 @@
 """Read an administrator's settings about trust: folders trusted for everybody, and where trust is stored.
 
-``trusted_folders`` are for courses and images, where the administrator owns the projects;
+``trusted_folders`` are for courses and machine images, where the administrator owns the projects;
 ``state_folder`` is for machines where trust cannot be stored in home folders. ``{user}`` in it is replaced by
 the login name, since such a folder belongs to one user.
 """

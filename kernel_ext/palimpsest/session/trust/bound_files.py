@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 PROGRAMS = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".so", ".pyd", "package.json")
-"""Files covered beside a file that runs, since it may import, source or run them."""
+"""Suffixes and names of files that are hashed too if they are beside a file that runs, since it may load them."""
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _SEPARATORS = re.compile(r"[\s;&|=,:'\"()<>`$]+")
 _BLOCK_BYTES = 1 << 20
@@ -42,6 +42,7 @@ def bound_files(settings: Iterable[Any], bases: Iterable[Path], project: Path) -
 
 
 def _words_in(value: Any) -> Iterator[str]:
+    """Yield the texts in a setting's value, and the words of each."""
     match value:
         case str():
             yield value

@@ -24,9 +24,9 @@ from palimpsest.transcript.errors import StorageFailed
 from palimpsest.transcript.strings.disk_words import disk_reason
 
 FILE = "trusted.json"
-MOST_ANSWERS = 5_000
+MAX_ANSWERS = 5_000
 """Maximum number of stored answers; the oldest are dropped first."""
-RUNS = ("hooks", "mcp")
+RUNNING_SETTINGS = ("hooks", "mcp")
 """Settings that name commands or code to run."""
 
 
@@ -39,9 +39,11 @@ def digest_of(layers: Sequence[Layer], starts: Sequence[Path], tree: Path) -> st
     if not layers:
         return ""
     identity = [[os.path.realpath(layer.base), layer.origin, layer.data] for layer in layers]
-    runs = [layer.data[name] for layer in layers for name in RUNS if name in layer.data]
+    commands = [
+        layer.data[name] for layer in layers for name in RUNNING_SETTINGS if name in layer.data
+    ]
     bases = [*starts, *(layer.base for layer in layers)]
-    files = bound_files(runs, bases, tree) if runs else {}
+    files = bound_files(commands, bases, tree) if commands else {}
     return _digest(["settings", identity, files])
 
 
@@ -79,18 +81,18 @@ class TrustStore:
 
     def add(self, digests: Iterable[str], files: Sequence[str], project: Path) -> None:
         """Trust the settings and files with these digests from now on."""
-        note: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "project": os.path.realpath(project),
             "files": list(files),
             "at": int(time.time()),
         }
-        added = {digest: note for digest in digests if digest}
+        added = dict.fromkeys(filter(None, digests), entry)
         try:
-            self._write(dict(list((self._read_file() | added).items())[-MOST_ANSWERS:]))
-            _UNWRITTEN.pop(note["project"], None)
+            self._write(dict(list((self._read_file() | added).items())[-MAX_ANSWERS:]))
+            _UNWRITTEN.pop(entry["project"], None)
         except StorageFailed as refused:
             _IN_MEMORY.update(added)
-            _UNWRITTEN[note["project"]] = UNWRITTEN.format(reason=refused)
+            _UNWRITTEN[entry["project"]] = UNWRITTEN.format(reason=refused)
 
     def unwritten(self, project: Path) -> str:
         """Return why trust in a project ends with this process, in sentences; empty where it is stored."""
@@ -98,16 +100,18 @@ class TrustStore:
 
     def remove(self, project: Path) -> bool:
         """Remove all trust in a project; returns False when it had none."""
-        where = os.path.realpath(project)
-        _UNWRITTEN.pop(where, None)
-        known = self._read_file()
-        remaining = {key: entry for key, entry in known.items() if entry.get("project") != where}
-        in_memory = [key for key, entry in _IN_MEMORY.items() if entry.get("project") == where]
+        real_path = os.path.realpath(project)
+        _UNWRITTEN.pop(real_path, None)
+        stored = self._read_file()
+        remaining = {
+            key: entry for key, entry in stored.items() if entry.get("project") != real_path
+        }
+        in_memory = [key for key, entry in _IN_MEMORY.items() if entry.get("project") == real_path]
         for key in in_memory:
             del _IN_MEMORY[key]
-        if len(remaining) < len(known):
+        if len(remaining) < len(stored):
             self._write(remaining)
-        return bool(in_memory) or len(remaining) < len(known)
+        return bool(in_memory) or len(remaining) < len(stored)
 
     def _read_file(self) -> dict[str, Any]:
         path = self._path
@@ -120,18 +124,18 @@ class TrustStore:
         try:
             data = json.loads(path.read_bytes())
         except (OSError, ValueError, RecursionError):
-            return {}  # nothing is trusted; the user is asked again
+            return {}  # Nothing is trusted then, and the user is asked again.
         trusted = data.get("trusted") if isinstance(data, dict) else None
         if not isinstance(trusted, dict):
             return {}
         return {key: entry for key, entry in trusted.items() if isinstance(entry, dict)}
 
-    def _write(self, known: dict[str, Any]) -> None:
+    def _write(self, stored: dict[str, Any]) -> None:
         path = self._path
         if path is None or state_folder_problem(path.parent, self._project):
             raise StorageFailed("There is no folder of your own to keep this in.")
         try:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write_atomically(path, json.dumps({"version": 2, "trusted": known}, indent=1).encode())
+            write_atomically(path, json.dumps({"version": 2, "trusted": stored}, indent=1).encode())
         except OSError as error:
             raise StorageFailed(f"{disk_reason(error)}: {path} cannot be written.") from None

@@ -22,14 +22,19 @@ from palimpsest.session.config.settings import DEFAULT_STEPS, REPLAY_BY_FREEDOM,
 from palimpsest.tools.permission_rules.modes import MODES
 from palimpsest.transcript.errors import ConfigError
 
+# Each tuple is ordered from the value that an untrusted project may always set to the one that permits or sends most.
 MODES_BY_FREEDOM = ("plan", *(mode for mode in MODES if mode != "plan"))
 SHARES_BY_FREEDOM = ("disabled", "manual", "auto")
 ENDS_BY_FREEDOM = ("raise", "auto", "show")
 VARIABLES_BY_DETAIL = ("names", "names and types", "values")
 NOTEBOOK_BY_DETAIL = ("none", "errors", "all")
-LEAST_WINDOW = 8_000
-"""Tokens; with a smaller window a project would cause a compaction in every turn, at the user's cost."""
-MOST_RESERVED = 64_000
+MIN_WINDOW = 8_000
+"""Minimum tokens of a window that an untrusted project may set.
+
+With a smaller one it would cause a compaction in every turn, at the user's cost.
+"""
+MAX_RESERVED = 64_000
+"""Maximum tokens that an untrusted project may reserve for the answer."""
 SAFE_AGENTS = frozenset({"plan", "explore", "general"})
 """Built-in agents that may do no more than the default one."""
 REHEARSAL = re.compile(r"rehearsal(/[\w.-]+)?")
@@ -49,15 +54,15 @@ class SettingsBaseline:
 
 
 Test = Callable[[Any, SettingsBaseline, tuple[str, ...]], bool]
-"""Returns whether a setting's value may apply; its last argument are the names matched by ``*``."""
+"""Returns whether a setting's value may apply; its last argument is a tuple of the names that ``*`` matched."""
 
 
 def _allow_any(_value: Any, _baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
     return True
 
 
-def _allow_only(wanted: Any) -> Test:
-    return lambda value, _baseline, _names: value is wanted
+def _allow_only(allowed: Any) -> Test:
+    return lambda value, _baseline, _names: value is allowed
 
 
 def is_rehearsal_model(value: Any) -> bool:
@@ -110,8 +115,8 @@ def _allow_shorter_output(key: str) -> Test:
     return test
 
 
-def _allow_at_most(most: int) -> Test:
-    return lambda value, _baseline, _names: isinstance(value, int) and value <= most
+def _allow_at_most(limit: int) -> Test:
+    return lambda value, _baseline, _names: isinstance(value, int) and value <= limit
 
 
 def _allow_no_freer(order: tuple[str, ...], key: str) -> Test:
@@ -131,8 +136,8 @@ def _is_new_agent(_value: Any, baseline: SettingsBaseline, names: tuple[str, ...
 
 
 def _is_fewer_steps(value: Any, baseline: SettingsBaseline, names: tuple[str, ...]) -> bool:
-    known = baseline.below.agent.get(names[0])
-    return bool(value <= ((known.steps if known is not None else None) or DEFAULT_STEPS))
+    agent = baseline.below.agent.get(names[0])
+    return bool(value <= ((agent.steps if agent is not None else None) or DEFAULT_STEPS))
 
 
 def _is_new_command(_value: Any, baseline: SettingsBaseline, names: tuple[str, ...]) -> bool:
@@ -154,13 +159,13 @@ def _disables_known_server(value: Any, baseline: SettingsBaseline, names: tuple[
 ALLOWED: Mapping[str, Test] = {
     "model": _is_rehearsal,
     "small_model": _is_rehearsal,
-    "density": _allow_any,  # nothing is hidden: what is folded can be opened
+    "density": _allow_any,  # It hides nothing: what is folded can be opened.
     "titles": _allow_only(False),  # noqa: FBT003  the value itself
     "turn_summaries": _allow_only(False),  # noqa: FBT003  the value itself
-    "context_tokens": _allow_smaller("context_tokens", least=LEAST_WINDOW),
+    "context_tokens": _allow_smaller("context_tokens", least=MIN_WINDOW),
     "compaction.auto": _allow_any,
     "compaction.prune": _allow_any,
-    "compaction.reserved": _allow_at_most(MOST_RESERVED),
+    "compaction.reserved": _allow_at_most(MAX_RESERVED),
     "compaction.tail_turns": _allow_any,
     "compaction.tail_tokens": _allow_any,
     "policy.prune.*": _is_number,
@@ -193,13 +198,16 @@ ALLOWED: Mapping[str, Test] = {
     "mcp.*.enabled": _disables_known_server,
     "notebook": _allow_no_freer(NOTEBOOK_BY_DETAIL, "notebook"),
     "notebook_tokens": _allow_smaller("notebook_tokens"),
-    "hidden_variables": _allow_any,  # a file adds to the list, and takes nothing from it
+    "hidden_variables": _allow_any,  # A project's file adds to the list and removes nothing from it.
     "replay": _allow_no_freer(REPLAY_BY_FREEDOM, "replay"),
     "variables": _allow_no_freer(VARIABLES_BY_DETAIL, "variables"),
     "share": _allow_no_freer(SHARES_BY_FREEDOM, "share"),
     "snapshot": _allow_only(True),  # noqa: FBT003  the value itself
 }
-"""By dotted key, where ``*`` is any name; ``permission`` and ``instructions`` are handled separately."""
+"""The test of each setting that may apply without trust, by dotted key, where ``*`` is any name.
+
+``permission`` and ``instructions`` are handled separately.
+"""
 
 PERMISSION = "permission"
 INSTRUCTIONS = "instructions"

@@ -30,14 +30,14 @@ Path = tuple[str, ...]
 
 def merge_untrusted(into: LayerMerge, layer: Layer, baseline: SettingsBaseline) -> None:
     """Merge the part of a project's layer that applies without trust; the rest is held back."""
-    whole = LayerMerge()  # validates all of it, including what is held back
-    whole.locked = into.locked
-    whole.add(layer)
-    into.problems += whole.problems
+    merge = LayerMerge()  # It validates the whole layer, including what is held back.
+    merge.locked = into.locked
+    merge.add(layer)
+    into.problems += merge.problems
     applied: dict[str, Any] = {}
-    for key in whole.origins:
+    for key in merge.origins:
         path = tuple(split_name(key))
-        value = _value_at(whole.data, path)
+        value = _value_at(merge.data, path)
         if path[-1] == PERMISSION:
             _rules(into, layer, path, value[0], applied)
         elif path == (INSTRUCTIONS,):
@@ -59,25 +59,30 @@ def _hold(into: LayerMerge, layer: Layer, path: Path, value: Any) -> None:
     key = dotted_name(*path[:width])
     table: dict[str, Any] = {}
     put_at(table, ("", *path[width:]), value)
-    before = next((o for o in into.held if (o.origin, o.key) == (layer.origin, key)), None)
-    if before is None:
+    earlier = next(
+        (held for held in into.held if (held.origin, held.key) == (layer.origin, key)), None
+    )
+    if earlier is None:
         into.held.append(UntrustedSetting(layer.origin, key, table[""]))
     else:
-        _merge_tables(before.value, table[""])
+        _merge_tables(earlier.value, table[""])
 
 
 def _rules(into: LayerMerge, layer: Layer, path: Path, table: Any, applied: dict[str, Any]) -> None:
-    """Apply a permission table's tightening rules; hold the table back if it also loosens, as by ``ask`` after a deny."""
-    tighter = tightening_entries(table)
+    """Apply the entries of a permission table that deny or ask; hold the table back if it also loosens a rule.
+
+    An entry that asks loosens a rule that denies.
+    """
+    tightening = tightening_entries(table)
     agents = into.data.get("agent", {}).values()
-    denied = has_denies(into.data.get(PERMISSION)) or has_denies(
+    is_anything_denied = has_denies(into.data.get(PERMISSION)) or has_denies(
         [agent.get(PERMISSION) for agent in agents]
     )
-    if tighter != table or (denied and asks_anything(table)):
+    if tightening != table or (is_anything_denied and asks_anything(table)):
         into.held.append(UntrustedSetting(layer.origin, dotted_name(*path), table))
-    if tighter:
+    if tightening:
         into.limited.add((dotted_name(*path), len(_value_at(into.data, path) or ())))
-        put_at(applied, path, tighter)
+        put_at(applied, path, tightening)
 
 
 def _value_at(data: Mapping[str, Any], path: Path) -> Any:
@@ -98,7 +103,7 @@ def _merge_tables(table: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 
 def put_at(data: dict[str, Any], path: Path, value: Any) -> None:
-    """Set the value at a path in nested tables, which are made where they are missing."""
+    """Set the value at a path in nested tables; missing tables are created."""
     for name in path[:-1]:
         data = data.setdefault(name, {})
     data[path[-1]] = value

@@ -61,8 +61,8 @@ def from_start(notebook: str | None, start: Path, project: Path) -> str | None:
 
 
 INSTRUCTION_BYTES = 40_000
-"""A longer instruction file is truncated, since it would fill the window of a small model by itself."""
-MOST_FILES = 100
+"""Maximum bytes of an instruction file; a longer one is truncated, since it would fill a small model's window."""
+MAX_FILES = 100
 """Maximum number of files that one pattern of the setting ``instructions`` may match."""
 
 
@@ -99,8 +99,8 @@ def read_instructions(cwd: Path, root: Path, problems: list[str]) -> tuple[tuple
     folders = [folder for folder in (cwd, *cwd.parents) if folder == root or root in folder.parents]
     # The first file name that exists in any of the folders is used, from every folder that has it.
     for name in INSTRUCTION_NAMES:
-        found = [folder / name for folder in reversed(folders) if (folder / name).is_file()]
-        if readable := _texts(found, lambda _: root, problems):
+        paths = [folder / name for folder in reversed(folders) if (folder / name).is_file()]
+        if readable := _texts(paths, lambda _: root, problems):
             return readable
     return ()
 
@@ -114,30 +114,30 @@ def read_files(
         path = Path(pattern)
         relative = path.relative_to(path.anchor)
         try:
-            found = sorted(islice(Path(path.anchor).glob(str(relative)), MOST_FILES + 1))
+            matches = sorted(islice(Path(path.anchor).glob(str(relative)), MAX_FILES + 1))
         except (OSError, RuntimeError) as error:
             problems.append(f"The instructions {pattern} are left out: {error}.")
             continue
-        if len(found) > MOST_FILES:
-            problems.append(f"Of the instructions {pattern}, {MOST_FILES} files are read.")
-        paths.update(dict.fromkeys(found[:MOST_FILES]))
-    named = [path for path in paths if path.is_file()]
-    return _texts(named, lambda path: _confined_to(path, root), problems)
+        if len(matches) > MAX_FILES:
+            problems.append(f"Of the instructions {pattern}, {MAX_FILES} files are read.")
+        paths.update(dict.fromkeys(matches[:MAX_FILES]))
+    files = [path for path in paths if path.is_file()]
+    return _texts(files, lambda path: _confined_to(path, root), problems)
 
 
 def _confined_to(path: Path, root: Path) -> Path | None:
-    """Return the folder that a named file must not lead out of: the project, for a path within it.
+    """Return the folder that the links of a file must stay in: the project, for a path in it; None for another path.
 
-    A path outside comes from the user's own settings, or from ones that the user trusts.
+    A path outside the project comes from settings that are the user's own or that the user trusts.
     """
-    named = Path(os.path.normpath(path))
-    return root if named.is_relative_to(root) or path.is_relative_to(root) else None
+    normalised = Path(os.path.normpath(path))
+    return root if normalised.is_relative_to(root) or path.is_relative_to(root) else None
 
 
 def _texts(
     paths: Iterable[Path], within: Callable[[Path], Path | None], problems: list[str]
 ) -> tuple[tuple[str, str], ...]:
-    found: list[tuple[str, str]] = []
+    contents: list[tuple[str, str]] = []
     for path in paths:
         try:
             data = read_for_prompt(path, within(path), INSTRUCTION_BYTES)
@@ -146,8 +146,8 @@ def _texts(
         except OSError as error:
             problems.append(f"The instructions {path} cannot be read: {error.strerror}.")
         else:
-            found.append((str(path), data.decode("utf-8", "replace")))
-    return tuple((path, text) for path, text in found if text)
+            contents.append((str(path), data.decode("utf-8", "replace")))
+    return tuple((path, text) for path, text in contents if text)
 
 
 LIST_SECONDS = 0.5
@@ -221,8 +221,8 @@ class EnvironmentUpdates:
             worked_before=self._has_joined(session),
             changed=_changed_variables(self._known_fingerprints, kernel_state, sources),
         )
-        seen = View(state.messages(), state.decisions).folded_messages(policy.compact)
-        found = environment_changes(seen, environment, policy.reminders)
+        visible_messages = View(state.messages(), state.decisions).folded_messages(policy.compact)
+        changes = environment_changes(visible_messages, environment, policy.reminders)
         if kernel_state is not None:
             self._known = kernel_state.variables
             self._known_fingerprints = kernel_state.fingerprints
@@ -232,7 +232,7 @@ class EnvironmentUpdates:
                 if name in kernel_state.variables
             }
         self._joined.add(user.session_id)
-        self._log.append(*(PartUpdated(part=self._part(user, item)) for item in found))
+        self._log.append(*(PartUpdated(part=self._part(user, item)) for item in changes))
 
     def _has_joined(self, session: SessionInfo | None) -> bool:
         if session is None:
@@ -246,7 +246,7 @@ class EnvironmentUpdates:
         """Write the mode beside the newest user message, where no visible message states it yet."""
         state = self._log.state
         if note_beside_newest(state.messages()) is None:
-            return  # no note is due for all messages, so none for the visible ones
+            return  # without a note for all messages, there is none for the visible ones
         changes = note_beside_newest(
             View(state.messages(), state.decisions).folded_messages(policy.compact)
         )
@@ -263,24 +263,24 @@ class EnvironmentUpdates:
         return newest is not None and newest.id == user.id and not has_change_note(newest)
 
     async def _read_kernel(
-        self, namespace: Namespace | None, named: frozenset[str]
+        self, namespace: Namespace | None, prompt_words: frozenset[str]
     ) -> "_KernelState | None":
         if namespace is None:
             return None
         try:
-            shown = ShownVariables(self._services.kernel.variables, named, marks=True)
-            found = await asyncio.wait_for(namespace.list(shown), LIST_SECONDS)
+            request = ShownVariables(self._services.kernel.variables, prompt_words, marks=True)
+            variables = await asyncio.wait_for(namespace.list(request), LIST_SECONDS)
         except Exception:  # noqa: BLE001 - a kernel whose variables cannot be listed must not fail the turn
             return None
         secrets = secret_values(self._services.environment)
         lines = [
             (variable.name, self._brief_text(variable), self._variable_text(variable, secrets))
-            for variable in found
+            for variable in variables
         ]
         return _KernelState(
             {name: brief for name, brief, _ in lines},
-            {name: text for name, _, text in lines if name in named},
-            {variable.name: (variable.mark, variable.whole) for variable in found},
+            {name: text for name, _, text in lines if name in prompt_words},
+            {variable.name: (variable.mark, variable.whole) for variable in variables},
         )
 
     def _brief_text(self, variable: VariableInfo) -> str:
@@ -314,21 +314,21 @@ class EnvironmentUpdates:
 
 
 def _changed_variables(
-    known: Mapping[str, tuple[int | None, bool]],
+    known_fingerprints: Mapping[str, tuple[int | None, bool]],
     kernel_state: _KernelState | None,
     sources: Sequence[str],
 ) -> dict[str, bool]:
     """Return the variables whose contents changed, by name; False where only the source of a cell shows it."""
     if kernel_state is None:
         return {}
-    found: dict[str, bool] = {}
+    changed: dict[str, bool] = {}
     mutated = frozenset[str]().union(*map(mutated_names, sources))
-    for name, (fingerprint, whole) in kernel_state.fingerprints.items():
-        before = known.get(name)
+    for name, (fingerprint, is_complete) in kernel_state.fingerprints.items():
+        before = known_fingerprints.get(name)
         if before is None:
             continue
         if fingerprint is not None and before[0] is not None and fingerprint != before[0]:
-            found[name] = True
-        elif not whole and name in mutated:
-            found[name] = False
-    return found
+            changed[name] = True
+        elif not is_complete and name in mutated:
+            changed[name] = False
+    return changed

@@ -135,9 +135,9 @@ class NotebookUpdates:
     ) -> Sequence[CellEdit]:
         if pages is None:
             return ()
-        found = cell_edits(pages, recorded, noted.edits, self._source_hashes)
+        edits = cell_edits(pages, recorded, noted.edits, self._source_hashes)
         self._source_hashes = source_hashes(pages)
-        return found
+        return edits
 
     def _limits(self, info: ModelInfo) -> NoteLimits:
         tokens = self._services.kernel.notebook_tokens

@@ -27,7 +27,7 @@ from palimpsest.session.definitions.agents import Agent, find_agent
 from palimpsest.session.engine import RedactedSpecs
 from palimpsest.session.extensions.turn_extensions import TurnExtensions
 from palimpsest.session.interfaces.services import Services
-from palimpsest.session.prompts.answers import DEFAULT_RETRIES, MOST_RETRIES
+from palimpsest.session.prompts.answers import DEFAULT_RETRIES, MAX_RETRIES
 from palimpsest.session.revert.plan import without_reverted
 from palimpsest.session.runs.child_sessions import tools_hidden_by_limits
 from palimpsest.session.turn_setup.environment_updates import EnvironmentUpdates
@@ -81,9 +81,9 @@ class OfferedTools:
         """Return the tool of a name, or a sentence for the model where it cannot be called."""
         return self.registry.resolve(name, self.tools)
 
-    def validate(self, tool: Tool, given: Any) -> Any:
+    def validate(self, tool: Tool, tool_input: Any) -> Any:
         """Return the validated arguments, or a sentence for the model about what is wrong with them."""
-        return self.registry.validate(tool, given)
+        return self.registry.validate(tool, tool_input)
 
 
 class PromptResolver:
@@ -136,7 +136,7 @@ class PromptResolver:
         return agent.name, info.ref
 
     def accept_summariser(self, name: str) -> ModelRef:
-        """Return the model that the user names for one summary, and record that the user chose it here.
+        """Return the model that the user chose for one summary, and record this choice for the project.
 
         Raises ConfigError where there is no such model, or an administrator fixed another one.
         """
@@ -168,21 +168,21 @@ class PromptResolver:
             )
 
     def _agent_of(self, name: str) -> str:
-        """Return the name of the agent that answers: the chosen one, or the fixed one."""
+        """Return the name of the agent that answers: the chosen one, unless an administrator fixed another."""
         locked, session = self._services.rules.locked, self._log.state.session
         fixed = locked.origins and locked.locked_by("default_agent")
         free = not fixed or (session is not None and session.is_child)
         return name if free else self._services.agents.default_agent
 
     def _info(self, model: str, variant: str | None) -> ModelInfo:
-        """Return the facts about the model that was chosen, or about the fixed one."""
+        """Return the facts about the chosen model, or about the one that an administrator fixed."""
         services = self._services
         if services.rules.locked.locked_by("model"):
             model = services.models.default_model()
         return services.models.info(model, services.rules.locked.unless_locked("variant", variant))
 
     def accept(self, options: dict[str, Any]) -> tuple[str, ModelRef]:
-        """Return agent and model of a prompt that is sent now, and record that the user chose them here."""
+        """Return agent and model of a prompt that is sent now, and record that the user chose them in this project."""
         agent, model = self.resolve(options)
         self._services.rules.effective.use(agent, model)
         return agent, model
@@ -280,16 +280,16 @@ class PromptResolver:
 
     def _steps(self, agent: Agent) -> int:
         """Return the maximum number of requests of a turn whose prompt sets none."""
-        name = self._services.agents.max_steps or agent.steps
-        return min(name, self._services.agents.most_steps or name)
+        steps = self._services.agents.max_steps or agent.steps
+        return min(steps, self._services.agents.most_steps or steps)
 
     def next_inputs(self, *, running: bool) -> RequestInputs:
         """Return the inputs from which the next request would be made; nothing is sent or written."""
         services = self._services
-        whole, decisions, older, session = self._journal.read_state(
+        all_messages, decisions, older, session = self._journal.read_state(
             lambda state: (state.messages(), state.decisions, state.older, state.session)
         )
-        messages = without_reverted(whole, standing_revert(session))
+        messages = without_reverted(all_messages, standing_revert(session))
         user = self._next_user(messages, running=running)
         agent = find_agent(self._agent_of(user.agent), services.agents.known)
         info = self._info(user.model.id, user.model.variant)
@@ -327,11 +327,13 @@ class PromptResolver:
             if decision.rule == TOOLS_RULE and decision.numbers.get("model") == info.ref.id
         ]
         counts = (tool_limit(info), *refused_counts)
-        known = [number for number in counts if isinstance(number, int)]
+        known_limits = [number for number in counts if isinstance(number, int)]
         chars = limits_of(info).schema_chars
-        if not known and chars is None:
+        if not known_limits and chars is None:
             return offered, ""
-        limits = ToolLimits(model=info.ref.id, tools=min(known, default=None), schema_chars=chars)
+        limits = ToolLimits(
+            model=info.ref.id, tools=min(known_limits, default=None), schema_chars=chars
+        )
         return tools_within(offered, registry.spec, registry.registered, limits)
 
     def _report_left_out_files(self) -> None:
@@ -349,8 +351,8 @@ class PromptResolver:
     def policy(self) -> Policy:
         """Return the context policy from the next request on."""
         session = self._log.state.session
-        chosen = session is not None and (session.policy_choice or session.policy)
-        return self._configured.policy_of(session) if chosen else self._configured.policy
+        has_choice = session is not None and (session.policy_choice or session.policy)
+        return self._configured.policy_of(session) if has_choice else self._configured.policy
 
     def recovery(self) -> RecoveryPolicy:
         """Return the recovery policy with its wait times; the configured one where the session's is unusable."""
@@ -393,10 +395,10 @@ class PromptResolver:
     def _summary_system_prompt(self, compaction_agent: Agent | None) -> str | None:
         """Return the system prompt for summaries if one is configured in place of the built-in one."""
         services = self._services
-        own = services.rules.locked.unless_locked(
+        configured_prompt = services.rules.locked.unless_locked(
             "compaction.prompt", compaction_agent.prompt if compaction_agent else None
         )
-        return services.secrets.clean(own) if own else None
+        return services.secrets.clean(configured_prompt) if configured_prompt else None
 
     def _named_summary_model(self, messages: Messages, user: UserMessage) -> str | None:
         """Return the model that the user named for the summary that this marker message requests."""
@@ -457,5 +459,5 @@ def _answer_tool(user: UserMessage) -> tuple[Tool, ...]:
 
 def _structured_retries(user: UserMessage) -> int:
     """Return how often the model is asked again for the structured answer that the prompt requested."""
-    name = (user.format or {}).get("retryCount", DEFAULT_RETRIES)
-    return min(max(name, 0), MOST_RETRIES) if isinstance(name, int) else DEFAULT_RETRIES
+    retries = (user.format or {}).get("retryCount", DEFAULT_RETRIES)
+    return min(max(retries, 0), MAX_RETRIES) if isinstance(retries, int) else DEFAULT_RETRIES

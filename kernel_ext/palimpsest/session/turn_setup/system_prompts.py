@@ -106,7 +106,7 @@ class SystemPrompts:
         session = self._log.state.session
         infos: dict[str, UserMessage | AssistantMessage] = {}
         requests: dict[Key, StepRequest] = {}
-        with suppress(NotFound, OSError):  # an unreadable one is made again
+        with suppress(NotFound, OSError):  # without a readable log the prompts are made again
             for record in self._services.store.read(
                 session.id if session else "", only=SEARCHED_RECORDS
             ):
@@ -121,7 +121,7 @@ class SystemPrompts:
         return requests
 
     def _stored_prompt(self, request: StepRequest) -> tuple[str, ...] | None:
-        with suppress(NotFound):  # one whose blob is missing is made again
+        with suppress(NotFound):  # a prompt whose blob is missing is made again
             return tuple(json.loads(self._services.store.get_blob(request.system.sha256)))
         return None
 
@@ -178,5 +178,5 @@ def _request_key(
 
 def _added_text(user: UserMessage) -> str | None:
     """Return the prompt's own text for the system prompt, and the note that a structured answer is wanted."""
-    words = [user.system, ANSWER_BY_TOOL if user.format else None]
-    return "\n\n".join(text for text in words if text) or None
+    texts = [user.system, ANSWER_BY_TOOL if user.format else None]
+    return "\n\n".join(text for text in texts if text) or None

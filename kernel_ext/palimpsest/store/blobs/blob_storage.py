@@ -26,7 +26,7 @@ from palimpsest.transcript.errors import NotFound, StorageFailed
 from palimpsest.transcript.values import BlobRef
 
 INLINE_BYTES = 32_000
-"""Outputs up to this size are stored in the log; larger ones would make opening a session slow."""
+"""Maximum bytes of an output that is stored in the log; larger ones would make opening a session slow."""
 
 EDGE_BYTES = 12_000
 """Bytes of a large output's beginning, and of its end, that the log keeps."""
@@ -34,16 +34,16 @@ EDGE_BYTES = 12_000
 HASH = re.compile(r"[0-9a-f]{64}")
 
 FRESH_SECONDS = 600.0
-"""A blob younger than this gets no new modification time, and a pack seen within this time certainly exists,
-since a cleanup spares files younger than an hour."""
+"""Seconds during which a blob gets no new modification time, and a pack that was seen certainly exists: a cleanup
+spares files younger than an hour."""
 
 TAIL_BYTES = 8
 MIN_PACK_AGE_SECONDS = 3_600.0
-"""A cleanup leaves younger packs alone, since their snapshot may not be in a log yet."""
+"""Minimum age of a pack that a cleanup may change; the snapshot of a younger one may not be in a log yet."""
 MAX_UNCOMMITTED_BYTES = 32 << 20
 """Maximum bytes of contents held in memory before a pack is written."""
 REWRITE_SHARE = 0.5
-"""A pack with a larger share of unused bytes than this is rewritten without them."""
+"""Share of unused bytes above which a pack is rewritten without them."""
 
 
 def keep_output(store: Store, text: str) -> tuple[str, BlobRef | None]:
@@ -175,7 +175,7 @@ class PackedObjects:
                 os.utime(self._root / name, follow_symlinks=False)
             except FileNotFoundError:
                 self._forget(name)
-            except OSError:  # a folder of another user, whose packs stay
+            except OSError:  # The packs in another user's folder stay.
                 continue
         self._checked_at = now
 

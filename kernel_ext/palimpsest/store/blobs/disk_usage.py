@@ -26,7 +26,7 @@ class SessionSize:
     blob_bytes: int
     """Bytes of the blobs that only this session uses."""
     in_use: bool
-    """A kernel writes it, as far as its lease shows without waiting."""
+    """Whether a kernel seems to write it: its lease is of a process that is not known to have ended."""
 
     @property
     def bytes(self) -> int:
@@ -60,19 +60,19 @@ def measure_disk_usage(layout: Layout) -> DiskUsage:
     """Measure the disk use of a project's folder."""
     blobs = {path.name: size for path, size in _files(layout.blobs) if len(path.name) == 64}
     names = {session.name: named_hashes(session) & blobs.keys() for session in _sessions(layout)}
-    uses = Counter(name for found in names.values() for name in found)
+    use_counts = Counter(name for session_blobs in names.values() for name in session_blobs)
     sessions = tuple(
         SessionSize(
             id=directory.name,
             log_bytes=sum(size for _, size in _files(directory)),
-            blob_bytes=sum(blobs[name] for name in names[directory.name] if uses[name] == 1),
+            blob_bytes=sum(blobs[name] for name in names[directory.name] if use_counts[name] == 1),
             in_use=_is_used(directory),
         )
         for directory in _sessions(layout)
         if directory.name in names
     )
     folders = {name: _folder_bytes(layout.root / name) for name in (SHARE, SNAPSHOTS)}
-    known = (
+    counted_bytes = (
         sum(session.log_bytes for session in sessions) + sum(blobs.values()) + sum(folders.values())
     )
     return DiskUsage(
@@ -81,7 +81,7 @@ def measure_disk_usage(layout: Layout) -> DiskUsage:
         blob_count=len(blobs),
         snapshots=folders[SNAPSHOTS],
         share=folders[SHARE],
-        other=max(_folder_bytes(layout.root) - known, 0),
+        other=max(_folder_bytes(layout.root) - counted_bytes, 0),
     )
 
 
@@ -107,5 +107,5 @@ def _files(folder: Path) -> Iterator[tuple[Path, int]]:
     for place, _, names in os.walk(folder):
         for name in names:
             path = Path(place, name)
-            with suppress(OSError):  # deleted meanwhile
+            with suppress(OSError):  # The file was deleted meanwhile.
                 yield path, path.lstat().st_size

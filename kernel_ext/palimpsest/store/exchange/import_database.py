@@ -112,11 +112,11 @@ def _pop_columns(row: Json, prefix: str) -> Json:
 
 
 def _time(row: Mapping[str, Any]) -> Json:
-    known = {
+    times = {
         name: next((row[column] for column in columns if column in row), None)
         for name, columns in _TIMES.items()
     }
-    return {name: value for name, value in known.items() if value is not None}
+    return {name: value for name, value in times.items() if value is not None}
 
 
 def _readable_session(
@@ -173,13 +173,13 @@ def _readable_session(
 
 
 def _project(row: Json) -> Json:
-    known = {name: row[name] for name in ("id", "worktree", "vcs", "name") if name in row}
-    return known | {"time": _time(row)}
+    project_fields = {name: row[name] for name in ("id", "worktree", "vcs", "name") if name in row}
+    return project_fields | {"time": _time(row)}
 
 
 def _object(value: Any, built: BuiltSize | None = None) -> Json:
-    read = _parse_column(value, built)
-    return read if isinstance(read, dict) else {}
+    parsed = _parse_column(value, built)
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _parse_column(value: Any, built: BuiltSize | None = None) -> Any:

@@ -106,13 +106,13 @@ def changed_events(state: State, new: tuple[Message, ...]) -> Iterator[Event]:
 def _change_events(before: Message, after: Message) -> Iterator[Event]:
     if before.info != after.info:
         yield MessageUpdated(info=after.info)
-    known = {part.id: part for part in before.parts}
+    parts_before = {part.id: part for part in before.parts}
     remaining = {part.id for part in after.parts}
-    for part_id in known:
+    for part_id in parts_before:
         if part_id not in remaining:
             yield PartRemoved(message_id=before.id, part_id=part_id)
     for part in after.parts:
-        if known.get(part.id) != part:
+        if parts_before.get(part.id) != part:
             yield PartUpdated(part=part)
-            if _cleared_at(part) is not None and _cleared_at(known.get(part.id)) is None:
+            if _cleared_at(part) is not None and _cleared_at(parts_before.get(part.id)) is None:
                 yield DecisionMade(decision=_clear_decision(part))

@@ -29,8 +29,8 @@ NOT_KNOWN = (
 _ID_FIELD = slice(4, 16)
 _ID_TIME_RANGE = 1 << 48
 _MAX_ID_LEAD = 1 << 46
-"""How far an id's time may precede its message's time, in units of ids, since clocks are set back."""
-MOST_EXPORT_BYTES = 512_000_000
+"""Maximum by which an id's time may precede its message's time, in units of ids, since clocks are set back."""
+MAX_EXPORT_BYTES = 512_000_000
 """Maximum size of an exported session, which is read whole."""
 _RANKS = {"step-start": -1, "step-finish": 1, "patch": 1}
 
@@ -85,7 +85,7 @@ def sessions_at(path: Path, findings: ImportFindings) -> Iterator[SourceSession]
 
 
 def _session_of_export(path: Path, findings: ImportFindings) -> Iterator[SourceSession]:
-    data = _read_json(path, path.name, findings, BuiltSize(MAX_SESSION_FACTOR), MOST_EXPORT_BYTES)
+    data = _read_json(path, path.name, findings, BuiltSize(MAX_SESSION_FACTOR), MAX_EXPORT_BYTES)
     if data is None:
         raise UserError(f"{path.name!r} cannot be read: {findings.problems[-1].what}")
     info, messages = data.get("info"), data.get("messages")
@@ -109,11 +109,11 @@ def _session_of_export(path: Path, findings: ImportFindings) -> Iterator[SourceS
 def _messages_of_export(
     messages: list[Any], name: str, findings: ImportFindings
 ) -> Iterator[tuple[Json, tuple[Json, ...]]]:
-    for ancestor, message in enumerate(messages):
+    for index, message in enumerate(messages):
         info = message.get("info") if isinstance(message, dict) else None
         if not isinstance(info, dict) or not isinstance(info.get("id"), str):
             findings.report(
-                f"{name}, message {ancestor + 1}", "It is no message: it has no info with an id."
+                f"{name}, message {index + 1}", "It is no message: it has no info with an id."
             )
             continue
         yield info, _objects(message.get("parts"), f"{name}, {info['id']}", findings)
@@ -137,21 +137,21 @@ def _objects(value: Any, name: str, findings: ImportFindings) -> tuple[Json, ...
 
 def _sessions_of_storage(root: Path, findings: ImportFindings) -> Iterator[SourceSession]:
     projects = {path.stem: path for path in sorted((root / "project").glob("*.json"))}
-    seen: set[str] = set()
+    seen_ids: set[str] = set()
     for path in sorted((root / "session").glob("*/*.json")):
         name = path.relative_to(root).as_posix()
         session = _read_json(path, name, findings)
         if session is None or not is_safe_id(session.get("id"), name, findings):
             continue
-        seen.add(session["id"])
+        seen_ids.add(session["id"])
         project = projects.get(path.parent.name)
-        source = _messages_of_storage(root, name, session, findings)
-        if source is None:
+        messages = _messages_of_storage(root, name, session, findings)
+        if messages is None:
             continue
         yield SourceSession(
             name=name,
             session=session,
-            messages=source,
+            messages=messages,
             todos=_list(root / "todo" / f"{session['id']}.json", root, findings),
             diff=_list(root / "session_diff" / f"{session['id']}.json", root, findings),
             project=None
@@ -159,11 +159,11 @@ def _sessions_of_storage(root: Path, findings: ImportFindings) -> Iterator[Sourc
             else _read_json(project, f"project/{project.name}", findings),
         )
     for folder in sorted((root / "message").glob("*/")):
-        if folder.name not in seen and any(folder.glob("*.json")):
-            known = any(
+        if folder.name not in seen_ids and any(folder.glob("*.json")):
+            has_known_folder = any(
                 problem.where.endswith(f"/{folder.name}.json") for problem in findings.problems
             )
-            if not known:
+            if not has_known_folder:
                 findings.report(f"message/{folder.name}", "The file of its session is missing.")
 
 
@@ -215,12 +215,12 @@ def in_order(
     def key(message: tuple[Json, tuple[Json, ...]]) -> tuple[int, int, int, str]:
         info = message[0]
         created = _number(info.get("time"), "created")
-        depth, ancestor, seen = 0, info, {info["id"]}
-        while ancestor.get("parentID") in ids and ancestor["parentID"] not in seen:
+        depth, ancestor, ancestors = 0, info, {info["id"]}
+        while ancestor.get("parentID") in ids and ancestor["parentID"] not in ancestors:
             ancestor = ids[ancestor["parentID"]]
             if _number(ancestor.get("time"), "created") < created:
                 break
-            seen.add(ancestor["id"])
+            ancestors.add(ancestor["id"])
             depth += 1
         return created, depth, _time_since(info["id"], created), info["id"]
 

@@ -93,7 +93,7 @@ class Imported:
     """``copy``: its id belongs to another session here, or the session here was continued."""
     messages: int
     read_only: bool = False
-    """It is another agent's recording, which cannot be continued."""
+    """Whether it is another agent's recording, which cannot be continued."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,22 +135,22 @@ def import_sessions(
     findings = ImportFindings()
     imported_ids: dict[str, str] = {}
     imported = []
-    for given in _sessions_of(path, findings):
+    for source in _sessions_of(path, findings):
         if control is not None and control.cancelled():
             findings.report(path.name, STOPPED)
             break
-        fingerprint = content_fingerprint(given)
-        if imported_ids.get(given.id) == fingerprint:
+        fingerprint = content_fingerprint(source)
+        if imported_ids.get(source.id) == fingerprint:
             continue
         try:
-            first = given.id not in imported_ids
-            imported.append(_Import(store, given, fingerprint, clock(), findings).run(first=first))
+            first = source.id not in imported_ids
+            imported.append(_Import(store, source, fingerprint, clock(), findings).run(first=first))
         except (NotOpenCodeValue, ValidationError) as error:
-            findings.report(given.name, f"It is no session: {_reason(error)}.")
+            findings.report(source.name, f"It is no session: {_reason(error)}.")
         except SessionHeld:
-            findings.report(given.name, SESSION_OPEN.format(id=given.id))
+            findings.report(source.name, SESSION_OPEN.format(id=source.id))
         else:
-            imported_ids[given.id] = fingerprint
+            imported_ids[source.id] = fingerprint
     if not imported and findings.old is not None:
         raise UserError(findings.old)
     return ImportReport(tuple(imported), tuple(findings.problems))
@@ -161,18 +161,18 @@ def _sessions_of(path: Path, findings: ImportFindings) -> Iterator[SourceSession
     return database_sessions(path, findings) if is_database else sessions_at(path, findings)
 
 
-def content_fingerprint(given: SourceSession) -> str:
+def content_fingerprint(source: SourceSession) -> str:
     """Return a hash of a source session's content, which changes with it."""
-    content = [given.session, given.messages, given.todos, given.diff, given.own_export]
+    content = [source.session, source.messages, source.todos, source.diff, source.own_export]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def _is_equal_but_opening(before: SessionInfo | None, after: SessionInfo) -> bool:
+def _is_equal_except_opening(before: SessionInfo | None, after: SessionInfo) -> bool:
     """Return whether a session's info changed only in fields that opening it may set."""
     if before is None:
         return False
-    kept = dict.fromkeys(FIELDS_SET_BY_OPENING)
-    return before.model_copy(update=kept) == after.model_copy(update=kept)
+    ignored_fields = dict.fromkeys(FIELDS_SET_BY_OPENING)
+    return before.model_copy(update=ignored_fields) == after.model_copy(update=ignored_fields)
 
 
 def _reason(error: Exception) -> str:
@@ -212,17 +212,17 @@ class _Import:
 
     def run(self, *, first: bool) -> Imported:
         """Import it; ``first`` is false for another session with the same id in one source."""
-        given = self._source
-        state = self._state(given.id)
+        source = self._source
+        state = self._state(source.id)
         if state is None:
-            return self._begin(given.id, "new")
-        known = _import_note(state)
-        if known.get("fingerprint") == self._fingerprint or self._is_ours(given.id):
-            return self._imported(given.id, state, "same")
-        missing = self._missing_records(given.id, "new")
+            return self._begin(source.id, "new")
+        import_note = _import_note(state)
+        if import_note.get("fingerprint") == self._fingerprint or self._is_ours(source.id):
+            return self._imported(source.id, state, "same")
+        missing = self._missing_records(source.id, "new")
         if missing:
-            return self._begin(given.id, "new", missing)
-        if first and given.own_export is None and self._is_untouched(known):
+            return self._begin(source.id, "new", missing)
+        if first and source.own_export is None and self._is_untouched(import_note):
             return self._update(state)
         copy_id = f"ses_{self._fingerprint[:26]}"
         copied = self._state(copy_id)
@@ -253,18 +253,18 @@ class _Import:
         exported = (record.line() for record in self._records())
         return all(next(stored, None) == line for line in exported)
 
-    def _is_untouched(self, known: Mapping[str, Any]) -> bool:
+    def _is_untouched(self, import_note: Mapping[str, Any]) -> bool:
         """Return whether a session was imported from this source and only read since."""
-        if known.get("id") != self._source.id:
+        if import_note.get("id") != self._source.id:
             return False
-        seq = int(known.get("seq", 0))
+        seq = int(import_note.get("seq", 0))
         imported: SessionInfo | None = None
         for record in self._store.read(self._source.id):
             event = record.event
             after = event.session if isinstance(event, SessionCreated | SessionUpdated) else None
             if record.seq <= seq or event.type in IDLE_RECORDS:
                 imported = after or imported
-            elif after is None or not _is_equal_but_opening(imported, after):
+            elif after is None or not _is_equal_except_opening(imported, after):
                 return False
         return True
 
@@ -327,18 +327,18 @@ class _Import:
         return Record(seq=seq, ts=ts, event=redacted_event(event, scrub))
 
     def _marked_session(self, session: SessionInfo, outcome: Outcome, seq: int) -> SessionInfo:
-        given = self._source
+        source = self._source
         title = f"{session.title} (imported again)" if outcome == "copy" else session.title
         note: Json = {
-            "from": "opencode" if given.own_export is None else "palimpsest",
-            "id": given.id,
+            "from": "opencode" if source.own_export is None else "palimpsest",
+            "id": source.id,
             "at": self._now,
             "seq": seq,
             "fingerprint": self._fingerprint,
         }
-        if given.project is not None:
-            note["project"] = given.project
-        before = (session.metadata or {}).get("imported") if given.own_export is not None else None
+        if source.project is not None:
+            note["project"] = source.project
+        before = (session.metadata or {}).get("imported") if source.own_export is not None else None
         if isinstance(before, dict) and before.get("from") not in (None, "palimpsest"):
             # A recording of another agent stays one, with its window, gaps and texts.
             note = {**before, "session": session.id, EXPORTED: note}
@@ -348,11 +348,13 @@ class _Import:
     def _session(self, session_id: str) -> SessionInfo:
         source = dict(self._source.session)
         times = [info.get("time") for info, _ in self._source.messages]
-        known = [time["created"] for time in times if isinstance(time, dict) and "created" in time]
+        created_times = [
+            time["created"] for time in times if isinstance(time, dict) and "created" in time
+        ]
         if not isinstance(source.get("time"), dict):
             source["time"] = {
-                "created": min(known, default=self._now),
-                "updated": max(known, default=self._now),
+                "created": min(created_times, default=self._now),
+                "updated": max(created_times, default=self._now),
             }
         session = read_session(
             self._source.session | {"time": source["time"]}, self._store.project_id
@@ -361,23 +363,23 @@ class _Import:
 
     def _messages(self, session: SessionInfo) -> Iterator[Message]:
         answers = _answers(self._source)
-        seen: set[str] = set()
+        seen_ids: set[str] = set()
         for info, parts in self._source.messages:
             where = f"{self._source.name}, {info['id']}"
-            if info["id"] in seen:
+            if info["id"] in seen_ids:
                 self._findings.report(where, "Another message has this id; the first one was kept.")
                 continue
-            seen.add(info["id"])
+            seen_ids.add(info["id"])
             try:
-                read = read_info(info, session.id, answers.get(info["id"]))
+                message_info = read_info(info, session.id, answers.get(info["id"]))
             except NotOpenCodeValue as error:
                 self._findings.report(where, f"It is no message: {error}.")
                 continue
             unread: list[Json] = []
-            kept = tuple(self._parts(parts, session.id, read.id, where, unread))
+            message_parts = tuple(self._parts(parts, session.id, message_info.id, where, unread))
             if unread:
-                read = read.model_copy(update={UNREAD: unread})
-            yield Message(info=read, parts=kept)
+                message_info = message_info.model_copy(update={UNREAD: unread})
+            yield Message(info=message_info, parts=message_parts)
 
     def _parts(
         self,
@@ -388,22 +390,22 @@ class _Import:
         unread: list[Json],
     ) -> Iterator[Part]:
         """Yield the parts that can be read; those of a type unknown to this version go into ``unread``."""
-        seen: set[str] = set()
-        for at, given in enumerate(parts):
-            name = f"{where}, {given.get('id') or given.get('type')}"
-            if is_unread(given):
-                self._findings.report(name, NEWER_PART.format(type=given["type"]))
-                unread.append({"at": at, "part": given})
+        seen_ids: set[str] = set()
+        for at, part_json in enumerate(parts):
+            name = f"{where}, {part_json.get('id') or part_json.get('type')}"
+            if is_unread(part_json):
+                self._findings.report(name, NEWER_PART.format(type=part_json["type"]))
+                unread.append({"at": at, "part": part_json})
                 continue
             try:
-                part = read_part(given, session_id, message_id)
+                part = read_part(part_json, session_id, message_id)
             except NotOpenCodeValue as error:
                 self._findings.report(name, f"It is no part: {error}.")
                 continue
-            if part.id in seen:
+            if part.id in seen_ids:
                 self._findings.report(name, "Another part has this id; the first one was kept.")
                 continue
-            seen.add(part.id)
+            seen_ids.add(part.id)
             yield with_blobs(self._store, part)
 
     def _remaining_events(self, state: State) -> Iterator[Event]:
@@ -463,16 +465,18 @@ class _Import:
             self._findings.report(where, "It is no record of a session.")
         elif not is_unknown(error):
             self._findings.report(where, f"It is no record of a session: {_reason(error)}.")
-        elif not isinstance(data.get("part"), dict):  # a part comes with its message: _newer
+        elif not isinstance(
+            data.get("part"), dict
+        ):  # unknown parts are reported by _newer_part_events
             self._findings.report(where, NEWER_RECORD)
 
     def _newer_part_events(self, state: State) -> Iterator[Event]:
         """Yield updates of messages that keep their parts of a type that this version does not know."""
-        for given, parts in self._source.messages:
+        for info_json, parts in self._source.messages:
             unread: list[Json] = [
                 {"at": at, "part": part} for at, part in enumerate(parts) if is_unread(part)
             ]
-            message = state.message(str(given.get("id"))) if unread else None
+            message = state.message(str(info_json.get("id"))) if unread else None
             if message is None or getattr(message.info, UNREAD, None) == unread:
                 continue
             for entry in unread:
@@ -484,15 +488,15 @@ class _Import:
     def _take_blobs(self, blobs: Any) -> None:
         for name, content in (blobs if isinstance(blobs, dict) else {}).items():
             try:
-                whole = base64.b64decode(content, validate=True)
+                data = base64.b64decode(content, validate=True)
             except (binascii.Error, TypeError, ValueError):
-                whole = b""
-            if hashlib.sha256(whole).hexdigest() != name:
+                data = b""
+            if hashlib.sha256(data).hexdigest() != name:
                 self._findings.report(
                     f"{self._source.name}, {name[:12]}", "A long text is damaged."
                 )
                 continue
-            self._store.put_blob(whole)
+            self._store.put_blob(data)
 
 
 def _with_session_id(record: Record, session_id: str, project_id: str) -> Record:
@@ -516,17 +520,19 @@ def _with_session_id(record: Record, session_id: str, project_id: str) -> Record
     }
     changes |= {"id": session_id, "project_id": project_id}
     if event.session.revert is not None:
-        kept = ("message_id", "part_id")
-        changes["revert"] = {n: event.session.revert[n] for n in kept if n in event.session.revert}
+        id_fields = ("message_id", "part_id")
+        changes["revert"] = {
+            n: event.session.revert[n] for n in id_fields if n in event.session.revert
+        }
     session = event.session.model_copy(update=changes)
     return record.model_copy(update={"event": event.model_copy(update={"session": session})})
 
 
-def _answers(given: SourceSession) -> dict[str, tuple[str, Json]]:
+def _answers(source: SourceSession) -> dict[str, tuple[str, Json]]:
     """Return the agent and model that answered each prompt, by message id; those of the first answer as default."""
     answers: dict[str, tuple[str, Json]] = {}
     fallback: tuple[str, Json] | None = None
-    for info, _ in given.messages:
+    for info, _ in source.messages:
         if info.get("role") == "assistant":
             fields: Json = {name: info[name] for name in ("providerID", "modelID") if name in info}
             agent_and_fields = (str(info.get("agent") or info.get("mode") or "build"), fields)
@@ -534,4 +540,4 @@ def _answers(given: SourceSession) -> dict[str, tuple[str, Json]]:
             answers.setdefault(str(info.get("parentID")), agent_and_fields)
     if fallback is None:
         return {}
-    return {str(info["id"]): answers.get(str(info["id"]), fallback) for info, _ in given.messages}
+    return {str(info["id"]): answers.get(str(info["id"]), fallback) for info, _ in source.messages}

@@ -125,8 +125,8 @@ def full_output(store: Store, part: ToolPart) -> ToolPart:
         content = store.get_blob(state.blob.sha256).decode("utf-8", "surrogatepass")
     except NotFound:
         return part
-    whole = state.model_copy(update={"output": content, "blob": None})
-    return part.model_copy(update={"state": whole})
+    full_state = state.model_copy(update={"output": content, "blob": None})
+    return part.model_copy(update={"state": full_state})
 
 
 def data_url(store: Store, file: FilePart | Attachment) -> str:
@@ -218,16 +218,16 @@ def export_storage(store: Store, session_id: str, folder: Path, clean: Clean) ->
     if path.exists():
         raise UserError(f"{str(path)!r} is there already; name another folder.")
     files = _files(store, state, session, project_id, clean)
-    written: list[Path] = []
+    paths: list[Path] = []
     try:
         for name, value in files:
             written_path = folder / name
             if name.startswith("project/") and written_path.exists():
                 continue
-            _write(written_path, value, written)
-        _write(path, clean(info), written)
+            _write(written_path, value, paths)
+        _write(path, clean(info), paths)
     except BaseException:
-        for written_path in reversed(written):
+        for written_path in reversed(paths):
             _delete_with_empty_folders(written_path, folder)
         raise
     return path
@@ -263,10 +263,10 @@ def _check_names(*values: Json) -> None:
             )
 
 
-def _write(path: Path, value: Any, written: list[Path]) -> None:
+def _write(path: Path, value: Any, paths: list[Path]) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with path.open("x", encoding="utf-8", errors="surrogatepass") as file:
-        written.append(path)
+        paths.append(path)
         file.write(json.dumps(value, indent=2, ensure_ascii=False))
 
 

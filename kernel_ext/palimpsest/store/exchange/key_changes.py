@@ -63,10 +63,10 @@ def plain_value(key: Key, value: Json) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise UserError(f"The value for {list(key)!r} is an object of JSON, not {value!r:.60}.")
     try:
-        plain: dict[str, Any] = json.loads(json.dumps(value))
+        copied: dict[str, Any] = json.loads(json.dumps(value))
     except (TypeError, ValueError, RecursionError) as error:
         raise UserError(f"The value for {list(key)!r} is no JSON: {error}.") from None
-    return plain
+    return copied
 
 
 def changed_session(before: Json, value: Json) -> tuple[str | None, bool | None]:
@@ -103,19 +103,19 @@ def message_change(key: Key, value: dict[str, Any]) -> Change:
     """Return the change that adds or replaces a message's info, and keeps its parts. Raises UserError."""
     _, session_id, message_id = key
     _check_ids(key, value, sessionID=session_id, id=message_id)
-    given = value | {"id": message_id, "sessionID": session_id}
-    if given.get("role") not in ("user", "assistant"):
+    message_json = value | {"id": message_id, "sessionID": session_id}
+    if message_json.get("role") not in ("user", "assistant"):
         raise UserError(f"The value for {list(key)!r} needs a role: 'user' or 'assistant'.")
 
     def change(state: State) -> Sequence[Event]:
         _check_not_reverted(state)
         before = state.message(message_id)
-        if before is not None and before.info.role != given["role"]:
+        if before is not None and before.info.role != message_json["role"]:
             raise UserError(
                 f"The message {message_id!r} has the role {before.info.role!r} for good."
             )
         try:
-            info = read_info(given, session_id, _newest_agent_and_model(state))
+            info = read_info(message_json, session_id, _newest_agent_and_model(state))
         except NotOpenCodeValue as error:
             raise UserError(f"The value for {list(key)!r} does not fit: {error}.") from error
         if isinstance(info, AssistantMessage):
@@ -168,8 +168,8 @@ def removal_change(key: Key) -> Change:
 
 def _check_ids(key: Key, value: dict[str, Any], **names: str) -> None:
     """Raise UserError if an id in the value differs from the one in its key."""
-    for name, given in names.items():
-        if value.get(name, given) != given:
+    for name, identifier in names.items():
+        if value.get(name, identifier) != identifier:
             raise UserError(f"The value for {list(key)!r} says {name} {value[name]!r:.80}.")
 
 

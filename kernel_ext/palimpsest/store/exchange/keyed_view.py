@@ -166,26 +166,26 @@ class KeyedView:
             raise NotFound(f"There is no session {session_id!r} in this project.")
         return session
 
-    def _read_value(self, session_id: str, read: Callable[[State], T | None]) -> T | None:
-        """Return ``read`` of a session's state; from memory if a running session has the answer there."""
+    def _read_value(self, session_id: str, value_of: Callable[[State], T | None]) -> T | None:
+        """Return ``value_of`` of a session's state; from memory if a running session has the answer there."""
         journal = self._journal_of(session_id)
         if journal is not None:
-            partial, value = journal.read_state(lambda state: (state.partial, read(state)))
+            partial, value = journal.read_state(lambda state: (state.partial, value_of(state)))
             if value is not None or not partial:
                 return value
-        return self._read_whole(session_id, read)
+        return self._read_whole(session_id, value_of)
 
-    def _read_whole(self, session_id: str, read: Callable[[State], T]) -> T:
-        """Return ``read`` of a session's whole state, loading it if only a live window is in memory."""
+    def _read_whole(self, session_id: str, value_of: Callable[[State], T]) -> T:
+        """Return ``value_of`` of a session's whole state, loading it if only a live window is in memory."""
         journal = self._journal_of(session_id)
         if journal is not None:
             partial, value = journal.read_state(
-                lambda state: (True, None) if state.partial else (False, read(state))
+                lambda state: (True, None) if state.partial else (False, value_of(state))
             )
             if not partial:
                 return value  # type: ignore[return-value]  # it was read, as partial says
             journal.flush_sync()
-        return read(self._store.load(session_id))
+        return value_of(self._store.load(session_id))
 
 
 def checked_key(key: Sequence[str]) -> Key:

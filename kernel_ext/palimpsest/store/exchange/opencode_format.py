@@ -87,7 +87,7 @@ class NotOpenCodeValue(ValueError):
 def session_json(session: SessionInfo) -> Json:
     """Return a session's info as OpenCode's JSON."""
     fields = _json_fields(session)
-    kept = fields.pop(DIFFERENCES, [])
+    differences = fields.pop(DIFFERENCES, [])
     for name in (*NOT_EXPORTED, "tokens", "revert", "model", "metadata"):
         fields.pop(name, None)
     if session.model is not None:
@@ -104,13 +104,13 @@ def session_json(session: SessionInfo) -> Json:
     metadata = {k: v for k, v in (session.metadata or {}).items() if k != "imported"}
     if metadata:
         fields["metadata"] = metadata
-    return with_kept_differences(_rename_fields(fields, OURS_TO_THEIRS), kept)
+    return with_kept_differences(_rename_fields(fields, OURS_TO_THEIRS), differences)
 
 
 def info_json(info: MessageInfo) -> Json:
     """Return a message's info as OpenCode's JSON."""
     fields = _json_fields(info)
-    kept = fields.pop(DIFFERENCES, [])
+    differences = fields.pop(DIFFERENCES, [])
     if isinstance(info, UserMessage):
         fields["model"] = _model_json(info.model.model_dump(exclude_none=True), "modelID")
         if info.summary is not None:
@@ -120,7 +120,7 @@ def info_json(info: MessageInfo) -> Json:
         fields.pop("model")
         if not info.summary:
             fields.pop("summary", None)
-    return with_kept_differences(_rename_fields(fields, OURS_TO_THEIRS), kept)
+    return with_kept_differences(_rename_fields(fields, OURS_TO_THEIRS), differences)
 
 
 def _answer_json(info: AssistantMessage) -> Json:
@@ -141,14 +141,14 @@ def _answer_json(info: AssistantMessage) -> Json:
 def part_json(part: Part) -> Json:
     """Return a part as OpenCode's JSON; long outputs and attachments must be loaded already."""
     fields = _json_fields(part)
-    kept = fields.pop(DIFFERENCES, [])
+    differences = fields.pop(DIFFERENCES, [])
     for name in DEFAULT_FALSE:
         if fields.get(name) is False:
             del fields[name]
     change = _PART_WRITERS.get(part.type)
     if change is not None:
         change(fields)
-    return with_kept_differences(_rename_fields(fields, OURS_TO_THEIRS), kept)
+    return with_kept_differences(_rename_fields(fields, OURS_TO_THEIRS), differences)
 
 
 SOURCE_FIELDS = {"client_name": "clientName"}
@@ -200,8 +200,8 @@ def _tokens_json(tokens: Json) -> Json:
     if not tokens.get("estimated"):
         tokens.pop("estimated", None)
     cache = {"read": tokens.pop("cache_read", 0), "write": tokens.pop("cache_write", 0)}
-    plain = {name: tokens.pop(name, 0) for name in ("input", "output", "reasoning")}
-    return plain | {"cache": cache} | tokens
+    counts = {name: tokens.pop(name, 0) for name in ("input", "output", "reasoning")}
+    return counts | {"cache": cache} | tokens
 
 
 def _error_json(error: Json) -> Json:
@@ -234,10 +234,10 @@ def read_session(source: Json, project_id: str) -> SessionInfo:
     )
 
 
-def read_info(source: Json, session_id: str, asked: tuple[str, Json] | None = None) -> MessageInfo:
+def read_info(source: Json, session_id: str, prompt: tuple[str, Json] | None = None) -> MessageInfo:
     """Return the message info of OpenCode's JSON; raises NotOpenCodeValue.
 
-    ``asked`` is the agent and model that answered a prompt, used for prompts that name none.
+    ``prompt`` is the agent and model that answered a prompt, used for prompts that name none.
     """
     fields = _rename_to_ours(source, OURS_TO_THEIRS) | {"session_id": session_id}
     if source.get("role") == "assistant":
@@ -251,7 +251,7 @@ def read_info(source: Json, session_id: str, asked: tuple[str, Json] | None = No
         _convert_field(fields, "tokens", _read_tokens)
         _convert_field(fields, "error", _read_error)
     else:
-        agent, model = asked or ("build", {})
+        agent, model = prompt or ("build", {})
         fields["agent"] = fields.get("agent") or agent
         fields["model"] = _read_model(source.get("model") or model)
         if source.get("variant") and not fields["model"].get("variant"):
@@ -333,7 +333,7 @@ def _part_id(revert: Json) -> Json:
 
 
 def _read_lossless(
-    read: Callable[[Json], V],
+    read_value: Callable[[Json], V],
     fields: Json,
     source: Json,
     write: Callable[[V], Json],
@@ -349,7 +349,7 @@ def _read_lossless(
         raise NotOpenCodeValue("a name in it is no text")
     for _ in range(len(fields)):
         try:
-            value = read(fields)
+            value = read_value(fields)
             break
         except ValidationError as error:
             wrong = error.errors()[0]
@@ -362,23 +362,23 @@ def _read_lossless(
             fields = {name: value for name, value in fields.items() if name != removable}
     else:
         raise NotOpenCodeValue("it is empty")
-    written = write(type(value).model_validate_json(value.model_dump_json(exclude_none=True)))
+    rewritten = write(type(value).model_validate_json(value.model_dump_json(exclude_none=True)))
     expected = {name: item for name, item in source.items() if name not in own}
-    kept = json_differences({k: v for k, v in written.items() if k not in own}, expected)
-    return value.model_copy(update={DIFFERENCES: kept}) if kept else value
+    differences = json_differences({k: v for k, v in rewritten.items() if k not in own}, expected)
+    return value.model_copy(update={DIFFERENCES: differences}) if differences else value
 
 
 def json_differences(ours: Json, theirs: Json, path: tuple[str, ...] = ()) -> list[Json]:
     """Return the differences of two objects: each a path, and the value of each side if it has one."""
     differences: list[Json] = []
     for name in dict.fromkeys([*ours, *theirs]):
-        here = (*path, name)
+        inner_path = (*path, name)
         if name in ours and name in theirs and _is_same_json(ours[name], theirs[name]):
             continue
         if isinstance(ours.get(name), dict) and isinstance(theirs.get(name), dict):
-            differences += json_differences(ours[name], theirs[name], here)
+            differences += json_differences(ours[name], theirs[name], inner_path)
             continue
-        entry: Json = {"path": list(here)}
+        entry: Json = {"path": list(inner_path)}
         if name in ours:
             entry["ours"] = ours[name]
         if name in theirs:
@@ -400,9 +400,9 @@ def _is_same_json(first: Any, other: Any) -> bool:
             return isinstance(first, bool) is isinstance(other, bool) and bool(first == other)
 
 
-def with_kept_differences(fields: Json, kept: Any) -> Json:
+def with_kept_differences(fields: Json, differences: Any) -> Json:
     """Apply the kept differences to ``fields``, except where our value has changed since; returns them."""
-    for entry in kept if isinstance(kept, list) else ():
+    for entry in differences if isinstance(differences, list) else ():
         _restore(fields, entry)
     return fields
 

@@ -20,14 +20,14 @@ from palimpsest.store.disk import (
     write_fully,
 )
 
-MOST_VALUE_BYTES = 64_000_000
+MAX_VALUE_BYTES = 64_000_000
 ALLOWED_EXTRA_BYTES = 1_000_000
 COPY_BLOCK_BYTES = 1 << 20
 """Bytes that the rows may have beyond twice the file's size: a short file is mostly empty pages."""
 ROW_BYTES = 20
-"""Bytes counted for a row beside its texts: the least that it takes in a file."""
+"""Bytes counted for a row besides its texts: the minimum that it needs in a file."""
 BASE_STEPS = 20_000
-"""Thousands of instructions of SQLite's machine; a listing of 100,000 rows takes a tenth."""
+"""Allowed thousands of SQLite's instructions for any file; listing 100,000 rows needs a tenth of them."""
 BYTES_PER_STEP = 100
 """Bytes of the file that allow another thousand instructions."""
 MORE_THAN_FILE = "its rows hold more than its file"
@@ -51,14 +51,16 @@ class PlainDatabase:
     Responsibilities: find the known tables that are plain; yield their rows within the limits of the file's size.
     """
 
-    def __init__(self, connection: sqlite3.Connection, known: Mapping[str, str], size: int) -> None:
-        """``known`` names the tables, and the column by which each is looked up, if any. Raises sqlite3.Error."""
+    def __init__(
+        self, connection: sqlite3.Connection, tables: Mapping[str, str], size: int
+    ) -> None:
+        """``tables`` names the tables, and the column by which each is looked up, if any. Raises sqlite3.Error."""
         self._connection = connection
         self._bytes_left = 2 * size + ALLOWED_EXTRA_BYTES
-        self._columns = known
+        self._columns = tables
         names = [str(name) for (name,) in self._fetch_rows("SELECT name FROM sqlite_master", ())]
         self.tables = frozenset(
-            table for table in known if table in names and self._is_plain(table)
+            table for table in tables if table in names and self._is_plain(table)
         )
         """The known tables that exist and are plain."""
 
@@ -100,7 +102,7 @@ class PlainDatabase:
 
 
 @contextmanager
-def opened_database(path: Path, known: Mapping[str, str]) -> Iterator[PlainDatabase]:
+def opened_database(path: Path, tables: Mapping[str, str]) -> Iterator[PlainDatabase]:
     """Open a database file, or a copy where its newest changes are in a write-ahead log beside it.
 
     OpenCode leaves that log there when it ends. SQLite joins it with the database only where it may write, so both are
@@ -109,8 +111,8 @@ def opened_database(path: Path, known: Mapping[str, str]) -> Iterator[PlainDatab
     log = path.with_name(f"{path.name}-wal")
     size = path.stat().st_size
     if log.is_symlink() or not log.is_file() or not log.stat().st_size:
-        with closing(_connect(path, "mode=ro&immutable=1", known, size)) as connection:
-            yield PlainDatabase(connection, known, size)
+        with closing(_connect(path, "mode=ro&immutable=1", tables, size)) as connection:
+            yield PlainDatabase(connection, tables, size)
         return
     folder = temporary_folder("palimpsest-")
     try:
@@ -118,8 +120,8 @@ def opened_database(path: Path, known: Mapping[str, str]) -> Iterator[PlainDatab
         for source, name in ((path, "database"), (log, "database-wal")):
             _copy(source, folder / name)
         size += log.stat().st_size
-        with closing(_connect(copy, "mode=rw", known, size)) as connection:
-            yield PlainDatabase(connection, known, size)
+        with closing(_connect(copy, "mode=rw", tables, size)) as connection:
+            yield PlainDatabase(connection, tables, size)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -134,7 +136,7 @@ def _copy(source: Path, target: Path) -> None:
             write_fully(into.fileno(), block)
 
 
-def _connect(path: Path, mode: str, known: Mapping[str, str], size: int) -> sqlite3.Connection:
+def _connect(path: Path, mode: str, tables: Mapping[str, str], size: int) -> sqlite3.Connection:
     address = f"file:{quote(str(path.resolve()))}?{mode}"
     connection = sqlite3.connect(address, uri=True, check_same_thread=False)
     steps = BASE_STEPS + size // BYTES_PER_STEP
@@ -146,12 +148,12 @@ def _connect(path: Path, mode: str, known: Mapping[str, str], size: int) -> sqli
 
     def authorize(action: int, table: str | None, *_: Any) -> int:
         """Let queries read the known tables, and nothing else."""
-        reads = action == sqlite3.SQLITE_READ and (table in known or table == "sqlite_master")
+        reads = action == sqlite3.SQLITE_READ and (table in tables or table == "sqlite_master")
         is_allowed = reads or action == sqlite3.SQLITE_SELECT
         return sqlite3.SQLITE_OK if is_allowed else sqlite3.SQLITE_DENY
 
     try:
-        most = min(MOST_VALUE_BYTES, 2 * size + ALLOWED_EXTRA_BYTES)
+        most = min(MAX_VALUE_BYTES, 2 * size + ALLOWED_EXTRA_BYTES)
         connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, most)
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA cell_size_check = ON")

@@ -16,7 +16,7 @@ from palimpsest.transcript.context_values.hidden_cells import (
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.session_record.reverts import ChangeStatus, FileDiff
 
-MOST_LINES = 2_000
+MAX_LINES = 2_000
 """Maximum lines between the first and last change; comparing more takes too long."""
 PATCH_CHARS = 20_000
 """Maximum characters of one file's patch; a longer one is truncated, with a note."""
@@ -131,7 +131,7 @@ def _compare(
     first = _common_length(old, new)
     last = _common_length(old[first:][::-1], new[first:][::-1])
     middle = (old[first : len(old) - last], new[first : len(new) - last])
-    if max(len(middle[0]), len(middle[1])) > MOST_LINES:
+    if max(len(middle[0]), len(middle[1])) > MAX_LINES:
         return {"additions": len(middle[1]), "deletions": len(middle[0]), "note": TOO_MANY_LINES}
     context = (max(0, first - CONTEXT_LINES), min(CONTEXT_LINES, last))
     head, tail = old[context[0] : first], old[len(old) - last : len(old) - last + context[1]]
@@ -169,9 +169,9 @@ def _shift_line_numbers(line: str, by: int) -> str:
     """Return a patch line; in a hunk header, the line numbers are increased by ``by``."""
     if by == 0 or not line.startswith("@@"):
         return line
-    words = line.split(" ")
+    pieces = line.split(" ")
     for at in (1, 2):
-        sign, rest = words[at][0], words[at][1:]
+        sign, rest = pieces[at][0], pieces[at][1:]
         start, comma, length = rest.partition(",")
-        words[at] = f"{sign}{int(start) + by}{comma}{length}"
-    return " ".join(words)
+        pieces[at] = f"{sign}{int(start) + by}{comma}{length}"
+    return " ".join(pieces)

@@ -42,9 +42,9 @@ class WantedFile:
     """The wanted state; None when the file is to be deleted."""
     left: TreeEntry | None
     disturbed: bool = False
-    """It was changed by something other than the agent between two steps."""
+    """Whether something other than the agent changed it between two steps."""
     unknown: bool = False
-    """An ignore rule excluded it from the snapshot."""
+    """Whether an ignore rule excluded it from the snapshot."""
     floor: str = ""
     """The nearest folder in the snapshot; folders below it that become empty are deleted with the file."""
     snapshot: str = ""
@@ -60,7 +60,7 @@ class FileRestore:
     wanted: TreeEntry | None
     now: TreeEntry | None
     reason: str = ""
-    """Why the file is left alone; empty if it is not."""
+    """Why the file is left alone; empty for another action."""
     floor: str = ""
 
 
@@ -153,11 +153,11 @@ def perform_restores(
     """Perform the planned actions; conflicts only where ``overwrite`` has the path."""
     done: list[str] = []
     failed: list[tuple[str, str]] = []
-    kept: list[str] = []
+    kept_paths: list[str] = []
     performed: list[FileRestore] = []
     for move in moves:
         if move.action == "conflict" and move.path not in overwrite:
-            kept.append(move.path)
+            kept_paths.append(move.path)
         elif move.action == "impossible":
             failed.append((move.path, move.reason))
         elif move.action != "nothing":
@@ -169,9 +169,9 @@ def perform_restores(
             _perform(snapshots, move)
             done.append(move.path)
         except (OSError, NotFound) as problem:
-            words = disk_reason(problem) if isinstance(problem, OSError) else str(problem)
-            failed.append((move.path, words))
-    return RestoreOutcome(tuple(sorted(done)), tuple(kept), tuple(sorted(failed)))
+            reason = disk_reason(problem) if isinstance(problem, OSError) else str(problem)
+            failed.append((move.path, reason))
+    return RestoreOutcome(tuple(sorted(done)), tuple(kept_paths), tuple(sorted(failed)))
 
 
 def _perform(snapshots: Snapshots, move: FileRestore) -> None:
@@ -181,14 +181,14 @@ def _perform(snapshots: Snapshots, move: FileRestore) -> None:
         raise OSError(0, UNSAFE_PATH.format(problem=problem))
     if _below_link(snapshots.root, move.path):
         raise OSError(0, BELOW_LINK)
-    wanted = move.wanted
-    if wanted is None:
+    wanted_entry = move.wanted
+    if wanted_entry is None:
         if place.is_dir() and not place.is_symlink():
             return  # the agent's file is gone already: somebody else made this folder
         place.unlink(missing_ok=True)
         _prune_folders(snapshots.root / disk_name(move.floor), place.parent)
         return
-    if wanted.kind == "folder":
+    if wanted_entry.kind == "folder":
         if place.is_symlink() or place.is_file():
             place.unlink()
         place.mkdir(parents=True, exist_ok=True)
@@ -196,12 +196,12 @@ def _perform(snapshots: Snapshots, move: FileRestore) -> None:
     if place.is_dir() and not place.is_symlink():
         _remove_empty(place)
     place.parent.mkdir(parents=True, exist_ok=True)
-    if wanted.kind == "link":
-        _link(place, disk_name(wanted.key))
+    if wanted_entry.kind == "link":
+        _link(place, disk_name(wanted_entry.key))
         return
-    scratch = scratch_file(place.parent, snapshots.content(wanted.key))
+    scratch = scratch_file(place.parent, snapshots.content(wanted_entry.key))
     try:
-        scratch.chmod(wanted.mode & PERMISSION_BITS)
+        scratch.chmod(wanted_entry.mode & PERMISSION_BITS)
         scratch.replace(place)
     except OSError:
         scratch.unlink(missing_ok=True)

@@ -31,16 +31,16 @@ from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.strings.relative_paths import disk_name, recorded_name
 
 MAX_FILE_BYTES = 2 << 20
-"""Larger files are usually data rather than work, and snapshots of them would fill the disk."""
+"""Maximum bytes of a file; larger ones are usually data rather than work, and would fill the disk."""
 MAX_TOTAL_BYTES = 256 << 20
-MOST_FILES = 20_000
-"""Checking more files takes longer than a quarter of a second, at every step."""
-MOST_IGNORED = 1_000
+MAX_FILES = 20_000
+"""Maximum files of a snapshot; checking more would take over a quarter of a second at every step."""
+MAX_IGNORED = 1_000
 """Maximum names of ignored files that a snapshot lists."""
 RECHECK_SECONDS = 600.0
-"""A project that is too large is checked again after this time, or as soon as its .gitignore changes."""
+"""Seconds after which a project that was too large is checked again; at once when its .gitignore changes."""
 RACY_NS = 50_000_000
-"""A file that changed within this time before it was read may change again with the same timestamp: the
+"""A file that changed less than this before it was read may change again with the same timestamp, since the
 clock of a file system ticks every 4 to 10 ms."""
 COARSE_NS = 2_000_000_000
 """The same for a file system that counts whole seconds."""
@@ -75,7 +75,7 @@ class SnapshotLimits:
 
     file_bytes: int = MAX_FILE_BYTES
     total_bytes: int = MAX_TOTAL_BYTES
-    files: int = MOST_FILES
+    files: int = MAX_FILES
 
 
 class SnapshotsOff(UserError):
@@ -98,7 +98,7 @@ class _ProjectScan:
     leave_out: frozenset[str]
     began_ns: int
     counts_only: bool = False
-    """Only check whether the project is too large; read and store nothing."""
+    """Whether the scan only checks if the project is too large, and reads and stores nothing."""
     count: int = 0
     bytes: int = 0
     ignored: list[str] = field(default_factory=list)
@@ -132,7 +132,7 @@ class Snapshots:
         self._folders: dict[str, _Folder] = {}
         self._trees: dict[str, Tree] = {}
         self._fits = False
-        """The last scan found that the project is not too large."""
+        """Whether the last scan found that the project is not too large."""
         self._too_large: tuple[float, Stamp | None, str] | None = None
         """When the project was found too large, the stamp of its .gitignore then, and the error message."""
 
@@ -164,11 +164,11 @@ class Snapshots:
     def read(self, snapshot: str) -> Tree:
         """Return a snapshot; raises NotFound."""
         with self._lock:
-            known = self._trees.pop(snapshot, None) or read_tree(self.objects, snapshot, self.never)
-            self._trees[snapshot] = known
+            tree = self._trees.pop(snapshot, None) or read_tree(self.objects, snapshot, self.never)
+            self._trees[snapshot] = tree
             while len(self._trees) > CACHED_TREES:
                 del self._trees[next(iter(self._trees))]
-            return known
+            return tree
 
     def asks_before_restore(self, path: str, snapshot: str) -> bool:
         """Return whether a protected file is only restored from a snapshot if the user names it."""
@@ -203,7 +203,7 @@ class Snapshots:
             return self.objects.get(sha256)
 
     def keep(self, path: str) -> TreeEntry | None:
-        """Return the entry of a path now, with its content kept in memory; None for a folder or nothing."""
+        """Return the entry of a path now, with its content kept in memory; None for a folder, or if nothing is there."""
         place = self.root / disk_name(path)
         try:
             file_stat = place.lstat()
@@ -215,7 +215,7 @@ class Snapshots:
             return None
 
     def look(self, path: str) -> TreeEntry | None:
-        """Return the entry of a path now; None for nothing."""
+        """Return the entry of a path now; None if nothing is there."""
         place = self.root / disk_name(path)
         try:
             file_stat = place.lstat()
@@ -231,9 +231,9 @@ class Snapshots:
     def _check_size(self, leave_out: frozenset[str]) -> None:
         """Raise SnapshotsOff, before any file is read, if the project is or was recently found too large."""
         if self._too_large is not None:
-            at, rules, words = self._too_large
+            at, rules, reason = self._too_large
             if time.monotonic() - at < RECHECK_SECONDS and rules == self._rules_stamp():
-                raise SnapshotsOff(words)
+                raise SnapshotsOff(reason)
         if self._fits:
             return
         try:
@@ -261,8 +261,8 @@ class Snapshots:
         """Store one folder with everything below it; returns the hash of its tree."""
         folder_path = self.root / disk_name(prefix) if prefix else self.root
         try:
-            with os.scandir(folder_path) as found:
-                listed = sorted(found, key=lambda listed_entry: listed_entry.name)
+            with os.scandir(folder_path) as scanned:
+                listed = sorted(scanned, key=lambda listed_entry: listed_entry.name)
         except OSError:
             listed = []
         folder = self._folder(prefix, listed, parent)
@@ -294,7 +294,7 @@ class Snapshots:
             left_out = folder.rules.covers(self.root / disk_name(path), is_dir=is_dir)
             folder.verdicts[key] = left_out
         if left_out:
-            scan.cut = scan.cut or len(scan.ignored) >= MOST_IGNORED
+            scan.cut = scan.cut or len(scan.ignored) >= MAX_IGNORED
             if not scan.cut:
                 scan.ignored.append(path)
             return None
@@ -325,22 +325,22 @@ class Snapshots:
         self, prefix: str, listed: "list[os.DirEntry[str]]", parent: _Folder | None
     ) -> _Folder:
         """Return the rules that apply in a folder, cached while no rule file changed."""
-        own: tuple[int, ...] | None = None
+        own_stamp: tuple[int, ...] | None = None
         for entry in listed:
             if entry.name == ".gitignore":
-                own = _stamp(entry.stat(follow_symlinks=False))
+                own_stamp = _stamp(entry.stat(follow_symlinks=False))
         above = parent.stamp if parent is not None else ()
-        stamp = (above, prefix, own) if own is not None else above
-        known = self._folders.get(prefix)
-        is_fresh = own is not None and _is_racy(own, time.time_ns())
-        if known is not None and known.stamp == stamp and not is_fresh:
-            return known
+        stamp = (above, prefix, own_stamp) if own_stamp is not None else above
+        earlier = self._folders.get(prefix)
+        is_fresh = own_stamp is not None and _is_racy(own_stamp, time.time_ns())
+        if earlier is not None and earlier.stamp == stamp and not is_fresh:
+            return earlier
         if parent is None:
             rules = self._rules(self.root)
         else:
             rules = (
                 parent.rules.below(self.root / disk_name(prefix))
-                if own is not None
+                if own_stamp is not None
                 else parent.rules
             )
         new_folder = self._folders[prefix] = _Folder(stamp, rules)
@@ -358,9 +358,13 @@ class Snapshots:
         if file_stat.st_size > self._limits.file_bytes:
             return TreeEntry("unkept", mode, f"large:{file_stat.st_size}:{file_stat.st_mtime_ns}")
         stamp = _stamp(file_stat)
-        known = self._hashes.get(path)
-        if known is not None and known[0] == stamp and (not keep or self.objects.has(known[1])):
-            return TreeEntry("file", mode, known[1], file_stat.st_size)
+        earlier = self._hashes.get(path)
+        if (
+            earlier is not None
+            and earlier[0] == stamp
+            and (not keep or self.objects.has(earlier[1]))
+        ):
+            return TreeEntry("file", mode, earlier[1], file_stat.st_size)
         try:
             content = _content(place)
         except FileNotFoundError:

@@ -20,8 +20,8 @@ _SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 Kind = Literal["file", "link", "folder", "unkept"]
 KINDS: Mapping[str, Kind] = {word: word for word in get_args(Kind)}
-MOST_ENTRIES = 200_000
-"""Ten times the files of a snapshot that Palimpsest takes; a small malicious tree could expand without end."""
+MAX_ENTRIES = 200_000
+"""Maximum entries of a snapshot, ten times as many as Palimpsest takes; a small malicious tree could expand endlessly."""
 MAX_NUMBER = 1 << 63
 """Upper bound of sizes in bytes and of modes in a valid entry."""
 NO_SNAPSHOT = "the snapshot {name} is not used: it is none"
@@ -53,7 +53,7 @@ class Tree:
     ignored: tuple[str, ...] = ()
     """Paths that existed and were left out by an ignore rule."""
     ignored_cut: bool = False
-    """More paths were left out than are listed."""
+    """Whether more paths were left out than are listed."""
 
     @cached_property
     def unkept(self) -> dict[str, TreeEntry]:
@@ -116,9 +116,9 @@ def read_tree(objects: PackedObjects, snapshot: str, never: Collection[str] = ()
             entries[prefix + name] = entry
             if entry.kind == "folder":
                 waiting.append((f"{prefix}{name}/", entry.key))
-        if len(entries) > MOST_ENTRIES:
+        if len(entries) > MAX_ENTRIES:
             raise UnsafeTree(
-                f"the snapshot {snapshot[:12]} is not used: it names more than {MOST_ENTRIES:,} files"
+                f"the snapshot {snapshot[:12]} is not used: it names more than {MAX_ENTRIES:,} files"
             )
     return Tree(snapshot, entries, ignored, cut)
 
@@ -167,14 +167,14 @@ def _is_plain(name: str, never: Collection[str]) -> bool:
     return _SAFE_NAME.fullmatch(name) is not None and name not in never
 
 
-def add_reachable(objects: PackedObjects, snapshot: str, known: set[str]) -> None:
-    """Add the hashes of all objects that a snapshot needs to ``known``; missing objects are skipped."""
+def add_reachable(objects: PackedObjects, snapshot: str, reached: set[str]) -> None:
+    """Add the hashes of all objects that a snapshot needs to ``reached``; missing objects are skipped."""
     waiting = [(snapshot, True)]
     while waiting:
         sha256, is_root = waiting.pop()
-        if sha256 in known:
+        if sha256 in reached:
             continue
-        known.add(sha256)
+        reached.add(sha256)
         try:
             if is_root:
                 waiting.append((_root(objects, sha256)[0], False))
@@ -186,4 +186,4 @@ def add_reachable(objects: PackedObjects, snapshot: str, known: set[str]) -> Non
             if entry.kind == "folder":
                 waiting.append((entry.key, False))
             elif entry.kind == "file":
-                known.add(entry.key)
+                reached.add(entry.key)

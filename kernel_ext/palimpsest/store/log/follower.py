@@ -14,7 +14,7 @@ from palimpsest.store.log_lines import RecordNumbering, readable_record
 from palimpsest.transcript.session_record.events import Record
 
 POLL_SECONDS = 0.1
-"""Ten polls a second cost a kernel 0.2 % of a core, and the reader sees text stream."""
+"""Interval of polls: ten a second cost a kernel 0.2 % of a core, and the reader sees text stream."""
 
 
 class Follower(RecordNumbering):
@@ -24,9 +24,10 @@ class Follower(RecordNumbering):
         super().__init__(after)
         self.session_id = session_id
         self.resets = 0
-        """How often the records began again from the first one."""
+        """Number of times that reading began again at the first record."""
         self._store = store
         self._position: tuple[SegmentRange, int] | None = None
+        """The range that was read last, and the byte at which its next line begins."""
 
     def poll(self) -> Sequence[Record]:
         """Return the records written since the last call."""
@@ -35,10 +36,10 @@ class Follower(RecordNumbering):
         records: list[Record] = []
         for piece, start in unread:
             offset = start
-            whole = full_requests(piece)
+            requests = full_requests(piece)
             for begin, line in lines_forward(piece, start):
                 offset = begin + len(line) + 1
-                record = readable_record(line, whole.fill)
+                record = readable_record(line, requests.fill)
                 if record is not None and self.is_new(record.seq):
                     records.append(record)
             self._position = piece, offset
@@ -48,9 +49,9 @@ class Follower(RecordNumbering):
         """Return the pieces still to be read, each with the byte to begin at."""
         if self._position is None:
             return self._from_seq(pieces)
-        path, offset = self._position
+        last_piece, offset = self._position
         paths = [piece.path for piece in pieces]
-        index = paths.index(path.path) if path.path in paths else None
+        index = paths.index(last_piece.path) if last_piece.path in paths else None
         end = None if index is None else pieces[index].end
         if index is None or (end is not None and end < offset):
             self.resets += 1

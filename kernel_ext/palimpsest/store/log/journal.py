@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from palimpsest.store.disk import Stall
 from palimpsest.store.interface import TakenOver, WriteFailed, Writer
 from palimpsest.store.log.takeover import renumber_records
-from palimpsest.store.log_lines import Redaction, SecretValues, nothing_known
+from palimpsest.store.log_lines import Redaction, SecretValues, no_secret_values
 from palimpsest.store.session_state.live_window import (
     is_wide,
     live_window,
@@ -42,7 +42,7 @@ Subscriber = Callable[[Sequence[Record]], None]
 T = TypeVar("T")
 
 TICK_SECONDS = 0.04
-"""25 updates a second look like continuous text, and 200 deltas a second become 25 lines."""
+"""Interval of writes: 25 updates a second look like continuous text, and 200 deltas a second become 25 lines."""
 
 LOAD_TRIES = 3
 
@@ -78,7 +78,7 @@ class Journal:
         *,
         clock: Callable[[], int],
         tick_seconds: float = TICK_SECONDS,
-        secrets: SecretValues = nothing_known,
+        secrets: SecretValues = no_secret_values,
     ) -> None:
         self.state = state
         self.lock = threading.RLock()
@@ -176,12 +176,12 @@ class Journal:
 
     def _take_deltas(self) -> None:
         """Create records of the deltas that arrived, one per part and field."""
-        words: dict[tuple[str, str, str], list[str]] = {}
+        texts_by_field: dict[tuple[str, str, str], list[str]] = {}
         while self._deltas:
             message_id, part_id, field, text = self._deltas.popleft()
-            words.setdefault((message_id, part_id, field), []).append(text)
-        for (message_id, part_id, field), texts in words.items():
-            delta = self._redaction.piece(message_id, part_id, field, "".join(texts))
+            texts_by_field.setdefault((message_id, part_id, field), []).append(text)
+        for (message_id, part_id, field), texts in texts_by_field.items():
+            delta = self._redaction.redacted_delta(message_id, part_id, field, "".join(texts))
             if delta:
                 self._number(
                     PartDelta(message_id=message_id, part_id=part_id, field=field, delta=delta)
@@ -189,12 +189,12 @@ class Journal:
 
     # Reading and listening
 
-    def read_state(self, read: Callable[[State], T]) -> T:
-        """Return the result of ``read`` on the state, which includes everything appended so far."""
+    def read_state(self, value_of: Callable[[State], T]) -> T:
+        """Return the result of ``value_of`` on the state, which includes everything appended so far."""
         with self._wake:
             if not self._is_closed:
                 self._take_deltas()
-            return read(self.state)
+            return value_of(self.state)
 
     def load_whole(self, load: Callable[[], State]) -> None:
         """Replace the live-window state by that of the whole session; not on the engine's thread.
@@ -218,7 +218,7 @@ class Journal:
             since = self._appended_meanwhile = []
             session_id = self.session_id
         self._flush_or_raise()
-        whole = load()
+        state = load()
         with self._wake:
             # A kernel that took over may have written already, and its records would be read as this kernel's.
             self._is_check_due = True
@@ -228,8 +228,8 @@ class Journal:
             if self.session_id != session_id:
                 return False
             for record in since:
-                whole.apply(record)
-            self.state = whole
+                state.apply(record)
+            self.state = state
             self._forget_reads()
             return True
 
@@ -356,7 +356,7 @@ class Journal:
             self._take_deltas()
             self._queue_checkpoint()
         except Exception:
-            # Such as a delta that is no text: a caller's mistake must not end the thread.
+            # A caller's mistake, such as a delta that is no text, must not end the thread.
             LOG.exception("What was to be journaled is no record.")
 
     def _sleep_until_work(self) -> None:
@@ -372,10 +372,10 @@ class Journal:
         self._is_sleeping = False
         deadline = time.monotonic() + self._tick_seconds
         while not (self._is_urgent or self._is_closing):
-            left = deadline - time.monotonic()
-            if left <= 0:
+            seconds_left = deadline - time.monotonic()
+            if seconds_left <= 0:
                 break
-            self._wake.wait(left)
+            self._wake.wait(seconds_left)
 
     def _has_work(self) -> bool:
         return bool(
@@ -391,7 +391,7 @@ class Journal:
         with self.stall.watching():
             if self._unwritten or sync or is_check_due:
                 self._try_to_write(sync=sync)
-            self._notify_listeners()
+            self._notify_subscribers()
 
     def _try_to_write(self, *, sync: bool) -> None:
         last = self._unwritten[-1].seq if self._unwritten else self._written_seq
@@ -444,17 +444,17 @@ class Journal:
                 self.failed = sentence
                 self._number(SessionError(error=UnknownError(message=sentence)))
 
-    def _notify_listeners(self) -> None:
+    def _notify_subscribers(self) -> None:
         records, self._unannounced = self._unannounced, []
         if not records:
             return
-        self.stall.telling = True
+        self.stall.is_calling_subscribers = True
         for subscriber in self._subscribers:
             try:
                 subscriber(records)
             except Exception:
                 LOG.exception("A listener of the journal failed; the others go on.")
-        self.stall.telling = False
+        self.stall.is_calling_subscribers = False
 
     def _resolve_waiters(self, waiters: Sequence[_Waiter]) -> None:
         is_written = not self._unwritten
@@ -471,16 +471,16 @@ class Journal:
             return
         window = live_window(self.state, first_message_id)
         try:
-            written = window.seq <= self._written_seq
-            place = self._writer.locate(window.seq) if written else self._writer.position()
+            is_written = window.seq <= self._written_seq
+            place = self._writer.locate(window.seq) if is_written else self._writer.position()
         except StorageFailed:
             return
         self._number(window_checkpoint(self.state, window, place, self._writer.written))
         narrow_to_window(self.state, window)
 
     def _forget_reads(self) -> None:
-        for is_written in self.cached_reads:
-            is_written.clear()
+        for cache in self.cached_reads:
+            cache.clear()
 
     def _end(self) -> None:
         with self._wake:

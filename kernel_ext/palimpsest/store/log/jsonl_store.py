@@ -124,7 +124,7 @@ class JsonlStore(BlobFolder):
                 return self._begin_writer(session_id, directory, owner, steal=steal)
             except OSError:
                 if create:
-                    with suppress(OSError):  # a folder in which another kernel wrote stays
+                    with suppress(OSError):  # A folder in which another kernel wrote stays.
                         directory.rmdir()
                 raise
 
@@ -154,10 +154,12 @@ class JsonlStore(BlobFolder):
             epoch,
             path,
             self.segments,
-            refuse=lambda writer, last, records: self._fork_refused(writer, owner, last, records),
-            release=self._release,
-            lost=lost.is_set,
-            allowed=self._layout_watch.check,
+            save_to_fork=lambda writer, last, records: self._fork_refused(
+                writer, owner, last, records
+            ),
+            on_close=self._release,
+            is_lease_lost=lost.is_set,
+            check_layout=self._layout_watch.check,
         )
         with self._lock:
             self._leases[writer] = file, lease
@@ -170,21 +172,21 @@ class JsonlStore(BlobFolder):
 
     def _take_lease(self, file: LeaseFile, lease: Lease, *, steal: bool) -> bool:
         """Write our lease; True when there was no lease before."""
-        held = file.read()
-        if held is None and not file.path.exists():
+        other_lease = file.read()
+        if other_lease is None and not file.path.exists():
             if file.create(lease):
                 return True
-            held = file.read()
-        if held is not None and not steal and held.kernel_id != lease.kernel_id:
-            self._watch(file, held)
+            other_lease = file.read()
+        if other_lease is not None and not steal and other_lease.kernel_id != lease.kernel_id:
+            self._watch(file, other_lease)
         file.write(lease)
         return False
 
-    def _watch(self, file: LeaseFile, held: Lease) -> None:
+    def _watch(self, file: LeaseFile, lease: Lease) -> None:
         """Raise SessionHeld unless the holder is gone, or its lease does not change while we watch."""
-        seconds = self._watch_seconds * (RUNNING_HOLDER_FACTOR if is_running(held) else 1)
-        if not is_dead(held) and file.is_fresh(seconds):
-            raise _held_error(file.path.parent.name, held)
+        seconds = self._watch_seconds * (RUNNING_HOLDER_FACTOR if is_running(lease) else 1)
+        if not is_dead(lease) and file.is_fresh(seconds):
+            raise _held_error(file.path.parent.name, lease)
 
     def _release(self, writer: JsonlWriter) -> None:
         with self._lock:
@@ -272,9 +274,9 @@ class JsonlStore(BlobFolder):
             raise
         finally:
             os.close(fd)
-        earlier = time.monotonic() + RESTORE_SECONDS
+        deadline = time.monotonic() + RESTORE_SECONDS
         while not self.layout.session(place.session_id).exists():
-            if time.monotonic() > earlier:
+            if time.monotonic() > deadline:
                 shutil.rmtree(self.layout.session(session.id), ignore_errors=True)
                 raise NotFound(f"Session {place.session_id!r} was deleted a moment ago.")
             time.sleep(POLL_SECONDS)
@@ -296,9 +298,9 @@ class JsonlStore(BlobFolder):
         with storage_errors(self.layout.session(session_id)):
             try:
                 with self._lock:
-                    held = [writer for writer in self._leases if writer.session_id == session_id]
-                    owners = [self._leases[writer][1] for writer in held]
-                for writer in held:
+                    writers = [writer for writer in self._leases if writer.session_id == session_id]
+                    owners = [self._leases[writer][1] for writer in writers]
+                for writer in writers:
                     writer.close()
                 kernel_id = owners[0].kernel_id if owners else f"delete-{uuid4().hex[:8]}"
                 writer = self.acquire(session_id, this_owner(kernel_id))
@@ -324,8 +326,8 @@ class JsonlStore(BlobFolder):
     def _remove_unwritten(self, session_id: str, refused: StorageFailed) -> None:
         """Remove a session where no lease can be written; raises ``refused`` while another kernel may write it."""
         file = LeaseFile(self.layout.session(session_id))
-        held = file.read()
-        if held is not None and not is_dead(held) and file.is_fresh(self._watch_seconds):
+        lease = file.read()
+        if lease is not None and not is_dead(lease) and file.is_fresh(self._watch_seconds):
             raise refused
         if not file.lock():
             raise refused
@@ -414,15 +416,17 @@ class JsonlStore(BlobFolder):
             pieces = self.segments.pieces(session_id)
             keep_index(self.layout.session(session_id), pieces, state, read=True)
 
-    def _fork_from_index(self, taken: Sequence[SegmentRange]) -> State | None:
+    def _fork_from_index(self, shared_ranges: Sequence[SegmentRange]) -> State | None:
         """Return the state of a fork at its fork point, by the parent's index; None without an index.
 
-        ``taken`` are the ranges of the parent's log that the fork shares.
+        ``shared_ranges`` are the ranges of the parent's log that the fork shares.
         """
-        parent_id = taken[-1].session_id
+        parent_id = shared_ranges[-1].session_id
         with suppress(NotFound, OSError):
-            parent = self.segments.pieces(parent_id)
-            return fork_state_from_index(self.layout.session(parent_id), parent, taken)
+            parent_ranges = self.segments.pieces(parent_id)
+            return fork_state_from_index(
+                self.layout.session(parent_id), parent_ranges, shared_ranges
+            )
         return None
 
     def may_contain(self, session_id: str, *words: bytes) -> bool:
@@ -457,23 +461,25 @@ class JsonlStore(BlobFolder):
 
     def problems(self, session_id: str) -> Sequence[Problem]:
         """Read every record of a session and return the problems of its log."""
-        found = []
+        problems = []
         pieces = self.segments.pieces(session_id)
         numbers = RecordNumbering()
         for piece in pieces:
             where = f"{piece.session_id}/{piece.segment}"
             header = self.segments.header(piece.path)
             if header is not None and header.damaged:
-                found.append(Problem(f"{where}, byte 0", "The first line is no header."))
-            whole = full_requests(piece)
+                problems.append(Problem(f"{where}, byte 0", "The first line is no header."))
+            requests = full_requests(piece)
             for offset, line in lines_forward(piece):
-                problem = _line_problem(line, whole, numbers)
+                problem = _line_problem(line, requests, numbers)
                 if problem is not None:
-                    found.append(Problem(f"{where}, byte {offset}", problem))
+                    problems.append(Problem(f"{where}, byte {offset}", problem))
             torn = unfinished_line_offset(piece)
             if torn is not None and not self._has_writer(piece):
-                found.append(Problem(f"{where}, byte {torn}", "The last line was never finished."))
-        return found
+                problems.append(
+                    Problem(f"{where}, byte {torn}", "The last line was never finished.")
+                )
+        return problems
 
     def _has_writer(self, piece: SegmentRange) -> bool:
         return piece.end is None and LeaseFile(piece.path.parent).read() is not None
@@ -493,10 +499,10 @@ def _held_error(session_id: str, lease: Lease | None) -> SessionHeld:
     )
 
 
-def _line_problem(line: bytes, whole: FullRequests, numbers: RecordNumbering) -> str | None:
+def _line_problem(line: bytes, requests: FullRequests, numbers: RecordNumbering) -> str | None:
     """Return one sentence about why a line is not read, or None."""
     try:
-        record = record_of(line, whole.fill)
+        record = record_of(line, requests.fill)
     except UnreadableLine as problem:
         return str(problem)
     if record is None:
@@ -510,9 +516,9 @@ def _line_problem(line: bytes, whole: FullRequests, numbers: RecordNumbering) ->
 
 
 def _records_backward(piece: SegmentRange) -> Iterator[Record]:
-    whole = full_requests(piece)
+    requests = full_requests(piece)
     for _, line in lines_backward(piece):
-        record = readable_record(line, whole.fill)
+        record = readable_record(line, requests.fill)
         if record is not None:
             yield record
 
@@ -523,12 +529,12 @@ def _records(
     numbers = RecordNumbering(after)
     types = frozenset(only)
     for piece in pieces:
-        whole = full_requests(piece)
+        requests = full_requests(piece)
         for _, line in lines_forward(piece, start):
             if types and type_of(line) not in types:
                 numbers.is_new(seq_of(line) or 0)
                 continue
-            record = readable_record(line, whole.fill)
+            record = readable_record(line, requests.fill)
             if record is not None and numbers.is_new(record.seq):
                 yield record
         start = None

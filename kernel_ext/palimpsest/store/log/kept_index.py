@@ -25,9 +25,9 @@ from palimpsest.transcript.values import Value
 
 INDEX_FILE = "messages.json"
 MAX_BYTES = 64 << 20
-"""About a million messages; a larger file was not written by this module."""
+"""Maximum bytes of an index: about a million messages; a larger file was not written by this module."""
 MAX_UNINDEXED_BYTES = 1 << 20
-"""Bytes of a log that may follow the indexed ones: placing their lines takes 10 ms. Beyond, the index is rewritten."""
+"""Maximum bytes of a log after the indexed ones; assigning their lines takes 10 ms. Beyond, the index is rewritten."""
 BLOCK_BYTES = 256 << 10
 """Bytes that are read at once for the checksum, into the same memory: new memory costs more than the read."""
 
@@ -62,14 +62,14 @@ def keep_index(folder: Path, pieces: Sequence[SegmentRange], state: State, *, re
     # Later lines may have ended work in the messages, and a fork may not have these lines.
     if index is None or len(content) - index.size > (0 if read else MAX_UNINDEXED_BYTES):
         return
-    before, whole = index.part(slice(None))
-    whole = whole.model_copy(update={"crc": crc32(content[before : index.size])})
+    before, window_index = index.part(slice(None))
+    window_index = window_index.model_copy(update={"crc": crc32(content[before : index.size])})
     lines = content[: index.size].split(b"\n")[:-1]
     starts = accumulate((len(line) + 1 for line in lines), initial=0)
     heads = zip(starts, map(head_of, lines), strict=False)
     stored = KeptIndex(
         before=before,
-        index=whole,
+        index=window_index,
         last=_last_numbers(content[: index.size]),
         others=tuple(offset for offset, head in heads if head is None or head.lastindex == OTHER),
     )
@@ -91,34 +91,33 @@ def indexed_messages(
     ):
         return None
     rest = log.read(stored.before + stored.index.size, log.size)
-    if (
-        before in stored.index.ids and b"message.removed" not in rest
-    ):  # one may come again, at the end
+    # A message that was removed may have been added again at the end, so that its place in the index is wrong.
+    if before in stored.index.ids and b"message.removed" not in rest:
         offset = stored.index.ids.index(before)
-        wanted = slice(max(0, offset - 2 * count), offset + 1)
-        state = _state_of_index(stored, log, wanted, rest)
-        if wanted.start == 0 or len(state.page(count, before) or ()) == count:
+        page = slice(max(0, offset - 2 * count), offset + 1)
+        state = _state_of_index(stored, log, page, rest)
+        if page.start == 0 or len(state.page(count, before) or ()) == count:
             return state
     return _state_of_index(stored, log, slice(None), rest)
 
 
 def fork_state_from_index(
-    folder: Path, parent: Sequence[SegmentRange], taken: Sequence[SegmentRange]
+    folder: Path, parent_ranges: Sequence[SegmentRange], shared_ranges: Sequence[SegmentRange]
 ) -> State | None:
     """Return the state of a fork at its fork point, by the parent's index; None where the index cannot be used.
 
-    ``folder`` is the parent's, ``parent`` are its ranges, and ``taken`` those that the fork shares. Raises OSError.
+    ``folder`` is the parent's, ``parent_ranges`` are its ranges, and ``shared_ranges`` those that the fork shares. Raises OSError.
     """
-    log, stored = _Log(taken), _read_kept_index(folder)
+    log, stored = _Log(shared_ranges), _read_kept_index(folder)
     if stored is None or not stored.index.holders or log.size < stored.before:
         return None
     # If another kernel cut the parent's log after the fork, the fork has records that the parent lacks.
-    is_whole_parent = [(segment.path, segment.start) for segment in taken] == [
-        (segment.path, segment.start) for segment in parent[:1]
+    is_whole_parent = [(segment.path, segment.start) for segment in shared_ranges] == [
+        (segment.path, segment.start) for segment in parent_ranges[:1]
     ]
-    if not is_whole_parent or log.size > parent[0].size() - parent[0].start:
+    if not is_whole_parent or log.size > parent_ranges[0].size() - parent_ranges[0].start:
         return None
-    if not log.is_finished or not _Log(parent).matches(stored):
+    if not log.is_finished or not _Log(parent_ranges).matches(stored):
         return None
     start, index = stored.index.part(slice(None), log.size - stored.before)
     if start or not index.ids:
@@ -139,9 +138,9 @@ def _read_kept_index(folder: Path) -> KeptIndex | None:
         return None
 
 
-def _state_of_index(stored: KeptIndex, log: "_Log", wanted: slice, rest: bytes) -> State:
+def _state_of_index(stored: KeptIndex, log: "_Log", page: slice, rest: bytes) -> State:
     """Return a state with some messages of the index, and with the lines of the log after it applied."""
-    state, (start, index) = State(), stored.index.part(wanted)
+    state, (start, index) = State(), stored.index.part(page)
     start += stored.before
     _open_messages(state, index, log.read(start, start + index.size))
     _apply_rest(state, stored.last, rest)
@@ -192,8 +191,8 @@ class _Log:
         for piece, start, stop in self._ranges(stored.before, end):
             with open_regular(piece.path) as file:
                 file.seek(start)
-                while start < stop and (read := file.readinto(memory[: stop - start])):
-                    crc, start = crc32(memory[:read], crc), start + read
+                while start < stop and (byte_count := file.readinto(memory[: stop - start])):
+                    crc, start = crc32(memory[:byte_count], crc), start + byte_count
         return index.is_whole and crc == index.crc
 
     def read(self, start: int, end: int) -> bytes:

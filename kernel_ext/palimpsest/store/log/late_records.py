@@ -1,6 +1,6 @@
 """Collect the records that a writer wrote after another kernel took its session over, for a fork.
 
-The segments that this writer continues count, which differ from those read as the session if its segment
+They are read from the segments that this writer continued; those read as the session are others if its segment
 was skipped. The cut may be in the middle of a line, since the new writer may see the file while a long
 line is written; that record is included, since no other file holds it.
 """
@@ -34,23 +34,23 @@ def late_records(
     for piece in segments.parent_ranges(place):
         for _, line in lines_forward(piece):
             state.apply_line(line)
-    missed = [record for record in _records_after(writer, cut) if record.seq > state.seq]
-    newest = missed[-1].seq if missed else state.seq
-    missed += [record for record in records if record.seq > newest]
-    session = state.session or fold(missed).session
-    return place.model_copy(update={"seq": state.seq}), session, missed
+    late = [record for record in _records_after(writer, cut) if record.seq > state.seq]
+    newest = late[-1].seq if late else state.seq
+    late += [record for record in records if record.seq > newest]
+    session = state.session or fold(late).session
+    return place.model_copy(update={"seq": state.seq}), session, late
 
 
 def _records_after(writer: JsonlWriter, cut: int) -> list[Record]:
     """Return the records of a writer's segment that extend beyond the cut."""
     piece = writer.piece()
-    whole = full_requests(piece)
+    requests = full_requests(piece)
     end = max(cut, piece.start)
-    torn = unfinished_line_offset(replace(piece, end=end))
+    unfinished_at = unfinished_line_offset(replace(piece, end=end))
     records: list[Record] = []
-    for _, line in lines_forward(piece, start=end if torn is None else torn):
+    for _, line in lines_forward(piece, start=end if unfinished_at is None else unfinished_at):
         with suppress(UnreadableLine):
-            record = record_of(line, whole.fill)
+            record = record_of(line, requests.fill)
             if record is not None:
                 records.append(record)
     return records

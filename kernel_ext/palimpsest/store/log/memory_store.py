@@ -39,6 +39,7 @@ class MemoryLog:
     epoch: int = 0
     owner: Owner | None = None
     hidden: bool = False
+    """Whether it was deleted, and is kept only because a fork needs its records."""
 
 
 class MemoryWriter:
@@ -51,7 +52,7 @@ class MemoryWriter:
         self._log = log
 
     def append(self, records: Sequence[Record], *, sync: bool = False) -> None:  # noqa: ARG002
-        """Append records in order; memory has nothing to sync."""
+        """Append records in order; ``sync`` changes nothing in memory."""
         with self._store.lock:
             if self._log.epoch == self.epoch:
                 self._log.records.extend(records)
@@ -59,20 +60,20 @@ class MemoryWriter:
             raise self._store.fork_refused(self.session_id, self._log, records)
 
     def missing_reason(self) -> str:
-        """Return an empty text: memory is never removed."""
+        """Return an empty text: a log in memory is never missing."""
         return ""
 
     def position(self) -> tuple[str, int]:
-        """Return the one segment and the number of records in it."""
+        """Return the name of the only segment and the number of records in it."""
         return SEGMENT, len(self._log.records)
 
     def locate(self, seq: int) -> tuple[str, int]:
         """Return the index of the record with this number."""
-        older = sum(1 for record in self._log.records if record.seq < seq)
-        return SEGMENT, older
+        index = sum(1 for record in self._log.records if record.seq < seq)
+        return SEGMENT, index
 
     def written(self, segment: str, offset: int) -> bytes:  # noqa: ARG002
-        """Return nothing: memory has no bytes."""
+        """Return empty bytes: records in memory are not encoded."""
         return b""
 
     def close(self) -> None:
@@ -93,7 +94,7 @@ class MemoryStore:
     def acquire(
         self, session_id: str, owner: Owner, *, create: bool = False, steal: bool = False
     ) -> MemoryWriter:
-        """Become the writer of a session; raises SessionHeld if another has it, unless ``steal``."""
+        """Return a new writer of a session; raises SessionHeld if another kernel writes it, unless ``steal``."""
         with self.lock:
             if create and session_id not in self._logs:
                 self._logs[session_id] = MemoryLog()
@@ -128,11 +129,11 @@ class MemoryStore:
         return fold(self.read(session_id))
 
     def open_live(self, session_id: str) -> State:
-        """Do the same as ``load``, since memory gains nothing from a checkpoint."""
+        """Return the same state as ``load``: in memory a checkpoint saves no time."""
         return self.load(session_id)
 
     def open_messages(self, session_id: str, before: str = "", count: int = 0) -> State:  # noqa: ARG002
-        """Return the state after all records: none of them is parsed again."""
+        """Return the state after all records: in memory reading fewer messages saves no time."""
         return self.load(session_id)
 
     def keep_index(self, session_id: str, state: State) -> None:
@@ -150,7 +151,7 @@ class MemoryStore:
         return sorted(listed, key=lambda summary: summary.updated, reverse=True)
 
     def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:  # noqa: ARG002
-        """List all sessions, since memory gains nothing from fewer."""
+        """List all sessions: in memory listing fewer saves no time."""
         return self.list(), 0
 
     def fork(self, parent_id: str, session: SessionInfo, *, seq: int | None = None) -> SessionInfo:
@@ -158,24 +159,24 @@ class MemoryStore:
         with self.lock:
             records = self._records(parent_id)
             shared = [record for record in records if seq is None or record.seq <= seq]
-            last = shared[-1].seq if shared else 0
-            fork_info = late_fork_session(session, parent_id, last, SEGMENT, len(shared))
+            last_seq = shared[-1].seq if shared else 0
+            fork_info = late_fork_session(session, parent_id, last_seq, SEGMENT, len(shared))
             log = MemoryLog(parent=fork_info.forked_from)
             created = SessionCreated(session=fork_info)
-            log.records.append(Record(seq=last + 1, ts=fork_info.time.created, event=created))
+            log.records.append(Record(seq=last_seq + 1, ts=fork_info.time.created, event=created))
             self._logs[session.id] = log
             return fork_info
 
     def fork_refused(self, session_id: str, log: MemoryLog, records: Sequence[Record]) -> TakenOver:
         """Save records that came after a takeover to a fork; returns the error that reports it."""
-        first = records[0].seq if records else 0
-        state = fold(record for record in self._records(session_id) if record.seq < first)
+        first_seq = records[0].seq if records else 0
+        state = fold(record for record in self._records(session_id) if record.seq < first_seq)
         if state.session is None:
             raise SessionHeld(f"Another kernel writes session {session_id!r} now.")
         fork_info = self.fork(session_id, fork_of(state.session), seq=state.seq)
         owner = log.owner or Owner(host="", pid=0, kernel_id=fork_info.id)
         writer = self.acquire(fork_info.id, owner)
-        shift = state.seq + 2 - first
+        shift = state.seq + 2 - first_seq
         writer.append(renumber_records(records, shift, fork_info))
         return TakenOver(
             takeover_refusal(session_id, fork_info), fork=fork_info, writer=writer, shift=shift
@@ -203,17 +204,16 @@ class MemoryStore:
         del self._logs[session_id]
         parent_id = None if log.parent is None else log.parent.session_id
         parent = None if parent_id is None else self._logs.get(parent_id)
-        hidden = parent is not None and parent.hidden
         if (
             parent_id is not None
             and parent is not None
-            and hidden
+            and parent.hidden
             and not self._is_needed_by_fork(parent_id)
         ):
             self._remove(parent_id, parent)
 
     def problems(self, session_id: str) -> Sequence[Problem]:
-        """Return nothing: memory has no unreadable lines."""
+        """Return an empty tuple: records in memory are always readable."""
         self._log(session_id)
         return ()
 
@@ -245,7 +245,9 @@ class MemoryStore:
         if log.parent is None:
             return tuple(log.records)
         parent = log.parent
-        inherited = (r for r in self._records(parent.session_id) if r.seq <= parent.seq)
+        inherited = (
+            record for record in self._records(parent.session_id) if record.seq <= parent.seq
+        )
         return (*inherited, *log.records)
 
 

@@ -3,8 +3,8 @@
 A segment exists as soon as its file is created, but its header, which names the previous segment and
 the place where it cuts that segment, is written a moment later. In between, records could be lost in two ways: a
 third kernel skips a segment without a header while its writer continues, or two writers cut the same segment
-at two places. So the earlier segments are settled before the new header is written: their writers are given
-time, and a missing header is written for a writer that was killed or stopped. The first line of a file counts,
+at two places. So every earlier segment gets its header before the new header is written: its writer is given
+time, and where that was killed or stopped, its header is written for it. The first line of a file counts,
 whichever process wrote it, so all readers agree.
 """
 
@@ -18,7 +18,7 @@ from palimpsest.store.interface import Owner
 from palimpsest.store.log.segments import Segments, header_line, segment_epochs, segment_name
 
 HEADER_WAIT_SECONDS = 2.0
-"""How long a new writer may take between creating its segment and writing its header."""
+"""Maximum seconds that a new writer may take between creating its segment and writing its header."""
 
 POLL_SECONDS = 0.01
 
@@ -75,17 +75,16 @@ def _write_missing_header(segments: Segments, directory: Path, epoch: int) -> No
         fd = os.open(directory / segment_name(epoch), os.O_WRONLY | os.O_APPEND | NOFOLLOW)
         try:
             file_stat = os.fstat(fd)
-            if (
-                file_stat.st_size == 0 and file_stat.st_nlink == 1
-            ):  # otherwise it is a hard link to another file
+            # With a second link it would be another file too.
+            if file_stat.st_size == 0 and file_stat.st_nlink == 1:
                 write_fully(fd, _header(segments, directory, epoch, None))
         finally:
             os.close(fd)
 
 
 def _header(segments: Segments, directory: Path, epoch: int, owner: Owner | None) -> bytes:
-    before = segments.own_ranges(directory.name, below=epoch)
-    previous, cut = (before[-1].segment, before[-1].size()) if before else (None, None)
+    earlier = segments.own_ranges(directory.name, below=epoch)
+    previous, cut = (earlier[-1].segment, earlier[-1].size()) if earlier else (None, None)
     writer = {"host": "", "pid": 0, "kernel_id": ""}
     if owner is not None:
         writer = {"host": owner.host, "pid": owner.pid, "kernel_id": owner.kernel_id}

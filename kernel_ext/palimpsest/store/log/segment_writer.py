@@ -35,7 +35,7 @@ from palimpsest.transcript.strings.disk_words import disk_reason
 
 NOT_WRITTEN = "{why}. What happens now is kept in this kernel's memory, and is written once the folder is put back."
 
-Refuse = Callable[["JsonlWriter", int, Sequence[Record]], TakenOver]
+SaveToFork = Callable[["JsonlWriter", int, Sequence[Record]], TakenOver]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +85,10 @@ class JsonlWriter:
         path: Path,
         segments: Segments,
         *,
-        refuse: Refuse,
-        release: Callable[["JsonlWriter"], None],
-        lost: Callable[[], bool],
-        allowed: Callable[[], None],
+        save_to_fork: SaveToFork,
+        on_close: Callable[["JsonlWriter"], None],
+        is_lease_lost: Callable[[], bool],
+        check_layout: Callable[[], None],
     ) -> None:
         self.session_id = session_id
         self.epoch = epoch
@@ -96,10 +96,10 @@ class JsonlWriter:
         self.closed = False
         self._segments = segments
         self._next_segment = path.parent / segment_name(epoch + 1)
-        self._refuse = refuse
-        self._release = release
-        self._is_lease_lost = lost
-        self._check_layout = allowed
+        self._save_to_fork = save_to_fork
+        self._on_close = on_close
+        self._is_lease_lost = is_lease_lost
+        self._check_layout = check_layout
         """Raises UserError if the folder has another layout by now."""
         self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | NOFOLLOW)
         self._size = os.fstat(self._fd).st_size
@@ -159,12 +159,14 @@ class JsonlWriter:
     def written(self, segment: str, offset: int) -> bytes:
         """Return the bytes of one of the session's own segments from an offset on; empty for any other segment."""
         try:
-            own = {piece.segment: piece for piece in self._segments.own_ranges(self.session_id)}
-            if segment not in own:
+            own_ranges = {
+                piece.segment: piece for piece in self._segments.own_ranges(self.session_id)
+            }
+            if segment not in own_ranges:
                 return b""
-            with open_regular(own[segment].path) as file:
+            with open_regular(own_ranges[segment].path) as file:
                 file.seek(offset)
-                return file.read(max(0, own[segment].size() - offset))
+                return file.read(max(0, own_ranges[segment].size() - offset))
         except (OSError, NotFound):
             return b""
 
@@ -176,7 +178,7 @@ class JsonlWriter:
                 os.fsync(self._fd)
             with suppress(OSError):  # a network disk may refuse even this
                 os.close(self._fd)
-            self._release(self)
+            self._on_close(self)
 
     def piece(self, end: int | None = None) -> SegmentRange:
         """Return the range of this writer's own segment, up to a byte offset."""
@@ -194,23 +196,23 @@ class JsonlWriter:
             return checked_line(line[:-1]) + b"\n", None
         if not isinstance(record.event, StepRequested) or record.event.request.purpose in BESIDE:
             return line, base  # a request outside of the turns shares little with the agent's
-        whole = load_line(line) or {}
-        request = whole.get("request", {})
+        fields = load_line(line) or {}
+        request = fields.get("request", {})
         if base is not None and base.uses < REFRESH:
             short = shorten_request(request, base.request, base.seq)
             if short is not None:
-                data = {**whole, "request": short}
+                data = {**fields, "request": short}
                 text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
                 return text.encode() + b"\n", replace(base, uses=base.uses + 1)
         return line, _BaseRequest(record.seq, request)
 
-    def _write_failed(self, error: OSError, written: int) -> WriteFailed:
+    def _write_failed(self, error: OSError, written_bytes: int) -> WriteFailed:
         """Record how much of a line was written before the disk refused it, and return the error to raise."""
         with suppress(OSError):
             size = os.fstat(self._fd).st_size
             self._is_torn = self._is_torn or size != self._size
             self._size = size
-        return WriteFailed(self._sentence(error), written=written)
+        return WriteFailed(self._sentence(error), written=written_bytes)
 
     def _sync(self, *, written: int) -> None:
         try:
@@ -263,11 +265,11 @@ class JsonlWriter:
 
     def _stop(self, records: Sequence[Record]) -> TakenOver:
         """Save late records to a fork and release the session; if saving fails, it can be retried."""
-        takeover = self._refuse(self, self._cut(), records)
+        takeover = self._save_to_fork(self, self._cut(), records)
         self.closed = True
         with suppress(OSError):
             os.close(self._fd)
-        self._release(self)
+        self._on_close(self)
         return takeover
 
     def _sentence(self, error: OSError) -> str:

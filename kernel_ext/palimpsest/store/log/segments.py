@@ -31,10 +31,10 @@ HEAD_BYTES = 512
 """Bytes read to identify a segment or a record: a segment's header is shorter."""
 
 SCAN_BYTES = 64 << 10
-"""Below this many bytes a linear scan is faster than another bisection."""
+"""Number of bytes below which a linear scan is faster than another bisection."""
 
 TAIL_SEARCH_BYTES = 128 << 10
-"""A search begins that many bytes before the end."""
+"""Number of bytes before the end at which a search begins."""
 
 PROBED_RECORDS = 3
 
@@ -50,7 +50,7 @@ class Header:
     length: int
     """Bytes of the header line, its newline included."""
     damaged: bool = False
-    """The line could not be read, and the values were derived from file names and record numbers."""
+    """Whether the line was unreadable, so that the values were derived from file names and record numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,8 @@ def segment_epochs(directory: Path) -> list[int]:
         return sorted((int(match[1]) for match in matches if match), reverse=True)
     except (FileNotFoundError, NotADirectoryError):
         root = directory.parents[1]
-        words = NO_SESSION if root.is_dir() else NO_FOLDER
-        raise NotFound(words.format(name=directory.name, root=str(root))) from None
+        problem = NO_SESSION if root.is_dir() else NO_FOLDER
+        raise NotFound(problem.format(name=directory.name, root=str(root))) from None
 
 
 def header_line(
@@ -179,18 +179,18 @@ class Segments:
 
     def pieces(self, session_id: str) -> list[SegmentRange]:
         """Return all segment ranges of a session, oldest first, beginning with its fork parents'."""
-        own = self.own_ranges(session_id)
-        place = self.forked_from(session_id, own)
+        own_ranges = self.own_ranges(session_id)
+        place = self.forked_from(session_id, own_ranges)
         if place is None:
-            return own
-        return [*self.parent_ranges(place, seen={session_id}), *own]
+            return own_ranges
+        return [*self.parent_ranges(place, seen={session_id}), *own_ranges]
 
-    def forked_from(self, session_id: str, own: Sequence[SegmentRange]) -> ForkedFrom | None:
+    def forked_from(self, session_id: str, own_ranges: Sequence[SegmentRange]) -> ForkedFrom | None:
         """Return the fork point in a session's first record; None if it is not a fork."""
         if session_id not in self._forks:
-            if not own:
+            if not own_ranges:
                 return None
-            line = read_line(own[0].path, own[0].start, own[0].size())
+            line = read_line(own_ranges[0].path, own_ranges[0].start, own_ranges[0].size())
             if line is None:
                 return None
             self._forks[session_id] = _fork_place(line)
@@ -295,12 +295,12 @@ def _guess_header(path: Path, length: int) -> Header | None:
     return Header(path.parent.name, epoch, name, cut, length, damaged=True)
 
 
-def _find_cut(previous: Path, own: SegmentRange) -> int:
+def _find_cut(previous: Path, next_segment: SegmentRange) -> int:
     """Return the byte offset at which a segment's record numbers reach those of the one after it."""
-    first = next(_record_offsets(own, own.start, None), None)
-    whole = SegmentRange("", previous.name, previous, 0, None)
-    offset = None if first is None else find_record_offset(whole, first[1])
-    return whole.size() if offset is None else offset
+    first = next(_record_offsets(next_segment, next_segment.start, None), None)
+    previous_range = SegmentRange("", previous.name, previous, 0, None)
+    offset = None if first is None else find_record_offset(previous_range, first[1])
+    return previous_range.size() if offset is None else offset
 
 
 def _checked_cut(path: Path, header: Header) -> Header:

@@ -42,14 +42,15 @@ SAVE_SECONDS = 1.0
 """Interval at which the cache is written while many sessions are read."""
 
 MAX_BYTES = 256 << 20
-"""About half a million sessions; a larger file was not written by this module and is rebuilt."""
+"""Maximum bytes of the file: about half a million sessions; a larger one was not written by this module."""
 
 Stamp = tuple[str, int, int]
+"""Name, size and modification time in nanoseconds of a session's newest segment."""
 
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """A session's summary, and the state of its folder when the summary was read."""
+    """A session's summary, and the stamp of its folder when the summary was read."""
 
     stamp: Stamp
     summary: SessionSummary | None
@@ -66,7 +67,7 @@ class Index:
         self._layout = layout
         self._segments = segments
         self._entries: dict[str, IndexEntry] = {}
-        self._changed = False
+        self._is_changed = False
         self._file_stamp: tuple[int, int, int] | None = None
         """Inode, size and modification time of the cache file when it was last read or written."""
         self._build_lock = threading.Lock()
@@ -102,9 +103,9 @@ class Index:
         for session_id, stamp in stamps:
             if self._is_known(session_id, stamp):
                 continue
-            with suppress(NotFound, OSError):  # it was deleted meanwhile
+            with suppress(NotFound, OSError):  # The session was deleted meanwhile.
                 self._entries[session_id] = IndexEntry(stamp, self._summarise(session_id))
-                self._changed = True
+                self._is_changed = True
             if time.monotonic() - saved_at > SAVE_SECONDS:
                 self._save()
                 saved_at = time.monotonic()
@@ -126,7 +127,7 @@ class Index:
         session_ids = {name for name, _ in stamps}
         for name in self._entries.keys() - session_ids:
             del self._entries[name]
-            self._changed = True
+            self._is_changed = True
 
     # The file
 
@@ -140,7 +141,7 @@ class Index:
             try:
                 entries = _entries(read_small(self._layout.index, MAX_BYTES))
             except (OSError, ValueError, RecursionError):
-                self._changed = True
+                self._is_changed = True
                 return
             for name, entry in entries.items():
                 if entry.summary is None or _is_possible(name, entry.summary):
@@ -148,9 +149,9 @@ class Index:
 
     def _save(self) -> None:
         with self._file_lock:
-            if not self._changed:
+            if not self._is_changed:
                 return
-            self._changed = False
+            self._is_changed = False
             # Copied, since other threads add to it.
             rest = _SESSIONS_KEY + _ENTRIES.dump_json(dict(self._entries)) + b"}"
             head = json.dumps({"version": INDEX_VERSION, "check": zlib.crc32(rest)}).encode()
@@ -176,7 +177,7 @@ class Index:
                 if SAFE_NAME.fullmatch(directory.name) and not directory.is_symlink():
                     with suppress(OSError, ValueError):
                         stamps.append((directory.name, _stamp(directory.path)))
-        return sorted(stamps, key=_time, reverse=True)
+        return sorted(stamps, key=_time_and_id, reverse=True)
 
     def _summarise(self, session_id: str) -> SessionSummary | None:
         ranges = self._segments.own_ranges(session_id)
@@ -200,12 +201,13 @@ def _entries(content: bytes) -> dict[str, IndexEntry]:
 
 
 def _is_possible(name: str, summary: SessionSummary) -> bool:
-    moments = (summary.created, summary.updated, summary.archived or 0)
-    return summary.id == name and all(moment == possible_time(moment) for moment in moments)
+    times = (summary.created, summary.updated, summary.archived or 0)
+    return summary.id == name and all(time_ms == possible_time(time_ms) for time_ms in times)
 
 
-def _time(stamped: tuple[str, Stamp]) -> tuple[int, str]:
-    return stamped[1][2], stamped[0]
+def _time_and_id(stamped: tuple[str, Stamp]) -> tuple[int, str]:
+    session_id, (_, _, time_ns) = stamped
+    return time_ns, session_id
 
 
 class _Tail:
@@ -228,12 +230,12 @@ class _Tail:
                 break
             for _, line in lines_backward(piece):
                 budget -= len(line)
-                if self.take(line) or budget < 0:
+                if self.process_line(line) or budget < 0:
                     break
         return budget
 
-    def take(self, line: bytes) -> bool:
-        """Process one line; True when no older line is needed."""
+    def process_line(self, line: bytes) -> bool:
+        """Process one line; returns whether no older line is needed."""
         head = head_of(line)
         kind = b"" if head is None else head[OTHER]
         if head is not None and head.lastindex == INFO:
@@ -256,14 +258,14 @@ class _Tail:
             self.deleted = self.deleted or state.get("deleted") is True
             self.messages = int(state.get("messages") or 0)
             window = state.get("window") or {}
-            known = {str(name).encode() for name in window.get("ids") or ()}
-            self.written_ids -= known
-            self.messages -= len(self._removed & known | self._removed - self._written)
+            window_ids = {str(name).encode() for name in window.get("ids") or ()}
+            self.written_ids -= window_ids
+            self.messages -= len(self._removed & window_ids | self._removed - self._written)
             self.is_done = True
 
 
 def _stamp(directory: str) -> Stamp:
-    """Return name, size and modification time of a session's newest segment; ValueError without one."""
+    """Return the stamp of a session's folder; raises ValueError where it has no segment."""
     with os.scandir(directory) as files:
         regular = (file for file in files if file.is_file(follow_symlinks=False))
         matched = ((SEGMENT_NAME.fullmatch(file.name), file) for file in regular)

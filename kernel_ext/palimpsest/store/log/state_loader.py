@@ -34,23 +34,23 @@ def live_state(
 
     Where a fork has no checkpoint of its own, ``fork_state`` may return its state at the end of its parent's ranges.
     """
-    later: list[bytes] = []
-    own = pieces[-1].session_id if pieces else ""
+    later_lines: list[bytes] = []
+    session_id = pieces[-1].session_id if pieces else ""
     for index in range(len(pieces) - 1, -1, -1):
-        if pieces[index].session_id != own:
-            own = pieces[index].session_id
+        if pieces[index].session_id != session_id:
+            session_id = pieces[index].session_id
             state = fork_state(pieces[: index + 1])
             if state is not None:
-                state.apply_lines(reversed(later))
+                state.apply_lines(reversed(later_lines))
                 return state
         for offset, line in lines_backward(pieces[index]):
             head = head_of(line)
             if head is not None and head[OTHER] == b"session.checkpoint" and is_intact(line):
-                state = _state_at_checkpoint(pieces, (index, offset), line, later[::-1])
+                state = _state_at_checkpoint(pieces, (index, offset), line, later_lines[::-1])
                 if state is not None:
                     return whole_state(pieces) if is_too_short(state) else state
-            later.append(line)
-    return _fold_lines(reversed(later))
+            later_lines.append(line)
+    return _fold_lines(reversed(later_lines))
 
 
 @collection_paused()
@@ -80,33 +80,35 @@ def _state_at_checkpoint(
         summary = Summary.model_validate(checkpoint.state)
     except ValidationError:
         return None
-    begin = _begin(pieces, checkpoint, pieces[place[0]].session_id)
+    begin = _window_begin(pieces, checkpoint, pieces[place[0]].session_id)
     if begin is None:
         return None
     state = State()
     state.restore(summary)
     state.seq = max(summary.seq, seq_of(line) or 0)
-    rest = _apply_index(state, pieces, begin, place, checkpoint.window_seq, summary.index)
-    _read_window(state, pieces, rest, place, checkpoint.window_seq)
+    lines_begin = _apply_index(state, pieces, begin, place, checkpoint.window_seq, summary.index)
+    _read_window(state, pieces, lines_begin, place, checkpoint.window_seq)
     window = summary.window
-    inside = {slot.id for slot in state.slots()}
+    window_ids = {slot.id for slot in state.slots()}
     if window is not None:
-        known = {*window.ids, *(message.id for message in window.kept)}
-        state.drop(inside - known)
-        inside = known
-    for entry in later:
-        state.apply_line(entry)
+        read_ids, window_ids = window_ids, {*window.ids, *(message.id for message in window.kept)}
+        state.drop(read_ids - window_ids)
+    for later_line in later:
+        state.apply_line(later_line)
     if window is not None:
-        new = [slot.id for slot in state.slots() if slot.id not in inside]
-        state.drop(_older_messages(state, new, pieces, begin))
+        added_ids = [slot.id for slot in state.slots() if slot.id not in window_ids]
+        state.drop(_older_messages(state, added_ids, pieces, begin))
     return state
 
 
-def _begin(pieces: Sequence[SegmentRange], checkpoint: Checkpoint, session_id: str) -> Place | None:
-    holder, _, segment = checkpoint.window_segment.rpartition("/")
-    wanted = (holder or session_id, segment)
+def _window_begin(
+    pieces: Sequence[SegmentRange], checkpoint: Checkpoint, session_id: str
+) -> Place | None:
+    """Return the place at which a checkpoint's window begins; None where its segment is not among the pieces."""
+    window_session, _, segment = checkpoint.window_segment.rpartition("/")
+    window_place = (window_session or session_id, segment)
     for index, piece in enumerate(pieces):
-        if (piece.session_id, piece.segment) == wanted:
+        if (piece.session_id, piece.segment) == window_place:
             offset = noted_place(piece.path, checkpoint.window_offset, checkpoint.window_seq)
             return index, max(offset, piece.start)
     return None
@@ -150,14 +152,18 @@ def _older_messages(
     state: State, message_ids: Iterable[str], pieces: Sequence[SegmentRange], begin: Place
 ) -> set[str]:
     """Return the messages that appeared before the window; searches the log only if times are ambiguous."""
-    newest = state.older_created or 0
-    read = (state.message(name) for name in message_ids)
-    ambiguous = {m.id for m in read if m is not None and m.info.time.created <= newest}
+    newest_before_window = state.older_created or 0
+    messages = (state.message(name) for name in message_ids)
+    ambiguous = {
+        m.id for m in messages if m is not None and m.info.time.created <= newest_before_window
+    }
     older: set[str] = set()
     for index, piece in enumerate(pieces[: begin[0] + 1]):
         earlier = replace(piece, end=begin[1]) if index == begin[0] else piece
         for lines in line_blocks(earlier) if ambiguous else ():
             heads = (head_of(line) for line in lines)
-            known = {head[INFO].decode() for head in heads if head and head.lastindex == INFO}
-            older |= ambiguous & known
+            ids_with_info = {
+                head[INFO].decode() for head in heads if head and head.lastindex == INFO
+            }
+            older |= ambiguous & ids_with_info
     return older

@@ -131,9 +131,9 @@ def prepare(project: Path, steps: Sequence[LayoutStep] = STEPS) -> Layout:
 
 
 def remake_folder(layout: Layout) -> bool:
-    """Make a folder again that was removed since it was opened; returns whether all of it was gone.
+    """Create a project's folder again if it was removed since it was opened; returns whether it was removed completely.
 
-    Raises StorageFailed where something else is in its place, and OSError.
+    Raises StorageFailed if it must not be written, such as a link in its place, and OSError.
     """
     root = layout.root
     if problem := foreign_folder_reason(root.parent):
@@ -169,10 +169,10 @@ def foreign_folder_reason(project: Path) -> str | None:
 
 
 def _is_own(owner: int, project: Path) -> bool:
-    """Return whether this user owns such files: by user id, or because new files of this process get the same id."""
+    """Return whether files of an owner are this user's: by user id, or if this process's new files get that owner."""
     if not hasattr(os, "getuid") or os.getuid() in (0, owner):
         return True
-    try:  # a mounted disk may give every file to one owner
+    try:  # on a mounted disk all files may have the same owner
         scratch = scratch_file(project, b"")
         made_by = scratch.lstat().st_uid
         scratch.unlink()
@@ -182,8 +182,8 @@ def _is_own(owner: int, project: Path) -> bool:
 
 
 def _holds_sessions(root: Path) -> bool:
-    with suppress(OSError), os.scandir(root / "sessions") as found:
-        return any(entry.is_dir(follow_symlinks=False) for entry in found)
+    with suppress(OSError), os.scandir(root / "sessions") as entries:
+        return any(entry.is_dir(follow_symlinks=False) for entry in entries)
     return False
 
 
@@ -196,7 +196,7 @@ def _make_folders(root: Path) -> None:
         fd = os.open(root / ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             write_fully(fd, b"*\n")
-        except OSError:  # an empty file would stay, and git would include the sessions
+        except OSError:  # with an empty .gitignore, git would include the sessions
             (root / ".gitignore").unlink(missing_ok=True)
             raise
         finally:

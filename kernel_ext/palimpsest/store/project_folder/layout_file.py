@@ -15,7 +15,7 @@ from palimpsest.store.disk import TooLarge, read_json, write_atomically
 
 FILE = "layout"
 LAYOUT_BYTES = 64 << 10
-"""A larger file was not written by us and is ignored."""
+"""Maximum bytes of the file; a larger one was not written by this package and is ignored."""
 COPY = "before-layout-"
 """Prefix of the folder that keeps the files a migration changed."""
 _COPY_NAME = re.compile(rf"{COPY}\d+(-\d+)?")
@@ -84,8 +84,10 @@ def without_migration(layout: LayoutFile) -> LayoutFile:
 
 def entry_names(names: Iterable[Any]) -> tuple[str, ...]:
     """Return those names, each once, that a migration may change: plain names directly in the folder."""
-    plain = (name for name in names if isinstance(name, str) and _ENTRY_NAME.fullmatch(name))
-    return tuple(dict.fromkeys(name for name in plain if name not in _OWN and COPY not in name))
+    valid_names = (name for name in names if isinstance(name, str) and _ENTRY_NAME.fullmatch(name))
+    return tuple(
+        dict.fromkeys(name for name in valid_names if name not in _OWN and COPY not in name)
+    )
 
 
 def _progress(data: Any) -> MigrationProgress | None:

@@ -28,7 +28,8 @@ from palimpsest.store.interface import Owner
 
 HEARTBEAT_SECONDS = 1.0
 WATCH_SECONDS = 3.5
-"""Three and a half missed heartbeats, so that a kernel stalled by garbage collection keeps its lease."""
+"""Seconds for which a lease is watched: three and a half heartbeats, so that a kernel stalled by garbage collection
+keeps its lease."""
 
 RUNNING_HOLDER_FACTOR = 4
 """Factor on the watch time for a holder that certainly runs on this host: its heartbeats are late when
@@ -37,7 +38,7 @@ the disk is busy."""
 POLL_SECONDS = 0.05
 
 LEASE_BYTES = 64 << 10
-"""A larger lease file was not written by this module and is ignored."""
+"""Maximum bytes of a lease file; a larger one was not written by this module and is ignored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,9 +261,9 @@ class Heartbeat:
                 self._beat(file, lease)
 
     def _beat(self, file: LeaseFile, lease: Lease) -> None:
-        found = file.read()
+        stored_lease = file.read()
         # An earlier holder may write its lease once more just after it lost it.
-        is_stolen = found is not None and (found.epoch or 0) > lease.epoch
+        is_stolen = stored_lease is not None and (stored_lease.epoch or 0) > lease.epoch
         renewed = replace(lease, counter=lease.counter + 1)
         with self._lock:
             if file not in self._leases:

@@ -82,11 +82,11 @@ class LayoutNotReady(OSError):
     """The folder has an older layout and cannot be migrated now; the message says what to do."""
 
 
-def refuse_newer(root: Path, known: int) -> LayoutFile:
-    """Return a folder's layout; raises LayoutTooNew if its version is above ``known``."""
+def refuse_newer(root: Path, newest: int) -> LayoutFile:
+    """Return a folder's layout; raises LayoutTooNew if its version is above ``newest``."""
     layout = read_layout(root)
-    if layout.version > known:
-        raise LayoutTooNew(TOO_NEW.format(root=str(root), found=layout.version, known=known))
+    if layout.version > newest:
+        raise LayoutTooNew(TOO_NEW.format(root=str(root), found=layout.version, known=newest))
     return layout
 
 
@@ -253,10 +253,10 @@ class _Migration:
         """Raise LayoutNotReady while a kernel writes a session; a new writer checks ``layout`` first."""
         holder = _lease_of_writer(self._root)
         if holder is not None:
-            words = SESSION_OPEN.format(
+            sentence = SESSION_OPEN.format(
                 root=str(self._root), old=old, new=step.number, **_holder_fields(holder)
             )
-            raise LayoutNotReady(words)
+            raise LayoutNotReady(sentence)
 
 
 def _failure_message(root: Path, old: int, new: int, why: str) -> str:

@@ -37,7 +37,7 @@ class LayoutStep:
     entries: Callable[[Path], Sequence[str]]
     change: Callable[[Path], None]
     alone: bool = True
-    """No other kernel may write a session meanwhile; false if the step does not change sessions."""
+    """Whether no other kernel may write a session meanwhile; false if the step does not change sessions."""
 
 
 class StepRefused(Exception):

@@ -26,14 +26,14 @@ GIT_ENVIRONMENT = {
 """These settings stop git from running programs that a repository configures: hooks, a file monitor, and fetches
 of objects that a partial clone lacks."""
 
-MOST_SESSIONS = 100
+MAX_SESSIONS = 100
 """Maximum sessions read for the project's id; all sessions of a project name the same."""
 HEAD_BYTES = 64 << 10
 MAX_ID_CHARS = 200
 
 
 def find_project_id(root: Path) -> str:
-    """Return the id that most sessions of a folder name, else a new one for its project."""
+    """Return the project id of most sessions in a folder, else a new id for its project."""
     return _most_common_id(root) or new_project_id(root.parent)
 
 
@@ -49,7 +49,7 @@ def _most_common_id(root: Path) -> str:
 
 def _session_project_ids(root: Path) -> Iterator[str]:
     with suppress(OSError):
-        for directory in sorted((root / "sessions").iterdir())[:MOST_SESSIONS]:
+        for directory in sorted((root / "sessions").iterdir())[:MAX_SESSIONS]:
             with suppress(OSError), open_regular(directory / "log-1.jsonl") as file:
                 head = file.read(HEAD_BYTES)
                 for line in head.split(b"\n")[:2]:

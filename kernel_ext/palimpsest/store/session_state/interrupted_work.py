@@ -52,9 +52,9 @@ ENDED_AFTER = (
     "work and may have ended it: {what}, started by {line}"
 )
 LINE_CHARS = 80
-MOST_LINES = 3
+MAX_LINES = 3
 """Lines of the code that the sentence for the user quotes; the call holds all of it."""
-MOST_LEFT_CALLS = 3
+MAX_LEFT_CALLS = 3
 """Maximum number of the newest calls that left something running, which the sentence names."""
 
 
@@ -102,7 +102,7 @@ def code_at_the_end(state: State) -> str:
                 return ENDED_FOR_USER.format(line=_quote_code(part))
             if isinstance(part, ToolPart) and (names := left_running(part)):
                 sentences.append(ENDED_AFTER.format(what=", ".join(names), line=_quote_code(part)))
-    return "\n".join(sentences[:MOST_LEFT_CALLS])
+    return "\n".join(sentences[:MAX_LEFT_CALLS])
 
 
 def left_running(part: ToolPart) -> tuple[str, ...]:
@@ -122,8 +122,8 @@ def _quote_code(part: ToolPart) -> str:
     """Return the first lines of a call's code, for the user."""
     code = str(part.state.input.get("code", "")).strip()
     lines = [line.strip() for line in code.splitlines() if line.strip()]
-    quoted = [line[:LINE_CHARS] for line in lines[:MOST_LINES]]
-    return f"{' / '.join(quoted)}{' / ...' if len(lines) > MOST_LINES else ''}"
+    quoted = [line[:LINE_CHARS] for line in lines[:MAX_LINES]]
+    return f"{' / '.join(quoted)}{' / ...' if len(lines) > MAX_LINES else ''}"
 
 
 def _waiting_calls(state: State) -> frozenset[str | None]:

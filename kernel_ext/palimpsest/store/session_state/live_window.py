@@ -53,7 +53,7 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
         return LiveWindow(seq, len(window), {"messages": len(slots), **extra})
     created = [message.info.time.created for message in _read_slots(state, before)]
     pinned = _pinned_parts(state)
-    kept = [slot for slot in slots if slot.first_seq == RESTORED] + before
+    kept_slots = [slot for slot in slots if slot.first_seq == RESTORED] + before
     older = state.older + len(before)
     fields: dict[str, Any] = {
         "ids": [slot.id for slot in window],
@@ -62,16 +62,20 @@ def live_window(state: State, first_message_id: str | None = None) -> LiveWindow
         "kept": [
             message.model_dump(mode="json", exclude_none=True)
             for message in _read_slots(
-                state, [slot for slot in kept if _may_be_pinned(slot, pinned)]
+                state, [slot for slot in kept_slots if _may_be_pinned(slot, pinned)]
             )
             if _is_pinned(message, pinned)
         ],
     }
-    known = {None, *(slot.id for slot in window), *(kept["info"]["id"] for kept in fields["kept"])}
+    ids = {
+        None,
+        *(slot.id for slot in window),
+        *(message["info"]["id"] for message in fields["kept"]),
+    }
     decisions = [
         decision.model_dump(mode="json", exclude_none=True)
         for decision in state.decisions
-        if decision.message_id in known
+        if decision.message_id in ids
     ]
     return LiveWindow(
         seq,
@@ -84,11 +88,11 @@ def window_checkpoint(
     state: State,
     window: LiveWindow,
     place: tuple[str, int],
-    written: Callable[[str, int], bytes],
+    written_bytes: Callable[[str, int], bytes],
 ) -> Checkpoint:
     """Return the checkpoint of a state whose window begins at a place: a segment, and a byte offset in it.
 
-    ``written`` returns the segment's bytes from an offset on. The index with which the session was opened is kept
+    ``written_bytes`` returns the segment's bytes from an offset on. The index with which the session was opened is kept
     while few messages were added since.
     """
     segment, offset = place
@@ -96,7 +100,7 @@ def window_checkpoint(
     indexed = len(window.extra.get("index", {}).get("ids", ()))
     if window.messages - indexed >= INDEXED_MESSAGES:
         messages = {message.id: message for message in state.messages()}
-        index = message_index(written(segment, offset), window.seq, messages, is_settled)
+        index = message_index(written_bytes(segment, offset), window.seq, messages, is_settled)
         if index is not None and len(index.ids) > indexed:
             fields["index"] = index.model_dump(mode="json", exclude_none=True)
     return Checkpoint(
@@ -128,14 +132,14 @@ def narrow_to_window(state: State, window: LiveWindow) -> None:
         if earlier.id not in inside and earlier.first_seq != RESTORED
     ]
     dropped = before[: max(0, len(before) - MAX_EARLIER_MESSAGES)]
-    kept = {message["info"]["id"] for message in fields["kept"]}
+    kept_ids = {message["info"]["id"] for message in fields["kept"]}
     created = [message.info.time.created for message in _read_slots(state, dropped)]
     for slot in dropped:
-        if slot.id in kept:
+        if slot.id in kept_ids:
             slot.first_seq = RESTORED
     if dropped:
         state.drop_messages(
-            {slot.id for slot in dropped} - kept, len(dropped), max(created, default=0)
+            {slot.id for slot in dropped} - kept_ids, len(dropped), max(created, default=0)
         )
 
 

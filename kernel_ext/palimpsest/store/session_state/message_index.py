@@ -17,7 +17,7 @@ from palimpsest.transcript.session_record.spending import recorded_spending
 from palimpsest.transcript.values import Value
 
 INDEXED_MESSAGES = 500
-"""A shorter window is not indexed: assigning the lines of this many messages takes 10 ms."""
+"""Minimum messages of a window that is indexed; assigning the lines of this many takes 10 ms."""
 
 INDEXED_PART_TYPES = ("compaction", "notebook", "subtask")
 """Types of parts that few messages hold, and that are searched for in all messages."""
@@ -106,14 +106,18 @@ def message_index(
     ``content`` are the bytes from the window's beginning on, and ``messages`` the messages in them.
     """
     index = line_index(content, window_seq, least=least)
-    known = {name: messages[name] for name in index.ids if name in messages} if index else {}
-    if index is None or len(known) != len(index.ids):
+    known_messages = (
+        {name: messages[name] for name in index.ids if name in messages} if index else {}
+    )
+    if index is None or len(known_messages) != len(index.ids):
         return None
     return index.model_copy(
         update={
-            "unsettled": tuple(name for name, message in known.items() if not is_settled(message)),
-            "holders": {kind: tuple(_holders(known, kind)) for kind in INDEXED_PART_TYPES},
-            "spent": recorded_spending(message.info for message in known.values()),
+            "unsettled": tuple(
+                name for name, message in known_messages.items() if not is_settled(message)
+            ),
+            "holders": {kind: tuple(_holders(known_messages, kind)) for kind in INDEXED_PART_TYPES},
+            "spent": recorded_spending(message.info for message in known_messages.values()),
         }
     )
 

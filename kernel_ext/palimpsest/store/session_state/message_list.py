@@ -82,7 +82,7 @@ class LatestValue(Generic[T]):
 
     @property
     def empty(self) -> bool:
-        """True while no value is known, parsed or not."""
+        """Whether no value is known, parsed or not."""
         return self.value is None and self.lines is None
 
     def read(self, report: Report) -> T:
@@ -125,11 +125,11 @@ class PartSlot:
         else:
             self._lines.append(line)
 
-    def add(self, field: str, words: str, report: Report) -> None:
+    def add(self, field: str, text: str, report: Report) -> None:
         """Append text to a field."""
         if self._lines is not None:
             self._parse(self._lines, report)
-        self._add(field, words)
+        self._add(field, text)
 
     def add_line(self, line: bytes) -> None:
         """Append a delta's line that is parsed later."""
@@ -146,51 +146,51 @@ class PartSlot:
         if self._lines is not None:
             self._parse(self._lines, report)
         if self._base is not None and self._deltas is not None:
-            for field, words in self._deltas.items():
-                self._base = append_text(self._base, field.split("."), "".join(words))
+            for field, texts in self._deltas.items():
+                self._base = append_text(self._base, field.split("."), "".join(texts))
             self._deltas = None
         return self._base
 
-    def _add(self, field: str, words: str) -> None:
+    def _add(self, field: str, text: str) -> None:
         if self._deltas is None:
             self._deltas = {}
-        self._deltas.setdefault(field, []).append(words)
+        self._deltas.setdefault(field, []).append(text)
 
     def _parse(self, lines: list[bytes], report: Report) -> None:
         """Use the newest readable version, then the deltas that came after it."""
         self._lines = None
-        words: list[PartDelta] = []
+        deltas: list[PartDelta] = []
         for line in reversed(lines):
             event = event_of(line, report)
             if isinstance(event, PartUpdated):
                 self.put(event.part)
                 break
             if isinstance(event, PartDelta):
-                words.append(event)
-        for delta in reversed(words):
+                deltas.append(event)
+        for delta in reversed(deltas):
             self._add(delta.field, delta.delta)
 
 
-def append_text(value: Part, path: list[str], words: str) -> Part:
+def append_text(value: Part, path: list[str], text: str) -> Part:
     """Return the part with text appended to the string at the path.
 
     Every step but the last must lead to an object, and the last to a string or to None;
     otherwise the part is returned unchanged.
     """
-    return cast("Part", _append_at(value, path, words))
+    return cast("Part", _append_at(value, path, text))
 
 
-def _append_at(value: Any, path: list[str], words: str) -> Any:
+def _append_at(value: Any, path: list[str], text: str) -> Any:
     name, rest = path[0], path[1:]
     inner = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
     if rest:
         if not isinstance(inner, BaseModel | dict):
             return value
-        changed = _append_at(inner, rest, words)
+        changed = _append_at(inner, rest, text)
         if changed is inner:
             return value
     elif inner is None or isinstance(inner, str):
-        changed = (inner or "") + words
+        changed = (inner or "") + text
     else:
         return value
     if isinstance(value, BaseModel):
@@ -311,7 +311,7 @@ class MessageList(RecordNumbering):
 
     @property
     def partial(self) -> bool:
-        """True when only a live window is loaded, and earlier messages are in the log alone."""
+        """Whether only a live window is loaded, so that earlier messages are in the log alone."""
         return self.older_created is not None
 
     def messages(self) -> Messages:
@@ -413,8 +413,8 @@ class MessageList(RecordNumbering):
     def reported_spending(self) -> tuple[Spent, Sequence[MessageInfo]]:
         """Return the spending recorded in the index, and the infos of the messages that are not in it."""
         opened = self._opened_with
-        known = opened.ids if opened is not None and self._spent is not None else ()
-        counted = frozenset(known)
+        indexed_ids = opened.ids if opened is not None and self._spent is not None else ()
+        counted = frozenset(indexed_ids)
         slots = [slot for name, slot in self._slots.items() if name not in counted]
         infos = (slot.info.read(self._report) for slot in slots)
         return self._spent or Spent(), [info for info in infos if info is not None]

@@ -262,10 +262,10 @@ class Requests:
             request = self._parse_pending(index)
             if request is None:
                 continue
-            own = (
+            own_items = (
                 request.items if shared is None else request.items[: max(0, shared - request.same)]
             )
-            pieces.append(own)
+            pieces.append(own_items)
             shared = request.same if shared is None else min(shared, request.same)
             if shared == 0:
                 break

@@ -2,7 +2,7 @@
 
 Decisions about a part form a stack: ``restore`` undoes the newest reduction or pin, so that a cleared
 output is again as it was before: whole, or truncated as when its tool ended. A pin or an exclusion
-may be about a whole message. Where several apply to a part, the newest holds.
+may be about a whole message. If there are several decisions about a part, the newest applies.
 """
 
 from collections.abc import Iterable
@@ -51,7 +51,7 @@ EXCLUDE: PersonRule = "user/exclude"
 RESTORE: PersonRule = "user/restore"
 UNDO: PersonRule = "user/undo-compaction"
 REDO: PersonRule = "user/redo-compaction"
-"""Rules of decisions that a person makes by hand."""
+"""Rules of decisions that the user makes by hand."""
 
 ANOTHER = "another"
 """Key in the numbers of an undone compaction: the user requested another summary in its place."""
@@ -70,7 +70,7 @@ LEFT_OUT = "out"
 """Key of a picture that is left out: the text that replaces it."""
 
 OWN_POLICY = "policy/"
-"""Prefix of the rule of every decision that a person's own policy made; its name follows."""
+"""Prefix of the rule of every decision that the user's own policy made; its name follows."""
 
 Purpose = Literal["step", "title", "turn-summary", "compaction", "subagent"]
 """The purpose of a model request."""
@@ -85,7 +85,7 @@ class Decision(Value):
     id: str
     action: DecisionAction
     rule: str
-    """The decider's name and policy, such as ``truncate``."""
+    """The name of the rule that made the decision, such as ``truncate``; with ``policy/`` before a user's policy."""
     message_id: str | None = None
     part_id: str | None = None
     until_part_id: str | None = None
@@ -107,19 +107,19 @@ def pictures_of(decision: Decision) -> dict[str, dict[str, Any]]:
 
 def undone_compactions(decisions: Iterable[Decision]) -> frozenset[str]:
     """Return the message ids of the summaries whose compaction the user undid and did not redo."""
-    undone: set[str] = set()
+    undone_ids: set[str] = set()
     for decision in decisions:
         if decision.message_id is None:
             continue
         if decision.action == "restore" and decision.rule == UNDO:
-            undone.add(decision.message_id)
+            undone_ids.add(decision.message_id)
         elif decision.rule == REDO:
-            undone.discard(decision.message_id)
-    return frozenset(undone)
+            undone_ids.discard(decision.message_id)
+    return frozenset(undone_ids)
 
 
 class Facts(Value):
-    """The inputs of a decider, recorded so that it can decide the same again."""
+    """The inputs of the rules that decide, recorded so that the same decisions can be made again."""
 
     now: int
     estimator: str
@@ -214,7 +214,7 @@ def is_of_own_policy(decision: Decision) -> bool:
 
 REDUCTIONS = frozenset({"truncate", "clear", "drop"})
 LIFTED_BY_PIN = frozenset({"clear", "drop"})
-"""Reductions that a pin lifts while it holds; an output stays truncated."""
+"""Reductions that do not apply to a pinned part; ``truncate`` does."""
 USER_EDITS = frozenset({"pin", "drop"})
 """Actions of the user about a part or a whole message."""
 
@@ -236,7 +236,7 @@ class _DecisionStack:
                 # A policy's new decision about a part replaces its earlier one.
                 self._take(decision.rule)
             self.decisions.append((at, decision))
-            # A smaller picture leaves the text that the user restored as it is.
+            # A decision about pictures does not undo what the user restored.
             self.restored = self.restored and decision.rule == PICTURES_RULE
 
     def _take(self, rule: str) -> Decision | None:
@@ -276,12 +276,12 @@ class EffectiveDecisions:
     def __init__(self, decisions: tuple[Decision, ...]) -> None:
         self._stacks = _stacks_by_part(decisions)
         self.edited = frozenset(name for name, stack in self._stacks.items() if stack.edits())
-        """Parts and messages that a person pinned or excluded."""
+        """Parts and messages that the user pinned or excluded."""
         self.restored = frozenset(name for name, stack in self._stacks.items() if stack.restored)
-        """Parts and messages that a person restored."""
+        """Parts and messages that the user restored."""
 
     def reduction(self, part_id: str, message_id: str | None) -> Decision | None:
-        """Return the reduction that holds for a part."""
+        """Return the reduction that applies to a part."""
         edit = self._edit_of(part_id, message_id)
         if edit is not None and edit.action == "drop":
             return edit
@@ -323,7 +323,7 @@ def _stacks_by_part(decisions: tuple[Decision, ...]) -> dict[str, _DecisionStack
 
 
 def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]:
-    """Return the reduction that holds for each part that has a decision of its own."""
+    """Return the reduction that applies to each part about which there is a decision."""
     effective = EffectiveDecisions(decisions)
     message_ids: dict[str, str | None] = {}
     for decision in decisions:
@@ -338,7 +338,7 @@ def effective_reductions(decisions: tuple[Decision, ...]) -> dict[str, Decision]
 
 
 def pinned_parts(messages: Messages, decisions: tuple[Decision, ...]) -> frozenset[str]:
-    """Return the parts that nothing may reduce: those that a person pinned, alone or by message."""
+    """Return the parts that nothing may reduce: those that the user pinned, alone or by message."""
     effective = EffectiveDecisions(decisions)
     edited = effective.edited
     return frozenset(

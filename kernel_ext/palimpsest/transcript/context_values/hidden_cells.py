@@ -97,7 +97,7 @@ def without_hidden_cells(
     spans = _hidden_spans(text, hidden)
     for start, end, placeholder in spans if any(span[2] == LEFT_OUT for span in spans) else ():
         if start < at:
-            continue  # within a span that is removed already
+            continue  # The span lies within one that is removed already.
         line_ends = "\n" * (text.count("\n", start, end) if keep_lines else 0)
         pieces += [text[at:start], placeholder, line_ends]
         at, count = end, count + (placeholder == LEFT_OUT)
@@ -125,7 +125,7 @@ class _UnclosedBracket:
 
     start: int
     parent_key: str
-    """The key under which the object or list stands, or that of the list which contains it."""
+    """The key whose value the object or list is; in a list, the key of that list."""
     in_cells: bool
     key: str = ""
     is_cell: bool = False

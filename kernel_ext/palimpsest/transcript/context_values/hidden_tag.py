@@ -10,12 +10,15 @@ from typing import Any
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
 
 DEPTH = 5
-"""Levels of a cell's metadata that are searched for tags."""
+"""Maximum depth to which a cell's metadata is searched for tags."""
 _SEPARATOR = re.compile(r"[\s,;]+")
 
 
 def has_hidden_tag(metadata: Any, depth: int = DEPTH) -> bool:
-    """Return whether a cell's metadata has the tag ``agent-hidden``; tags are a list, or one text with commas or blanks."""
+    """Return whether a cell's metadata has the tag ``agent-hidden``.
+
+    Tags are a list, or one text in which commas, semicolons or spaces separate them.
+    """
     if not isinstance(metadata, Mapping) or depth == 0:
         return False
     return any(
@@ -25,7 +28,7 @@ def has_hidden_tag(metadata: Any, depth: int = DEPTH) -> bool:
 
 
 def names_hidden_tag(tags: Any) -> bool:
-    """Return whether a list of tags, or one text of them, names the tag."""
+    """Return whether tags, as a list or as one text, contain the tag ``agent-hidden``."""
     texts = [tags] if isinstance(tags, str) else tags if isinstance(tags, list | tuple) else ()
     return any(
         isinstance(text, str) and HIDDEN_TAG in _SEPARATOR.split(text.strip().lower())

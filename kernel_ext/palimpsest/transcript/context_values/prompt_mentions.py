@@ -23,7 +23,7 @@ class MentionRow(Value):
     about: str = ""
     """First line of the cell, type and shape of the variable, or the error."""
     failed: bool | None = None
-    """True where the cell ended with an error; otherwise the field is left out."""
+    """Whether the cell ended with an error; the field is left out if it did not."""
 
 
 class MentionList(Value):
@@ -31,7 +31,7 @@ class MentionList(Value):
 
     rows: tuple[MentionRow, ...] = ()
     more: bool | None = None
-    """True where more files exist than are listed, which a query finds; otherwise the field is left out."""
+    """Whether there are more files than are listed, which a query finds; the field is left out if not."""
 
 
 class MentionPreview(Value):

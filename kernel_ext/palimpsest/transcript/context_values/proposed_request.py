@@ -10,7 +10,7 @@ from palimpsest.transcript.values import Value
 
 
 class ProposedNumber(Value):
-    """A number of the context policy that a person may change while the request is held."""
+    """A number of the context policy that the user may change while the request is held."""
 
     name: str
     """The dotted name that ``%agent policy`` accepts, such as ``prune.protect_tokens``."""

@@ -1,8 +1,8 @@
 """The names of the pruning rules, their numbers, and the sentences that explain their decisions.
 
 Border: values and text. ``context/reduction/pruning.py`` makes the decisions, with a function for each
-rule. Sentences are made when they are read, so that better wording reaches old sessions too; numbers of
-a log are data, and where one is missing the sentence says less.
+rule. Sentences are made when they are displayed, so that better wording reaches old sessions too; the numbers in
+a log are untrusted, and a missing one is left out of the sentence.
 """
 
 from typing import Literal, TypeGuard, assert_never, get_args
@@ -18,75 +18,75 @@ from palimpsest.transcript.strings.number_words import (
 from palimpsest.transcript.values import Value
 
 PRUNE_RULE = "prune/"
-"""Prefix of the rule of every pruning decision; a restore with this prefix was not made by a person."""
+"""Prefix of the rule of every pruning decision; a restore with this prefix was not made by the user."""
 
 PruneRule = Literal["none", "opencode", "cache-ttl", "batch"]
 
 
 class PrunePolicy(Value):
-    """When old tool outputs are cleared from later requests, and which."""
+    """Which old tool outputs are cleared from later requests, and when."""
 
     rule: PruneRule = "batch"
-    """``opencode``: after a turn, what lies behind the newest tokens, for good. ``cache-ttl``:
-    for one request, when the provider's cache is cold. ``batch``: ours, sticky and in batches."""
+    """``opencode``: after a turn, outputs older than the newest tokens are cleared permanently. ``cache-ttl``: before
+    a request, when the provider's cache is cold. ``batch``: the default; permanently, many outputs at once."""
     protect_turns: int = 2
-    """The newest turns, whose outputs stay."""
+    """Number of newest turns whose outputs stay."""
     protect_tokens: int = 40_000
-    """The newest tokens of tool output, which stay."""
+    """Number of newest tokens of tool output that stay."""
     minimum_tokens: int = 20_000
-    """Nothing is cleared unless this many tokens go at once."""
+    """Minimum tokens that are cleared at once; below that nothing is cleared."""
     full_window: int = 128_000
-    """Under this window, ``batch`` scales both numbers of tokens down to shares of the window."""
+    """Window below which ``batch`` reduces ``protect_tokens`` and ``minimum_tokens`` in proportion to the window."""
     minimum_scaled: Literal["share", "square"] = "share"
-    """``square``: there ``minimum_tokens`` is scaled by the square of that share, since a small window is summarised often, and
-    a summary costs more than a batch."""
+    """``share``: ``minimum_tokens`` is reduced in proportion below ``full_window``. ``square``: by the square of that
+    share, since a small window is summarised often, and a summary costs more than a batch."""
     protected_tools: tuple[str, ...] = ("skill",)
     """Tools whose outputs are never cleared."""
     start_share: float = 0.7
-    """``batch`` prunes a warm cache only from this share of the budget on."""
+    """Share of the budget below which ``batch`` clears nothing while the provider's cache is warm."""
     target_share: float = 0.5
-    """Near the budget, ``batch`` clears until the request is down to this share of it."""
+    """Share of the budget to which ``batch`` reduces a request that comes near the budget."""
     ttl_seconds: float = 300.0
-    """Age at which a provider's prompt cache is taken for cold."""
+    """Seconds without use after which a provider's prompt cache counts as cold."""
     keep_assistants: int = 3
-    """``cache-ttl`` leaves alone what came since this many answers of the model."""
+    """Number of the model's newest answers since which ``cache-ttl`` changes no output."""
     soft_ratio: float = 0.3
-    """``cache-ttl`` shortens old outputs from this share of the window on."""
+    """Share of the window from which on ``cache-ttl`` shortens old outputs."""
     hard_ratio: float = 0.5
-    """``cache-ttl`` clears old outputs from this share of the window on."""
+    """Share of the window from which on ``cache-ttl`` clears old outputs."""
     hard_clear: bool = True
-    """``cache-ttl`` may clear outputs, and not only shorten them."""
+    """Whether ``cache-ttl`` may clear outputs; else it only shortens them."""
     min_prunable_chars: int = 50_000
-    """``cache-ttl`` clears only where at least this many characters could go."""
+    """Minimum characters of all clearable outputs together for ``cache-ttl`` to clear any."""
     soft_max_chars: int = 4_000
-    """``cache-ttl`` shortens outputs longer than this."""
+    """Characters above which ``cache-ttl`` shortens an output."""
     soft_head_chars: int = 1_500
     """Characters kept of the head of a shortened output."""
     soft_tail_chars: int = 1_500
     """Characters kept of the tail of a shortened output."""
     placeholder: str = "[Old tool result content cleared]"
-    """Stands where an output was cleared."""
+    """Text in place of a cleared output."""
     recall: bool = True
-    """What ``batch`` puts in the place of an output says how to recall it; as in ``truncate``."""
+    """Whether the placeholder of ``batch`` explains how to recall the output; as in ``truncate``."""
     allow_tools: tuple[str, ...] = ()
-    """``cache-ttl`` prunes these tools only, if any are named; ``*`` stands for anything."""
+    """Tools to whose outputs ``cache-ttl`` is limited; empty means all, and ``*`` matches any text."""
     deny_tools: tuple[str, ...] = ()
-    """And never these."""
+    """Tools whose outputs ``cache-ttl`` never changes."""
     sticky: bool = True
-    """What ``cache-ttl`` decided holds in later requests; else for one request only."""
+    """Whether a decision of ``cache-ttl`` applies to later requests too; else to one request only."""
     media: Literal["spared", "removed"] = "removed"
-    """``cache-ttl`` passes over results with images, or takes the images out."""
+    """Whether ``cache-ttl`` skips results with images, or removes the images."""
     wide_chars: bool = True
-    """``cache-ttl`` counts a Chinese, Japanese or Korean character as four."""
+    """Whether ``cache-ttl`` counts a Chinese, Japanese or Korean character as four."""
 
 
 def is_prune_rule(name: str) -> TypeGuard[PruneRule]:
-    """Return whether a rule of pruning has this name."""
+    """Return whether this is the name of a pruning rule."""
     return name in get_args(PruneRule)
 
 
 def why_pruned(rule: PruneRule, numbers: Numbers) -> str:
-    """Return why a rule cleared or shortened an output, as far as its recorded numbers show."""
+    """Return sentences on why a rule cleared or shortened an output, with the numbers that were recorded."""
     match rule:
         case "none":
             return ""
@@ -114,8 +114,8 @@ def _cache_ttl(numbers: Numbers) -> str:
     age = number_of(numbers, "cache_age_seconds")
     if age is None:
         return kept_ends_text(numbers)
-    words = f"The provider's cache had not been used for {duration(age)}, so that a change cost nothing."
-    return joined_sentences(words, kept_ends_text(numbers))
+    sentence = f"The provider's cache had not been used for {duration(age)}, so that a change cost nothing."
+    return joined_sentences(sentence, kept_ends_text(numbers))
 
 
 def _which_outputs(numbers: Numbers) -> str:

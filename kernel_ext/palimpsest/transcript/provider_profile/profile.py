@@ -154,10 +154,8 @@ def stricter_limits(*all_limits: RequestLimits) -> RequestLimits:
     """Return the strictest of several limits, field by field."""
     strictest = {}
     for field in fields(RequestLimits):
-        known = [getattr(limits, field.name) for limits in all_limits]
-        strictest[field.name] = min(
-            (limits for limits in known if limits is not None), default=None
-        )
+        values = [getattr(limits, field.name) for limits in all_limits]
+        strictest[field.name] = min((value for value in values if value is not None), default=None)
     return RequestLimits(**strictest)
 
 
@@ -178,13 +176,15 @@ def guidance_of(model_id: str) -> Guidance:
 
 def _family(provider: str, name: str) -> Family:
     """Return the family that a model's name shows, else the usual one of its provider."""
-    known = next((model_family for piece, model_family in NAMES if piece in name.lower()), None)
-    return known or PROVIDERS.get(_provider_prefix(provider), ("chat", "other"))[1]
+    family_of_name = next(
+        (model_family for piece, model_family in NAMES if piece in name.lower()), None
+    )
+    return family_of_name or PROVIDERS.get(_provider_prefix(provider), ("chat", "other"))[1]
 
 
 def _wire(provider: str, model_family: Family) -> Wire:
-    plain = _provider_prefix(provider)
-    return SERVED.get((plain, model_family)) or PROVIDERS.get(plain, ("chat", "other"))[0]
+    prefix = _provider_prefix(provider)
+    return SERVED.get((prefix, model_family)) or PROVIDERS.get(prefix, ("chat", "other"))[0]
 
 
 def _provider_prefix(provider: str) -> str:

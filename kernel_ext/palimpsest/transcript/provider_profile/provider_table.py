@@ -96,7 +96,7 @@ class WireProfileRow(ProfileRow):
     results_parsed: bool = False
     """Whether the adapter parses JSON and ``data:`` urls in a result's text before it sends them as values."""
     once_before: int | None = None
-    """For models before this version, identical calls of one answer arrive as one."""
+    """Version of a model's name below which identical calls of one answer arrive as one; None for no version."""
     ids_sign: bool = False
     """Whether a call's id contains the signature of the thinking before it, and must be sent back unchanged."""
     openai_client: bool = False
@@ -286,7 +286,7 @@ GUIDANCE: tuple[tuple[str, Guidance], ...] = (
     ("gemini-", "gemini"),
     ("claude", "claude"),
 )
-"""Parts of names and the guidance for such models; the first match counts."""
+"""Parts of model names, each with the guidance for these models; the first match is used."""
 
 OWN_WORD = frozenset({"o1", "o3", "o4"})
 """Parts that must be whole words, since they are short: ``llama-pro1`` contains ``o1``."""

@@ -48,7 +48,7 @@ OPENCLAW_ALIASES = {
 """Providers that have several names in OpenClaw's configuration."""
 
 OPENCODE_BEDROCK_PICTURES = ("anthropic.", "nova", "llama4")
-"""Models on Bedrock that take images in results."""
+"""Parts of the names of models on Bedrock that accept images in results."""
 OPENCODE_SIGNED_BY = "anthropic"
 """Key in the metadata of thinking under which OpenCode keeps a signature."""
 
@@ -102,27 +102,28 @@ class RecordedRules:
 def recorded_rules(provider: str, name: str) -> RecordedRules:
     """Return the rules of the recorded agents for a model."""
     provider_name, model_name = provider.lower(), name.lower()
-    claude, mistral = "claude" in model_name, "mistral" in f"{provider_name}/{model_name}"
+    is_claude = "claude" in model_name
+    is_mistral = "mistral" in f"{provider_name}/{model_name}"
     model_family = openclaw_family(provider_name, model_name)
     return RecordedRules(
         openclaw_2026_2=OPENCLAW_2026_2[model_family],
         openclaw_2026_9=OPENCLAW_2026_9[model_family],
         openclaw_drops_thinking=_drops_thinking(provider_name, model_name),
         opencode_refuses_empty=provider_name in {"anthropic", "bedrock"}
-        or (provider_name == "vertex_ai" and claude),
-        opencode_ids="nine" if mistral else "words" if claude else "any",
-        opencode_answers_results=mistral,
+        or (provider_name == "vertex_ai" and is_claude),
+        opencode_ids="nine" if is_mistral else "words" if is_claude else "any",
+        opencode_answers_results=is_mistral,
         opencode_media_in_results=_media_in_results(provider_name, model_name),
     )
 
 
 def openclaw_family(provider: str, name: str) -> ProviderFamily:
-    """Return OpenClaw's family of a provider and model; it tests its families in a fixed order."""
+    """Return OpenClaw's family of a provider and model: the first, in a fixed order, that either name shows."""
     by_provider = OPENCLAW_PROVIDERS.get(provider, "compatible")
     by_name = {model_family for piece, model_family in OPENCLAW_NAMES if piece in name}
     order: tuple[ProviderFamily, ...] = ("anthropic", "google", "mistral", "openai")
     return next(
-        (agent for agent in order if agent == by_provider or agent in by_name), "compatible"
+        (family for family in order if family == by_provider or family in by_name), "compatible"
     )
 
 
@@ -145,8 +146,8 @@ def _media_in_results(provider: str, name: str) -> Literal["none", "images", "al
         case "vertex_ai":
             return "all" if "claude" in name else "none"
         case "bedrock":
-            takes = any(part in name for part in OPENCODE_BEDROCK_PICTURES)
-            return "images" if takes else "none"
+            has_images = any(part in name for part in OPENCODE_BEDROCK_PICTURES)
+            return "images" if has_images else "none"
         case "xai":
             return "images"
         case "gemini":

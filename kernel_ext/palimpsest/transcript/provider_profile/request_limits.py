@@ -26,6 +26,7 @@ class RequestLimits:
     many: int | None = None
     """Number of pictures above which ``many_side`` limits each of them instead of ``side``."""
     many_side: int | None = None
+    """Maximum pixels of a picture's longer side in a request with more than ``many`` pictures."""
     pixels: int | None = None
     """Maximum pixels of a picture: width times height."""
     picture_bytes: int | None = None
@@ -54,7 +55,7 @@ class LimitRow:
 
 
 LARGE_WINDOW = 200_000
-"""Tokens of the window up to which Claude takes fewer pictures."""
+"""Maximum tokens of a window with which Claude accepts only the pictures of ``CLAUDE``."""
 VISION = "platform.claude.com/docs/en/build-with-claude/vision"
 CLAUDE = LimitRow(
     RequestLimits(pictures=100, side=8_000, many=20, many_side=2_000),
@@ -124,7 +125,7 @@ PROVIDER_LIMITS: dict[str, LimitRow] = {
         RequestLimits(picture_bytes=20 * MEBIBYTE),
         "docs.x.ai/developers/model-capabilities/images/understanding, 2026-09: no limit on their number",
     ),
-    # The page says 30 pictures of 10 MB together; 60 pictures and 300 MB were taken, and the refusal of the 61st says 60.
+    # The page says 30 pictures of 10 MB together; 60 of 300 MB were accepted, and the refusal of the 61st says 60.
     "fireworks_ai": LimitRow(RequestLimits(pictures=60), "refusals of 2026-07 and 2026-09"),
     "dashscope": LimitRow(
         RequestLimits(pictures=250, picture_bytes=20 * MEBIBYTE),

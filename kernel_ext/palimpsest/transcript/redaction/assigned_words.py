@@ -10,8 +10,9 @@ import re
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 
-MOST_WORDS = 24
-LONGEST_WORD = 80
+MAX_WORDS = 24
+"""Maximum words of a password."""
+MAX_WORD_CHARS = 80
 
 _COLOUR = r"(?:\x1b\[[0-9;]*m)*+"
 _PASSWORD = lazy_pattern(
@@ -28,9 +29,11 @@ _BLOCK = lazy_pattern(
     r"(?m)^[ \t-]{0,40}(?P<name>[A-Za-z][\w.-]{1,60})[ \t]{0,4}:[ \t]{1,4}[|>][+-]?[ \t]*\r?\n"
     r"(?P<value>(?:[ \t]{1,40}[^\r\n]{1,400}(?:\r?\n|\Z)){1,8}+)"
 )
-_WORD = lazy_pattern(rf"[^\s(){{}}\[\]<>|;=,$\"'`\\]{{1,{LONGEST_WORD}}}+")
+_WORD = lazy_pattern(rf"[^\s(){{}}\[\]<>|;=,$\"'`\\]{{1,{MAX_WORD_CHARS}}}+")
 _MARGIN = lazy_pattern(r"(?:[ \t]+#.*|[ \t]+)\Z")
+"""Matches a comment, or spaces, at the end of a line."""
 _NEXT = lazy_pattern(r"[ \t]+[A-Za-z_][\w.-]*=\S.*\Z")
+"""Matches the assignments to other names that follow on the same line."""
 _SENTENCE = lazy_pattern(
     r"\b(?:a(?=\s+\w{3})|an|and|are|as|at|be|been|by|can|cannot|could|do|does|for|from|had|has|have|how|if|in|is|it|its|may|must|no|not"
     r"|of|on|or|our|please|shall|should|so|than|that|the|their|then|this|to|too|was|were|when|where|which|will|with|you|your"
@@ -67,7 +70,7 @@ def assigned_spans(text: str) -> list[Span]:
 
 
 def _is_secret_name(name: str, *, is_without_space: bool) -> bool:
-    """Return whether a name is that of a password; without a space before the value (``tight``) any secret's name counts."""
+    """Return whether a name is that of a password; in capitals and without spaces around ``=``, that of any secret."""
     if is_without_space and name.upper() == name:
         return is_secret_name(name)
     return _PASSWORD.search(name) is not None
@@ -76,7 +79,7 @@ def _is_secret_name(name: str, *, is_without_space: bool) -> bool:
 def _is_words(value: str, *, is_without_space: bool) -> bool:
     """Return whether a value consists of several plain words, and is neither code nor a sentence."""
     words = value.split()
-    if not 2 <= len(words) <= MOST_WORDS or value[0] in "/~*%&|!-":
+    if not 2 <= len(words) <= MAX_WORDS or value[0] in "/~*%&|!-":
         return False
     if not all(_WORD.fullmatch(word) for word in words):
         return False

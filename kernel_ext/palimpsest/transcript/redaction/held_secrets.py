@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 
-SHORTEST_SECRET = 8
+MIN_SECRET_CHARS = 8
 """Minimum characters of a secret; hiding shorter values ("1", "true", "basic") would remove ordinary words from pages."""
-SHORTEST_RANDOM = 16
+MIN_RANDOM_CHARS = 16
 """Minimum characters of a value that counts as a key under any name."""
 
 _RANDOM = re.compile(
     rf"(?=(?:[^0-9]*[0-9]){{3}})(?=(?:[^A-Za-z]*[A-Za-z]){{3}})(?!.*(?:[a-z]{{6}}|[0-9]{{9}}))"
-    rf"[A-Za-z0-9_+=][A-Za-z0-9_+=.~-]{{{SHORTEST_RANDOM - 1},}}"
+    rf"[A-Za-z0-9_+=][A-Za-z0-9_+=.~-]{{{MIN_RANDOM_CHARS - 1},}}"
 )
 _FLAG = re.compile(r"--?([A-Za-z][\w-]*)")
 
@@ -27,9 +27,9 @@ HELD: set[str] = set()
 
 def is_worth_hiding(value: str) -> bool:
     """Return whether a value of a secret name is long and unusual enough to be looked for in texts."""
-    if len(value) < SHORTEST_SECRET or value[0] in "/~." or any(c.isspace() for c in value):
+    if len(value) < MIN_SECRET_CHARS or value[0] in "/~." or any(c.isspace() for c in value):
         return False
-    plain_word = value.isalpha() and len(value) < 2 * SHORTEST_SECRET
+    plain_word = value.isalpha() and len(value) < 2 * MIN_SECRET_CHARS
     return not plain_word and "://" not in value
 
 
@@ -55,6 +55,6 @@ def hold_settings(values: Mapping[str, str], arguments: Iterable[str] = ()) -> N
         secrets |= {
             word for word in words if (secret and is_worth_hiding(word)) or looks_random(word)
         }
-        if secret and len(words) > 1 and len(value) >= SHORTEST_SECRET:
+        if secret and len(words) > 1 and len(value) >= MIN_SECRET_CHARS:
             secrets.add(value)
     HELD.update(secrets)

@@ -1,8 +1,8 @@
 """The table of secrets that follow a name, an option or another fixed text, which stays visible.
 
-Border: forms only; ``secret_patterns.py`` finds them in a text. No form hides a command that a shell would run: a
-value ends at every character that ends a word of a shell, and has more than one word only in quotes, or on a line
-that is no command.
+Border: contains the forms; ``secret_patterns.py`` finds them in a text. No form hides a command that a shell would
+run: a value ends at every character that ends a word of a shell, and has more than one word only in quotes, or on a
+line that is no command.
 """
 
 import re
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from palimpsest.lazy_patterns import lazy_pattern
 
-LONGEST_NAME = 24
-"""Default of ``reach``: characters of a name with its hint."""
+MAX_NAME_CHARS = 24
+"""Maximum characters of a name with its hint; the default of ``reach``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class NamedForm:
     """Matches the text after the hint; group 1 is the secret."""
     open: "re.Pattern[str]"
     """Matches the beginning of such a value at the end of an incomplete text; group 1 may still grow."""
-    reach: int = LONGEST_NAME
+    reach: int = MAX_NAME_CHARS
     """Characters before the end of the hint that ``before`` searches; its group 1, if any, belongs to the secret."""
 
 
@@ -52,6 +52,7 @@ CODE = (
 )
 _ANYWHERE = lazy_pattern("")
 _ALONE = lazy_pattern(r"(?<![A-Za-z0-9_])[a-z]+\Z")
+# A character of the signature in an address.
 _SIGNED = "[A-Za-z0-9%+/=._-]"
 
 _SAYS = (
@@ -75,6 +76,7 @@ _OPTION = lazy_pattern(
 _OPTION_ENDS = ("password", "passwd", "passphrase", "pass", "pwd", "token", "secret", "key", "auth")
 _ODD = rf"(?=[^{_ONE_WORD}]{{0,60}}?[0-9A-Z!#%+/=@^_~]|[a-z]{{16}})"
 """A value that is no ordinary word of a sentence about the option."""
+# The other arguments of a command, up to its option.
 _OTHERS = r"(?:[ \t]{1,8}[^\s|;&<>]{1,200}){0,20}?[ \t]{1,8}"
 _SECRET_WORD = (
     rf"(?![0-9]{{1,5}}(?![^{_ONE_WORD}])){PLACEHOLDER}"

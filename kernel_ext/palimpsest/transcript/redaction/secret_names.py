@@ -32,7 +32,7 @@ SECRET_ENDS = (
     "creds",
     "credentials",
 )
-"""Ends of words that are written together, such as ``PGPASSWORD`` and ``HFTOKEN``."""
+"""Words that make a secret of a name that ends with them without a separator, such as ``PGPASSWORD`` and ``HFTOKEN``."""
 SECRET_PARTS = ("password", "passwd", "passphrase", "credential", "secret", "apikey", "webhook")
 """Parts that count anywhere in a name."""
 SECRET_PAIRS = frozenset({("connection", "string"), ("conn", "str"), ("conn", "string")})

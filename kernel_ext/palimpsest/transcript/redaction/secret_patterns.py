@@ -15,13 +15,13 @@ from palimpsest.transcript.redaction.named_forms import NAMED, NamedForm
 from palimpsest.transcript.redaction.token_forms import LETTERS_DIGITS, TOKENS, TokenForm
 from palimpsest.transcript.strings.surrogates import joined_surrogates, open_surrogate
 
-MOST_GROWING = 16_384
+MAX_GROWING = 16_384
 """Maximum characters of a secret; the longest private key in use takes 6,400, so a longer run is no key."""
 
-LONGEST_NAMED = 2_000
+MAX_NAMED_CHARS = 2_000
 """Maximum characters of a name, its value and the text between them."""
 
-SHORTEST_TEXT = 7
+MIN_TEXT_CHARS = 7
 """Minimum characters of a text with a secret; the shortest is an address with one letter as password."""
 
 CONTEXT = 200
@@ -53,22 +53,22 @@ Span = tuple[int, int]
 
 REDACTED = "[redacted]"
 
-LONGEST_REMEMBERED = 500
+MAX_REMEMBERED_CHARS = 500
 """Maximum characters of a text whose redacted form is cached."""
 
 
 def secret_spans(text: str) -> list[Span]:
     """Return the spans of secrets, in order and without overlaps."""
-    if len(text) < SHORTEST_TEXT:
+    if len(text) < MIN_TEXT_CHARS:
         return []
     spans: list[Span] = []
     for head, body in HEADS:
         if head in text:
             spans.extend(_token_spans(text, head, body))
     lowered = _lowered(text)
-    for named in NAMED:
-        if any(map(lowered.__contains__, named.hints)):
-            spans.extend(_named_spans(text, lowered, named, named.whole))
+    for form in NAMED:
+        if any(map(lowered.__contains__, form.hints)):
+            spans.extend(_named_spans(text, lowered, form, form.whole))
     if _BEGIN in text:
         spans.extend(match.span() for match in _PEM.finditer(text))
     return merged_spans(spans) if spans else spans
@@ -77,22 +77,22 @@ def secret_spans(text: str) -> list[Span]:
 def unfinished_secret_start(text: str) -> int:
     """Return the position from which the end of an unfinished text may still become a secret; else its length."""
     first = len(text)
-    window = max(0, first - MOST_GROWING)
+    window = max(0, first - MAX_GROWING)
     for form in TOKENS:
         first = min(first, _token_growing(text, form, window))
-    # A named secret begins at most so far back as its name and the longest value take.
-    tail = text[-LONGEST_NAMED:]
+    # A secret with a name has at most MAX_NAMED_CHARS characters, its name included.
+    tail = text[-MAX_NAMED_CHARS:]
     lowered = _lowered(tail)
-    for named in NAMED:
-        for begin, _ in _named_spans(tail, lowered, named, named.open):
+    for named_form in NAMED:
+        for begin, _ in _named_spans(tail, lowered, named_form, named_form.open):
             first = min(first, len(text) - len(tail) + begin)
     return min(first, _pem_growing(text, window))
 
 
 def is_secret_variable(name: str) -> bool:
     """Return whether the name of a variable, a column or a table's key marks its value as a secret."""
-    words = _CAMEL.sub("_", name).lower() if len(name) <= 200 else ""
-    return _SECRET_WORDS.search(words) is not None
+    lowered = _CAMEL.sub("_", name).lower() if len(name) <= 200 else ""
+    return _SECRET_WORDS.search(lowered) is not None
 
 
 def _lowered(text: str) -> str:
@@ -110,10 +110,10 @@ def _named_spans(
         at = lowered.find(hint)
         while at >= 0:
             after = at + len(hint)
-            named = form.before.search(lowered, max(0, after - form.reach), after)
-            match = value.match(text, after) if named is not None else None
-            if named is not None and match is not None:
-                yield (named if named.re.groups else match).start(1), match.end(1)
+            name_match = form.before.search(lowered, max(0, after - form.reach), after)
+            match = value.match(text, after) if name_match is not None else None
+            if name_match is not None and match is not None:
+                yield (name_match if name_match.re.groups else match).start(1), match.end(1)
                 after = max(after, match.end(1))
             at = lowered.find(hint, after)
 
@@ -185,8 +185,12 @@ def scrub_values(text: str, values: Iterable[str]) -> str:
 
 def scrub(text: str, values: Iterable[str] = ()) -> str:
     """Replace exact values, and all text in the form of a secret; a second call changes nothing."""
-    known = tuple(values)
-    return _remembered(text, known) if len(text) <= LONGEST_REMEMBERED else _scrubbed(text, known)
+    secret_values = tuple(values)
+    return (
+        _remembered(text, secret_values)
+        if len(text) <= MAX_REMEMBERED_CHARS
+        else _scrubbed(text, secret_values)
+    )
 
 
 def _scrubbed(text: str, values: tuple[str, ...]) -> str:
@@ -217,7 +221,7 @@ def redact_spans(text: str, spans: Iterable[Span]) -> str:
     return "".join([*pieces, text[at:]]) if pieces else text
 
 
-SHORTEST_BEGINNING = 4
+MIN_BEGINNING_CHARS = 4
 """Minimum characters of a known value's beginning that are held back; shorter ones are common to many words."""
 
 
@@ -242,21 +246,23 @@ class SecretStream:
     @property
     def half(self) -> str:
         """The first half of a surrogate pair, where nothing else is held back."""
-        held = self._text[self._out :]
-        return held if len(held) == 1 and held == open_surrogate(held) else ""
+        unfinished = self._text[self._out :]
+        return (
+            unfinished if len(unfinished) == 1 and unfinished == open_surrogate(unfinished) else ""
+        )
 
     def feed(self, piece: str, values: Iterable[str] = ()) -> str:
         """Take the next piece; return the text that can be released now, with secrets redacted."""
-        known = tuple(values)
+        secret_values = tuple(values)
         text = self._text + piece
         # Released text has no lone surrogates, so its length stays the same.
         half = open_surrogate(text)
         text = joined_surrogates(text.removesuffix(half)) + half
-        until = min(unfinished_secret_start(text), _value_growing(text, known))
-        if len(text) - until > MOST_GROWING:
+        until = min(unfinished_secret_start(text), _value_growing(text, secret_values))
+        if len(text) - until > MAX_GROWING:
             until = len(text)
         until = min(until, len(text) - len(half))
-        return self._take(text, max(until, self._out), known)
+        return self._take(text, max(until, self._out), secret_values)
 
     def rest(self, values: Iterable[str] = ()) -> str:
         """Return the text that was held back, at the end of the stream."""
@@ -280,7 +286,7 @@ def _value_growing(text: str, values: Iterable[str]) -> int:
     first = len(text)
     for value in values:
         longest = min(len(value) - 1, len(text))
-        for length in range(longest, SHORTEST_BEGINNING - 1, -1):
+        for length in range(longest, MIN_BEGINNING_CHARS - 1, -1):
             if text.endswith(value[:length]):
                 first = min(first, len(text) - length)
                 break

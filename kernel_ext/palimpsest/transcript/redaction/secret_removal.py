@@ -21,7 +21,7 @@ from palimpsest.transcript.parts import TextPart, ToolCompleted, ToolFailed, Too
 from palimpsest.transcript.redaction.assigned_words import hide_assigned_passwords
 from palimpsest.transcript.redaction.held_secrets import (
     HELD,
-    SHORTEST_SECRET,
+    MIN_SECRET_CHARS,
     is_worth_hiding,
 )
 from palimpsest.transcript.redaction.named_forms import CODE, NAMES, PLACEHOLDER
@@ -76,7 +76,7 @@ def contains_secret(value: str) -> bool:
 
 def _is_passphrase(value: str) -> bool:
     """Return whether a value of a secret name consists of words: a password with blanks, and no path or command."""
-    return len(value) >= SHORTEST_SECRET and " " in value.strip() and value[0] not in "/~.-"
+    return len(value) >= MIN_SECRET_CHARS and " " in value.strip() and value[0] not in "/~.-"
 
 
 def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -88,23 +88,25 @@ def secret_values(environment: Mapping[str, str]) -> tuple[str, ...]:
 def _known_secrets(
     variables: tuple[tuple[str, str], ...], settings: frozenset[str]
 ) -> tuple[str, ...]:
-    named = {
+    named_values = {
         value
         for name, value in variables
         if is_secret_name(name) and (is_worth_hiding(value) or _is_passphrase(value))
     }
-    held: set[str] = set()
+    held_values: set[str] = set()
     for _, value in variables:
         secrets = [value[begin:end] for begin, end in secret_spans(value)]
-        held.update(secret for secret in secrets if len(secret) >= SHORTEST_SECRET)
+        held_values.update(secret for secret in secrets if len(secret) >= MIN_SECRET_CHARS)
         if (
             (secrets or contains_password(value))
             and "://" in value
-            and len(value) >= SHORTEST_SECRET
+            and len(value) >= MIN_SECRET_CHARS
         ):
-            # The password alone may be too short to be looked for; the address with it is not.
-            held.add(value)
-    return tuple(sorted(named | held | settings, key=lambda value: (-len(value), value)))
+            # The password alone may be too short to be searched for; the address with it is not.
+            held_values.add(value)
+    return tuple(
+        sorted(named_values | held_values | settings, key=lambda value: (-len(value), value))
+    )
 
 
 class KernelSecrets:
@@ -119,10 +121,10 @@ class KernelSecrets:
 
     def __call__(self) -> tuple[str, ...]:
         """Return the values, longest first."""
-        now, held = self._now(), len(HELD)
+        now, held_count = self._now(), len(HELD)
         old = self._read_at is None or now - self._read_at > FRESH_SECONDS
-        if old or held != self._held:
-            self._read_at, self._held = now, held
+        if old or held_count != self._held:
+            self._read_at, self._held = now, held_count
             # A cell may change the environment while it is read; then the next read gets it.
             with suppress(RuntimeError, KeyError):
                 self._values = secret_values(dict(self._environment))
@@ -214,39 +216,43 @@ def _redacted_value(value: Any, scrub: Scrub) -> Any:
 
 def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
     update: dict[str, Any] = {}
-    for name, held in _fields(value):
-        if type(held) in PLAIN:
+    for name, field_value in _fields(value):
+        if type(field_value) in PLAIN:
             continue
         if name in UNREDACTED_FIELDS or name.endswith("_id"):
-            new = _joined_surrogates(held)
+            new = _joined_surrogates(field_value)
         else:
-            shown = _without_assigned(value, name, held)
+            cleaned = _without_assigned(value, name, field_value)
             new = (
-                _redacted_metadata(shown, scrub)
+                _redacted_metadata(cleaned, scrub)
                 if name == "metadata"
-                else _redacted_value(shown, scrub)
+                else _redacted_value(cleaned, scrub)
             )
-        if new is not held:
+        if new is not field_value:
             update[name] = new
     return value.model_copy(update=update) if update else value
 
 
-def _without_assigned(value: BaseModel, name: str, held: Any) -> Any:
+def _without_assigned(value: BaseModel, name: str, field_value: Any) -> Any:
     """Return a field of an output without passwords of several words; the same object if it has none.
 
     The input of a call is no output: the user must see the code that runs.
     """
     if isinstance(value, ToolCompleted | ToolFailed | ToolRunning):
-        if name == "metadata" and isinstance(held.get("output"), str):
-            output = hide_assigned_passwords(held["output"])
-            return held if output == held["output"] else {**held, "output": output}
+        if name == "metadata" and isinstance(field_value.get("output"), str):
+            output = hide_assigned_passwords(field_value["output"])
+            return (
+                field_value
+                if output == field_value["output"]
+                else {**field_value, "output": output}
+            )
         is_output = name in ("output", "error")
     else:
         is_output = isinstance(value, TextPart) and value.synthetic and name == "text"
-    if not is_output or not isinstance(held, str):
-        return held
-    hidden = hide_assigned_passwords(held)
-    return held if hidden == held else hidden
+    if not is_output or not isinstance(field_value, str):
+        return field_value
+    hidden = hide_assigned_passwords(field_value)
+    return field_value if hidden == field_value else hidden
 
 
 def _fields(value: BaseModel) -> list[tuple[str, Any]]:
@@ -255,16 +261,16 @@ def _fields(value: BaseModel) -> list[tuple[str, Any]]:
 
 def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
     update: dict[str, Any] = {}
-    for name, held in value.items():
-        if isinstance(held, str) and is_secret_field(name, held):
+    for name, entry in value.items():
+        if isinstance(entry, str) and is_secret_field(name, entry):
             new: Any = REDACTED
         else:
-            new = _joined_surrogates(held) if name in OPAQUE else _redacted_value(held, scrub)
-        if new is not held:
+            new = _joined_surrogates(entry) if name in OPAQUE else _redacted_value(entry, scrub)
+        if new is not entry:
             update[name] = new
     names = {name: _name(name, scrub) for name in value}
     if any(new is not old for old, new in names.items()):
-        return {names[name]: update.get(name, held) for name, held in value.items()}
+        return {names[name]: update.get(name, entry) for name, entry in value.items()}
     return {**value, **update} if update else value
 
 
@@ -286,4 +292,4 @@ def _redacted_thinking(block: Any, scrub: Scrub) -> Any:
     redacted = _redacted_value(block, scrub)
     if redacted is block or not isinstance(redacted, dict):
         return block
-    return {name: held for name, held in redacted.items() if name != "signature"}
+    return {name: value for name, value in redacted.items() if name != "signature"}

@@ -1,6 +1,6 @@
 """The table of secrets that begin with fixed letters: tokens and secret addresses of known providers.
 
-Border: forms only; ``secret_patterns.py`` finds them in a text. Every body is matched in
+Border: contains the forms; ``secret_patterns.py`` finds them in a text. Every body is matched in
 linear time. Tokens without a fixed beginning are found by the name before the value (``named_forms.py``).
 """
 
@@ -12,10 +12,11 @@ from palimpsest.lazy_patterns import lazy_pattern
 
 LETTERS_DIGITS = string.ascii_letters + string.digits
 WORD = LETTERS_DIGITS + "_-"
+"""The characters of most tokens."""
 DOTTED = WORD + "."
-LOOSE = DOTTED + "~+/="
+"""The characters of tokens that have several fields with dots between them."""
 NOT_ALL_LOWER = r"(?=[A-Za-z0-9_-]{0,40}?[0-9A-Z]|[a-z]{16})"
-"""Words joined by hyphens are no key: a key has a digit or a capital early on, or is one long word."""
+"""Matches before a digit or capital within 40 characters, or before a long word, so not before words with hyphens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,9 @@ def _token(name: str, heads: str, body: str, chars: str = WORD) -> TokenForm:
 
 
 _W = "[A-Za-z0-9_-]"
+"""Pattern of one character of ``WORD``."""
 _A = "[A-Za-z0-9]"
+"""Pattern of one letter or digit."""
 TOKENS = (
     _token("OpenAI, Anthropic, OpenRouter, DeepSeek", "sk-", rf"{NOT_ALL_LOWER}{_W}{{16,}}+"),
     _token("AWS key id", "AKIA ASIA ABIA ACCA", rf"[A-Z0-9]{{16}}(?!{_A})", LETTERS_DIGITS),

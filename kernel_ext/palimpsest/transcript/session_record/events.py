@@ -36,7 +36,7 @@ class SessionUpdated(Value):
 
 
 class SessionDeleted(Value):
-    """A person deleted the session."""
+    """The user deleted the session."""
 
     type: Literal["session.deleted"] = "session.deleted"
     session_id: str
@@ -81,7 +81,7 @@ class MessageUpdated(Value):
 
 
 class MessageRemoved(Value):
-    """A message and its parts were removed by a person (cleanup after a revert)."""
+    """A message and its parts were removed by the user (cleanup after a revert)."""
 
     type: Literal["message.removed"] = "message.removed"
     message_id: str
@@ -95,7 +95,7 @@ class PartUpdated(Value):
 
 
 class PartRemoved(Value):
-    """A part was removed by a person."""
+    """A part was removed by the user."""
 
     type: Literal["message.part.removed"] = "message.part.removed"
     message_id: str
@@ -116,7 +116,7 @@ class PartDelta(Value):
 
 
 class PermissionAsked(Value):
-    """A tool call waits for a person."""
+    """A tool call waits for the user's permission."""
 
     type: Literal["permission.asked"] = "permission.asked"
     ask: Ask
@@ -184,7 +184,7 @@ class PromptDelivered(Value):
     message_id: str | None = None
     """None when the prompt was withdrawn before it was delivered."""
     stopped: bool | None = None
-    """True where the prompt was withdrawn because the turn before it was stopped, and not by the user."""
+    """Whether the prompt was withdrawn because the turn before it was stopped, and not by the user."""
 
 
 class DecisionMade(Value):
@@ -206,7 +206,7 @@ class StepRequested(Value):
 class Checkpoint(Value):
     """The folded state without messages, and where the live window begins.
 
-    Written at each compaction and clean close; opening reads the last one and what follows.
+    Written at each compaction and clean close; opening a session reads the last checkpoint and the records after it.
     """
 
     type: Literal["session.checkpoint"] = "session.checkpoint"
@@ -241,7 +241,7 @@ WaitingEvent = (
     | PromptAdmitted
     | PromptDelivered
 )
-"""Events that begin or end a wait: for a person's reply, or of a prompt in the inbox."""
+"""Events that begin or end the wait for a reply of the user, or the wait of a prompt in the inbox."""
 
 ContextEvent = TodoUpdated | DecisionMade | StepRequested | Checkpoint
 """Events on which later requests, or a reader that begins at a checkpoint, depend."""

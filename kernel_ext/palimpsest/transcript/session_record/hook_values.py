@@ -1,7 +1,7 @@
 """The inputs that hooks receive, and the answers that they may return.
 
 Border: pure, frozen values; other packages call hooks and apply their answers. The input is a copy:
-whatever a hook does with it, the session is changed by the answer alone.
+a hook that changes it does not change the session, which only the answer changes.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ RULE = "hook/"
 
 @dataclass(frozen=True, slots=True)
 class PromptEvent:
-    """A person's prompt, before it is sent; the answer is text that is sent with it."""
+    """The user's prompt, before it is sent; the answer is text that is sent with it."""
 
     session_id: str
     message_id: str

@@ -27,9 +27,9 @@ class Spent(Value):
 
     def plus(self, other: "Spent") -> "Spent":
         """Return the sum of both."""
-        known = [cost for cost in (self.cost, other.cost) if cost is not None]
+        known_costs = [cost for cost in (self.cost, other.cost) if cost is not None]
         return Spent(
-            cost=sum(known) if known else None,
+            cost=sum(known_costs) if known_costs else None,
             tokens=self.tokens.plus(other.tokens),
             unpriced=self.unpriced + other.unpriced,
         )
@@ -55,7 +55,7 @@ def _sane_usage(usage: Usage) -> Usage:
 
 
 class Budget(Value):
-    """The spending limit of a session, and how far a person extended it."""
+    """The spending limit of a session, and how far the user extended it."""
 
     usd: float | None = None
     tokens: int | None = None
@@ -146,11 +146,11 @@ class SessionInfo(Value):
     permission: tuple[Rule, ...] = ()
     """Rules of "always" replies, as the log claims them; the effective ones are kept outside the project."""
     limits: tuple[tuple[Rule, ...], ...] = ()
-    """Rule sets of the sessions or callers that began this one: a denial in any of them holds here."""
+    """Rule sets of the sessions or callers that began this one: a denial in any of them applies here."""
     mode: str | None = None
     """The permission mode that was shown last: ask, plan, accept-edits or bypass."""
     mode_own: bool | None = None
-    """True where the mode was chosen for this session; else it is the configured mode."""
+    """Whether the mode was chosen for this session; else it is the configured mode."""
     cost: float | None = None
     tokens: Usage = Usage()
     unpriced: int | None = None

@@ -9,11 +9,11 @@ from typing import Any
 
 from palimpsest.transcript.visible_text import visible_code
 
-LEAST_LINES, MOST_LINES = 4, 1_000
+MIN_LINES, MAX_LINES = 4, 1_000
 ALIKE = 0.6
 """Minimum share of equal lines of two texts that are compared."""
 SHOWN_CHARS = 80
-MOST_PLACES = 3
+MAX_PLACES = 3
 
 
 def changed_lines(now: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
@@ -22,13 +22,13 @@ def changed_lines(now: Mapping[str, Any], before: Sequence[Mapping[str, Any]]) -
     for key, text in now.items():
         texts = [edit[key] for edit in before if isinstance(edit.get(key), str)]
         if isinstance(text, str) and text not in texts:
-            changed += [f"{key}: {words}" for words in _difference(text, texts)]
+            changed += [f"{key}: {difference}" for difference in _difference(text, texts)]
     return tuple(changed)
 
 
 def _difference(text: str, before: Sequence[str]) -> Iterator[str]:
     lines = text.split("\n")
-    if not LEAST_LINES <= len(lines) <= MOST_LINES:
+    if not MIN_LINES <= len(lines) <= MAX_LINES:
         return
     matcher: SequenceMatcher[str] = SequenceMatcher(autojunk=False)
     matcher.set_seq2(lines)
@@ -36,16 +36,16 @@ def _difference(text: str, before: Sequence[str]) -> Iterator[str]:
     for earlier in before:
         old = earlier.split("\n")
         matcher.set_seq1(old)
-        if len(old) <= MOST_LINES and matcher.quick_ratio() >= share and matcher.ratio() >= share:
+        if len(old) <= MAX_LINES and matcher.quick_ratio() >= share and matcher.ratio() >= share:
             nearest, share = old, matcher.ratio()
     if nearest is None:
         return
     matcher.set_seq1(nearest)
     parts = [opcode for opcode in matcher.get_opcodes() if opcode[0] != "equal"]
     places = [
-        _line_with_neighbours(nearest[a:b], lines[c:d], c) for _, a, b, c, d in parts[:MOST_PLACES]
+        _line_with_neighbours(nearest[a:b], lines[c:d], c) for _, a, b, c, d in parts[:MAX_PLACES]
     ]
-    more = f"; and {len(parts) - MOST_PLACES} more places" if len(parts) > MOST_PLACES else ""
+    more = f"; and {len(parts) - MAX_PLACES} more places" if len(parts) > MAX_PLACES else ""
     yield f"almost what you allowed before, but {'; '.join(places)}{more}."
 
 

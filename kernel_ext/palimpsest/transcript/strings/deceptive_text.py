@@ -18,16 +18,16 @@ from palimpsest.transcript.visible_text import (
     visible_line,
 )
 
-MOST_SENTENCES = 12
+MAX_SENTENCES = 12
 MORE = "There is more of this kind."
-MOST_PLACES = 3
+MAX_PLACES = 3
 BLANK_COLUMNS = 40
-"""A run of blanks behind text, about half of a terminal's line, that moves the rest out of sight."""
+"""Minimum blanks after text, about half of a terminal's line, that may move the rest out of sight."""
 INDENT_COLUMNS = 80
-"""A run of blanks before text; shorter ones align arguments."""
+"""Minimum blanks before text that are reported; fewer are used to align arguments."""
 BLANK_LINES = 20
 LONG_LINE = 1_000
-"""Length from which on a line's end is likely to be overlooked."""
+"""Maximum characters of a line whose end is not likely to be overlooked."""
 TAB_COLUMNS = 8
 COMMANDS = frozenset({"command", "cmd"})
 """Keys of values that a shell runs."""
@@ -59,27 +59,27 @@ def deceptions(values: Mapping[str, Any], *, command: bool = False) -> tuple[str
     """Return a sentence for each kind of deceptive text in the values, with its places.
 
     Args:
-        values: The input of a call; keys and nested values are looked at, too.
-        command: A shell runs every value.
+        values: The input of a call; keys and nested values are checked too.
+        command: Whether a shell runs every value.
     """
     sentences = (
         sentence
         for name, text, is_command in _texts("", values, command=command)
         for sentence in _of_text(name, text, is_command=is_command)
     )
-    first_sentences = tuple(islice(sentences, MOST_SENTENCES + 1))
+    first_sentences = tuple(islice(sentences, MAX_SENTENCES + 1))
     return (
         first_sentences
-        if len(first_sentences) <= MOST_SENTENCES
-        else (*first_sentences[:MOST_SENTENCES], MORE)
+        if len(first_sentences) <= MAX_SENTENCES
+        else (*first_sentences[:MAX_SENTENCES], MORE)
     )
 
 
 def _texts(name: str, value: Any, *, command: bool) -> Iterator[tuple[str, str, bool]]:
     """Yield every text, its place and whether a shell runs it; not recursive, since a model chooses the depth."""
-    waiting: list[tuple[str, Any, bool]] = [(name, value, command)]
-    while waiting:
-        place, value, is_command = waiting.pop()
+    unread: list[tuple[str, Any, bool]] = [(name, value, command)]
+    while unread:
+        place, value, is_command = unread.pop()
         if isinstance(value, str):
             yield place, value, is_command
         elif isinstance(value, Mapping):
@@ -88,12 +88,12 @@ def _texts(name: str, value: Any, *, command: bool) -> Iterator[tuple[str, str, 
                 for key, inner in value.items()
             ]
             yield from ((f"the name {name}", key, is_command) for name, key, _ in below)
-            waiting += [
+            unread += [
                 (name, inner, is_command or key.lower() in COMMANDS)
                 for name, key, inner in reversed(below)
             ]
         elif isinstance(value, Sequence) and not isinstance(value, bytes):
-            waiting += [
+            unread += [
                 (f"{place}[{at}]", value[at], is_command) for at in range(len(value) - 1, -1, -1)
             ]
 
@@ -107,10 +107,10 @@ def _of_text(name: str, text: str, *, is_command: bool) -> Iterator[str]:
         if is_command:
             yield from _look_alikes(name, text)
     yield from _blanks(name, lines)
-    long = [at for at, line in enumerate(lines, 1) if len(line) > LONG_LINE]
-    if long:
-        size = len(lines[long[0] - 1])
-        yield f"{name}, line {long[0]}: {size:,} characters in one line; read it to its end."
+    long_lines = [at for at, line in enumerate(lines, 1) if len(line) > LONG_LINE]
+    if long_lines:
+        size = len(lines[long_lines[0] - 1])
+        yield f"{name}, line {long_lines[0]}: {size:,} characters in one line; read it to its end."
 
 
 def _invisible_characters(name: str, text: str) -> Iterator[str]:
@@ -118,9 +118,9 @@ def _invisible_characters(name: str, text: str) -> Iterator[str]:
     for match in unreadable_characters(text):
         places.setdefault(match[0], []).append(match.start())
     for sign, positions in places.items():
-        turns = _BIDI.match(sign) is not None
-        does = "changes the direction of text" if turns else "is not seen"
-        yield f"{_places(name, text, positions)}: {_character_name(sign)} {does}."
+        is_bidi = _BIDI.match(sign) is not None
+        effect = "changes the direction of text" if is_bidi else "is not seen"
+        yield f"{_places(name, text, positions)}: {_character_name(sign)} {effect}."
 
 
 def _mixed_words(name: str, text: str) -> Iterator[str]:
@@ -158,9 +158,9 @@ def _look_alikes(name: str, text: str) -> Iterator[str]:
         places.setdefault(match[0], []).append(match.start())
     for sign, positions in places.items():
         yield f"{_places(name, text, positions)}: {_character_name(sign)} looks like {_LOOK_ALIKES[sign]} and is none."
-    odd = [match.start() for match in _BLANK.finditer(text)]
-    if odd:
-        yield f"{_places(name, text, odd)}: {_character_name(text[odd[0]])} looks like a blank, and a shell takes it as part of a word."
+    blanks = [match.start() for match in _BLANK.finditer(text)]
+    if blanks:
+        yield f"{_places(name, text, blanks)}: {_character_name(text[blanks[0]])} looks like a blank, and a shell takes it as part of a word."
 
 
 def _blanks(name: str, lines: Sequence[str]) -> Iterator[str]:
@@ -174,15 +174,15 @@ def _blanks(name: str, lines: Sequence[str]) -> Iterator[str]:
         empty = 0
         for run in _RUN.finditer(line):
             columns = len(run[0].replace("\t", " " * TAB_COLUMNS))
-            least = BLANK_COLUMNS if run.start() else INDENT_COLUMNS
-            if columns >= least and line[run.end() :].rstrip("\r"):
+            min_columns = BLANK_COLUMNS if run.start() else INDENT_COLUMNS
+            if columns >= min_columns and line[run.end() :].rstrip("\r"):
                 place = f"line {at}, column {run.end() + 1}"
                 yield f"{name}, {place}: text follows behind {columns} blanks."
                 break
 
 
 def _places(name: str, text: str, positions: Sequence[int]) -> str:
-    places = [_line_and_column(text, at) for at in positions[:MOST_PLACES]]
+    places = [_line_and_column(text, at) for at in positions[:MAX_PLACES]]
     more = len(positions) - len(places)
     return f"{name}, {'; '.join(places)}{f' and {more} more times' if more else ''}"
 

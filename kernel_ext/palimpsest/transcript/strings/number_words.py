@@ -6,8 +6,8 @@ Border: pure. Numbers of a log are untrusted data: a missing or damaged one is l
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-MOST = 10**15
-"""A number of a log from this size on is damaged, since no rule counts so far."""
+MAX_NUMBER = 10**15
+"""Limit of numbers in a log: a number of this size or more is damaged, since no rule counts that far."""
 
 Numbers = Mapping[str, Any]
 """The numbers that a decision recorded, by name."""
@@ -33,7 +33,7 @@ def number_of(numbers: Numbers, name: str) -> float | None:
     value = numbers.get(name)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value if abs(value) < MOST else None
+    return value if abs(value) < MAX_NUMBER else None
 
 
 def number(numbers: Numbers, name: str) -> str:

@@ -17,23 +17,26 @@ IGNORED = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\u206a-\u206f\ufef
 DRIVE = re.compile(r"[A-Za-z]:(?:[\\/]|$)")
 RECORDS = frozenset({".git", "git~1", ".palimpsest", "palimp~1"})
 """Folders of git and of this package, where nothing is restored, in the form of ``comparable_names``."""
-MOST_CHARS = 4_096
-BYTE = re.compile(r"\\(?:x([89a-f][0-9a-f])|\\)")
-KEPT = re.compile("[\udc80-\udcff]")
-"""Bytes of a name as Python keeps them where they are not UTF-8."""
-FIRST = 0xDC00
-ENCODING, KEEPING = sys.getfilesystemencoding(), "surrogateescape"
+MAX_CHARS = 4_096
+"""Maximum characters of a path."""
+ESCAPED_BYTE = re.compile(r"\\(?:x([89a-f][0-9a-f])|\\)")
+"""Matches a byte or a backslash in the form in which names are recorded."""
+UNDECODED_BYTE = re.compile("[\udc80-\udcff]")
+"""Matches a byte of a name that is not UTF-8, in the form in which Python keeps it."""
+FIRST_SURROGATE = 0xDC00
+"""The character as which Python keeps a byte is this one plus the byte."""
+ENCODING, ERROR_HANDLER = sys.getfilesystemencoding(), "surrogateescape"
 """How Python decodes the names on a disk in this process."""
 
 
 def comparable_path(path: str) -> str:
-    """Return a path in the form in which file systems compare it that ignore case and Unicode composition."""
+    """Return a path in the form that file systems compare which ignore case and Unicode composition."""
     return ("/" if path.startswith("/") else "") + "/".join(comparable_names(path))
 
 
 def comparable_names(path: str) -> list[str]:
     """Return the names of a path in the form in which they are compared."""
-    if path.isascii():  # most paths: nothing to compose or to ignore
+    if path.isascii():  # Most paths have no characters to compose or to ignore.
         text = path.lower()
     else:
         text = unicodedata.normalize("NFC", unicodedata.normalize("NFC", path).casefold())
@@ -58,13 +61,13 @@ def path_problem(path: object, never: Collection[str] = ()) -> str | None:
 
     ``never`` are further names that this package never writes there.
     """
-    if not isinstance(path, str) or not path or len(path) > MOST_CHARS:
+    if not isinstance(path, str) or not path or len(path) > MAX_CHARS:
         return "it is no path"
     if path.startswith(("/", "\\")) or DRIVE.match(path):
         return "it is an absolute path"
     names = path.split("/")
     if "\\" in path and recorded_name(disk_name(path)) != path:
-        return "it is no path"  # another spelling of a name would pass the comparisons below
+        return "it is no path"  # Another spelling of a name would pass the comparisons below.
     if "\0" in path or any(name in ("", ".", "..") for name in names):
         return "it does not stay in its folder"
     if any(name in never for name in names) or RECORDS & set(comparable_names(path)):
@@ -79,13 +82,13 @@ def recorded_name(name: str) -> str:
     if sys.platform == "win32":
         return name
     try:
-        text = name.encode(ENCODING, KEEPING).decode("utf-8", KEEPING)
-    except UnicodeEncodeError:  # no name of a file
+        text = name.encode(ENCODING, ERROR_HANDLER).decode("utf-8", ERROR_HANDLER)
+    except UnicodeEncodeError:  # No file has such a name.
         return name.encode("utf-8", "replace").decode()
-    if KEPT.search(text) is None and BYTE.search(text) is None:
+    if UNDECODED_BYTE.search(text) is None and ESCAPED_BYTE.search(text) is None:
         return text
     text = text.replace("\\", "\\\\")
-    return KEPT.sub(lambda match: f"\\x{ord(match[0]) - FIRST:02x}", text)
+    return UNDECODED_BYTE.sub(lambda match: f"\\x{ord(match[0]) - FIRST_SURROGATE:02x}", text)
 
 
 def disk_name(recorded: str) -> str:
@@ -94,8 +97,10 @@ def disk_name(recorded: str) -> str:
         return recorded
     if sys.platform == "win32":
         return recorded
-    text = BYTE.sub(lambda match: chr(FIRST + int(match[1], 16)) if match[1] else "\\", recorded)
+    text = ESCAPED_BYTE.sub(
+        lambda match: chr(FIRST_SURROGATE + int(match[1], 16)) if match[1] else "\\", recorded
+    )
     try:
-        return text.encode("utf-8", KEEPING).decode(ENCODING, KEEPING)
-    except UnicodeEncodeError:  # half of a surrogate pair: no file has such a name
+        return text.encode("utf-8", ERROR_HANDLER).decode(ENCODING, ERROR_HANDLER)
+    except UnicodeEncodeError:  # It has half of a surrogate pair, and no file has such a name.
         return recorded

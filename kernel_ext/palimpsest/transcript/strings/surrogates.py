@@ -53,9 +53,11 @@ def _joined(value: Any) -> Any:
         case str():
             return joined_surrogates(value)
         case BaseModel():
-            held = {**value.__dict__, **(value.__pydantic_extra__ or {})}
+            all_fields = {**value.__dict__, **(value.__pydantic_extra__ or {})}
             return (
-                value.model_copy(update=changed) if (changed := _changed_entries(held)) else value
+                value.model_copy(update=changed)
+                if (changed := _changed_entries(all_fields))
+                else value
             )
         case Mapping():
             return _mapping(value)
@@ -64,15 +66,15 @@ def _joined(value: Any) -> Any:
             same = all(new is old for new, old in zip(items, value, strict=True))
             return value if same else type(value)(items)
         case _ if is_dataclass(value) and not isinstance(value, type):
-            held = {field.name: getattr(value, field.name) for field in fields(value)}
-            return replace(value, **changed) if (changed := _changed_entries(held)) else value
+            all_fields = {field.name: getattr(value, field.name) for field in fields(value)}
+            return replace(value, **changed) if (changed := _changed_entries(all_fields)) else value
         case _:
             return value
 
 
-def _changed_entries(held: Mapping[str, Any]) -> dict[str, Any]:
+def _changed_entries(entries: Mapping[str, Any]) -> dict[str, Any]:
     """Return the entries that are not the same object any more."""
-    return {name: new for name, item in held.items() if (new := _joined(item)) is not item}
+    return {name: new for name, item in entries.items() if (new := _joined(item)) is not item}
 
 
 def _mapping(value: Mapping[Any, Any]) -> Mapping[Any, Any]:
