@@ -94,6 +94,7 @@ def test_a_typed_command_runs_or_says_what_is_meant_and_is_never_sent(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/askedText.test.tsx closes one to buttons and keys, and tests/e2e/test_narrow_panel.py shows its end
 def test_a_long_question_can_be_allowed_once_its_end_was_on_the_screen(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

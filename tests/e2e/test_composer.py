@@ -124,6 +124,7 @@ def test_agent_and_model_are_chosen_for_a_prompt(page: Page, lab: Lab, seen: Pag
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx tells what fills it, and tests/e2e/test_inspector.py opens it
 def test_the_gauge_tells_what_fills_the_window_also_after_a_reload(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

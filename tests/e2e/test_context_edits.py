@@ -148,9 +148,8 @@ def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: PageErrors)
     assert seen.errors == []
 
 
-@pytest.mark.parametrize(
-    "way", ["gauge", *(pytest.param(way, marks=pytest.mark.soak) for way in ("keys", "palette"))]
-)
+@pytest.mark.soak  # with each commit tests/frontends/operations/test_compact.py asks a kernel for one
+@pytest.mark.parametrize("way", ["gauge", "keys", "palette"])
 def test_a_summary_is_asked_for_in_the_panel(
     page: Page, lab: Lab, seen: PageErrors, way: str
 ) -> None:

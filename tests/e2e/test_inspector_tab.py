@@ -384,6 +384,7 @@ def test_a_file_that_grows_on_disk_is_read_again(page: Page, lab: Lab, seen: Pag
     assert [one for one in seen.errors if missing not in one] == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector.py opens sessions and recordings by other ways
 def test_the_launcher_asks_which_session_or_recording(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -29,6 +29,7 @@ def one_line(notice: Locator) -> None:
     expect(notice.locator("[title]")).to_have_attribute("title", re.compile("set a provider's key"))
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/markdownText.test.tsx folds it into one line
 def test_the_rehearsal_says_in_one_line_that_it_is_one(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -143,6 +143,7 @@ def test_what_is_pasted_and_dropped_goes_along(page: Page, lab: Lab, seen: PageE
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/dom/transferredContent.test.ts does
 def test_what_is_large_is_asked_about_and_what_cannot_go_says_why(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -174,6 +174,7 @@ def test_where_nothing_can_be_reverted_nothing_is_sent_and_the_text_is_kept(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py sends one again in its place, and the first test from the panel
 def test_an_earlier_turn_is_tried_again_in_its_place(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -289,6 +290,7 @@ def cell_turn(page: Page, lab: Lab, name: str) -> tuple[Notebook, Locator]:
     return notebook, cell
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_errors_and_retry.py tries a cell again
 def test_a_cell_is_tried_again_by_running_it_and_changed_in_its_editor(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -35,6 +35,7 @@ def two_turns(page: Page, lab: Lab, name: str) -> Locator:
     return panel
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/transcript/revertControls.test.tsx has the buttons, and tests/frontends/test_revert_in_a_kernel.py takes back
 def test_a_prompt_is_taken_back_and_brought_again(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = two_turns(page, lab, "panel-revert.ipynb")
     poem = lab.folder / "poem.txt"

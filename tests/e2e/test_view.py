@@ -314,6 +314,7 @@ def test_is_the_same_beside_our_own_extension(page: Page, lab: Lab, seen: PageEr
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/widget/stylesheetOrder.test.ts has the order that decides it
 def test_changes_nothing_of_the_look_of_what_stands_beside_it(page: Page, lab: Lab) -> None:
     script = f"{VIEW}\nharness.script(says('That is all.'))"
     cells = ("%%agent\nGo on", "%agent context", "view()")
