@@ -248,6 +248,7 @@ palimpsest.current_session().export("json", "/g\\u00f6/\\u4f01.json")
 """
 
 
+@pytest.mark.soak  # with each commit none reaches anybody on the command line, above
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", sampled_cases(["ascii", "iso-8859-1", "shift_jis"], "ascii"))
 def test_no_codec_error_reaches_anybody_in_a_terminal(tmp_path: Path, encoding: str) -> None:

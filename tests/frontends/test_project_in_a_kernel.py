@@ -49,6 +49,7 @@ def next_request(interfaces: ThreeInterfaces) -> str:
     return sent
 
 
+@pytest.mark.soak  # with each commit tests/context/request_assembly/test_context_edits.py leaves it out
 def test_a_message_is_left_out_of_every_request(interfaces: ThreeInterfaces) -> None:
     name = said(interfaces)
 

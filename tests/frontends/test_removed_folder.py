@@ -159,7 +159,7 @@ def test_what_is_put_back_goes_on(kernel: Kernel, tmp_path: Path, how: str) -> N
     assert int(read.stream()) >= 2
 
 
-@pytest.mark.parametrize("way", thinned([removed, renamed, made_a_file], 2))
+@pytest.mark.parametrize("way", thinned([removed, renamed, made_a_file], 3))
 def test_in_the_midst_of_a_turn_nothing_is_lost(
     tmp_path: Path, way: Callable[[Path], None]
 ) -> None:

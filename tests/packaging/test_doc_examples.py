@@ -95,7 +95,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", thinned([page for page in having("python") if page not in ELSEWHERE], 3)
+    "page", thinned([page for page in having("python") if page not in ELSEWHERE], 8)
 )
 def test_the_python_of_a_page_runs(page: str, folder: Path) -> None:
     sources = blocks(page, "python")
@@ -242,6 +242,7 @@ def test_each_command_that_a_page_names_is_one() -> None:
     } == set()
 
 
+@pytest.mark.soak  # with each commit pages about Python and magics run, above
 @pytest.mark.slow
 @pytest.mark.parametrize("page", thinned([page for page in having("sh") if page != "README.md"], 2))
 def test_what_a_page_says_for_a_shell_sets_what_we_look_for(page: str, folder: Path) -> None:

@@ -193,7 +193,7 @@ REFUSALS: list[tuple[int, dict[str, Any], type, str, str]] = [
 
 
 @every
-@pytest.mark.parametrize(("status", "body", "kind", "said", "do"), thinned(REFUSALS, 2))
+@pytest.mark.parametrize(("status", "body", "kind", "said", "do"), thinned(REFUSALS, 6))
 def test_a_refusal_is_one_sentence_with_the_address_and_what_to_do(
     server: Aimock, wire: Wire, status: int, body: dict[str, Any], kind: type, said: str, do: str
 ) -> None:

@@ -218,6 +218,7 @@ def replace_hourly(usage: Usage | None) -> Usage | None:
     return None if usage is None else usage.model_copy(update={"cache_write_hour": 0})
 
 
+@pytest.mark.soak  # with each commit a loss that nothing explains is taken into every replay, above
 @pytest.mark.parametrize(
     "name",
     sampled_cases(

@@ -11,6 +11,7 @@ from palimpsest.transcript.timeline import CHARS4
 POLICIES = ["pi.compact window=64000", "opencode.prune | pi.compact window=64000"]
 
 
+@pytest.mark.soak  # with each commit a recorded summary stands where a policy would have had one, below
 def test_all_policies_of_a_table_have_placeholders_of_one_size() -> None:
     compared = pi_review().compare(POLICIES, summary="stub(2000)")
 
@@ -68,6 +69,7 @@ async def test_a_recorded_summary_stands_where_a_policy_would_have_had_one(tmp_p
     assert found.tokens_after == pytest.approx(weight * review.ruler.factor)
 
 
+@pytest.mark.soak  # with each commit a recorded summary stands where a policy would have had one
 def test_where_no_summary_was_recorded_the_placeholder_stays() -> None:
     found = pi_review().compactions(POLICIES[0], summary="recorded")
 

@@ -82,6 +82,7 @@ def test_looking_writes_nothing(kernel: Kernel) -> None:
     assert kernel.client.value(size) == before
 
 
+@pytest.mark.soak  # with each commit tests/review/context_report has its tables
 def test_a_session_is_weighed_from_python_too(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 
@@ -98,6 +99,7 @@ def test_a_session_is_weighed_from_python_too(kernel: Kernel) -> None:
     )
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_context.py saves one and opens it
 def test_a_saved_notebook_is_valid_and_tells_it_everywhere(kernel: Kernel) -> None:
     kernel.client.run(ASK)
     data = shown(kernel.client.run("%agent context"))
@@ -114,6 +116,7 @@ def test_a_saved_notebook_is_valid_and_tells_it_everywhere(kernel: Kernel) -> No
     assert "Kept for the answer" in words
 
 
+@pytest.mark.soak  # with each commit tests/review/request_contents/test_shown_request.py shows them
 def test_one_request_is_shown_with_its_contents(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 

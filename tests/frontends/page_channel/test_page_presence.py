@@ -152,6 +152,7 @@ class TestInAKernel:
         assert "Done." in kernel.finish(run_id).markdown()
         kernel.run(AS_BEFORE)
 
+    @pytest.mark.soak  # with each commit tests/frontends/typed_input/test_script.py waits for nobody
     @pytest.mark.parametrize("asks", [ONE, "calls('question', questions=[{'question': 'Which?'}])"])
     def test_a_background_turn_of_a_cell_without_input_waits_for_nobody(
         self, kernel: Kernel, asks: str

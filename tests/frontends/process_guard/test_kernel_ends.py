@@ -280,6 +280,7 @@ NOT_TOLD = {
 }
 
 
+@pytest.mark.soak  # with each commit the next kernel names code that ran, too
 @pytest.mark.parametrize(
     ("code", "what"),
     sampled_cases(ENDS_LATER, "a thread that crashes"),

@@ -258,6 +258,7 @@ def test_the_loops_go_on_while_a_builtin_is_replaced(kernel: Kernel, replaced: s
     assert kernel.run("print(6 * 7)").stream() == "42\n"
 
 
+@pytest.mark.soak  # with each commit a stream that a thread breaks is put back, above
 def test_a_stream_that_the_user_replaces_stays(folder: Path) -> None:
     code = (
         "import threading\n_ = threading.Thread(target=threading.Event().wait, daemon=True).start()"

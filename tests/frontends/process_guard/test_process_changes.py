@@ -216,6 +216,7 @@ def test_values_of_the_environment_are_not_told(imported: Kernel) -> None:
     call_python(imported, "del os.environ['A_TOKEN']\nos.environ['HOME'] = os.environ['HOME'][:-6]")
 
 
+@pytest.mark.soak  # with each commit what was there before the first change comes back, above
 @pytest.mark.slow
 def test_the_figure_backend_is_put_back_so_that_figures_of_the_user_are_shown(
     folder: Path,

@@ -258,6 +258,7 @@ def test_outputs_land_in_the_right_cell_while_another_one_runs(kernel: Kernel) -
     assert runs[other].stream().count("from the other") == 3
 
 
+@pytest.mark.soak  # with each commit tests/frontends/turn_output/test_refreshed_bytes.py counts what is sent
 def test_only_steps_are_refreshed_while_a_page_watches(kernel: Kernel) -> None:
     words = [
         "one",

@@ -165,6 +165,7 @@ def test_each_kind_of_output_is_recorded(kernel: Kernel, name: str) -> None:
     assert (run["status"] == "error") == (kind == "error")
 
 
+@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py shows a picture beside the log
 def test_pictures_are_kept_as_bytes(kernel: Kernel) -> None:
     run = recorded(kernel, INLINE + "plt.plot([1, 2]); plt.show()")
 

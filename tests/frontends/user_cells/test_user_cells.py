@@ -164,6 +164,7 @@ def test_what_comes_out_later_is_told_of_its_cell(session: Kernel, server: Fault
     )
 
 
+@pytest.mark.soak  # with each commit tests/frontends/variables/test_variable_fingerprints.py notices them
 def test_changes_in_place_are_told(session: Kernel, server: FaultServer) -> None:
     server.script(says("One."), says("Two."), says("Three."))
     session.run(

@@ -180,6 +180,7 @@ def test_importing_the_adapter_imports_neither_litellm_nor_tiktoken(tmp_path: Pa
     )
 
 
+@pytest.mark.soak  # with each commit tests/model/direct/test_supported_models.py never imports it
 def test_a_model_of_our_own_answers_without_it(tmp_path: Path) -> None:
     python(
         together(

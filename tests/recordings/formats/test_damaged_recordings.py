@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.recordings.formats.reading import SAMPLES
+from tests.sample_size import thinned
 
 from palimpsest.recordings.formats.cline import ClineImporter
 from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter
@@ -81,7 +82,7 @@ def read(importer: Importer, path: Path) -> list[Recorded]:
     return found
 
 
-@pytest.mark.parametrize(("importer", "name"), LINES)
+@pytest.mark.parametrize(("importer", "name"), thinned(LINES, 3))
 @SETTINGS
 @given(data=st.data())
 def test_values_of_other_types_raise_nothing(
@@ -96,7 +97,7 @@ def test_values_of_other_types_raise_nothing(
     read(importer, path)
 
 
-@pytest.mark.parametrize(("importer", "name"), LINES)
+@pytest.mark.parametrize(("importer", "name"), thinned(LINES, 3))
 @SETTINGS
 @given(data=st.data())
 def test_broken_bytes_raise_nothing(
@@ -143,7 +144,7 @@ def test_a_state_of_a_compaction_of_other_types_raises_nothing(
     assert read(ClineImporter(), folder)
 
 
-@pytest.mark.parametrize("name", ["inspect_plain.eval", "inspect_summary.eval"])
+@pytest.mark.parametrize("name", thinned(["inspect_plain.eval", "inspect_summary.eval"], 2))
 @SETTINGS
 @given(data=st.data())
 def test_a_log_with_values_of_other_types_raises_nothing(

@@ -86,6 +86,7 @@ def test_a_real_session_gives_its_own_figures(tmp_path: Path) -> None:
     assert origin(store, session.id)["from"] == "pi"
 
 
+@pytest.mark.soak  # with each commit a real session gives its own figures, beside it
 def test_thinking_levels_are_the_effort_of_their_requests(tmp_path: Path) -> None:
     store, report = bring(sample("pi_large_session.jsonl", tmp_path))
 

@@ -66,6 +66,7 @@ def disk(root: Path) -> JsonlStore:
     return JsonlStore(prepare(root), heartbeat_seconds=0.1, watch_seconds=2.5)
 
 
+@pytest.mark.soak  # with each commit a log that was cut anywhere is rebuilt, beside it
 async def test_a_session_reopened_from_disk_goes_on_and_is_replayed_whole(tmp_path: Path) -> None:
     folder(tmp_path)
     reads = [calls("read", path=f"log{number % 4}.txt") for number in range(6)]

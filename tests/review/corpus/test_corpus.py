@@ -87,6 +87,7 @@ def test_costs_in_dollars_and_in_units_are_not_added(folder: Path) -> None:
     assert "give one price" in compared.text
 
 
+@pytest.mark.soak  # with each commit tests/context_policies/replay/test_moved_summaries.py fills one
 @pytest.mark.slow
 def test_summaries_are_filled_in_all_sessions_alike_and_kept_apart(folder: Path) -> None:
     policy = "learn_claude_code.auto trigger=3000"
@@ -138,7 +139,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
-    thinned(["", "[", "null", '{"rows": 1}', '{"rows": [{"a": [1]}], "problems": []}'], 3),
+    thinned(["", "[", "null", '{"rows": 1}', '{"rows": [{"a": [1]}], "problems": []}'], 5),
 )
 def test_kept_results_that_are_damaged_are_made_anew(folder: Path, content: str) -> None:
     before = opened(folder).json()

@@ -155,6 +155,7 @@ async def test_a_patch_makes_any_view_of_any_other(tmp_path: Path) -> None:
     await harness.workspace.close()
 
 
+@pytest.mark.soak  # with each commit a patched view is the newer one at every record, beside it
 async def test_a_request_more_takes_few_bytes(tmp_path: Path) -> None:
     harness, session = await SCENES["pruned"](tmp_path)
     follower = Follower(harness.store, session.id)

@@ -328,6 +328,7 @@ def test_a_schema_that_leads_elsewhere_fetches_nothing(
         session.prompt("Count.", format=given)
 
 
+@pytest.mark.soak  # with each commit tests/rehearsal/test_structured_shapes.py fills every shape
 def test_the_rehearsal_model_fills_a_form_from_what_it_found() -> None:
     schema = {
         "type": "object",

@@ -205,6 +205,7 @@ def test_a_fork_opens_through_the_checkpoint_of_its_parent(store: JsonlStore) ->
         assert live.messages() == whole.messages()[2:]
 
 
+@pytest.mark.soak  # with each commit reopening anywhere gives the fold, beside it
 @pytest.mark.slow
 def test_a_generated_session_opens_the_same_live_and_whole(store: JsonlStore) -> None:
     state = generate(store, "ses_long", turns=90)

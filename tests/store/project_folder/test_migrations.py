@@ -409,6 +409,7 @@ def test_a_script_is_told_once_at_its_first_prompt(
     assert second == ""
 
 
+@pytest.mark.soak  # with each commit a script is told once, above
 @pytest.mark.slow
 def test_a_person_at_a_notebook_is_told_below_the_first_answer_and_by_status(
     project: Path,

@@ -96,7 +96,7 @@ def test_signs_in_texts_are_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "words"), [("endless", BYTES), ("hollow", VALUES)], ids=["bytes", "values"]
+    ("name", "words"), thinned([("endless", BYTES), ("hollow", VALUES)], 2), ids=["bytes", "values"]
 )
 async def test_a_call_answered_without_an_end_costs_a_sentence_and_its_server(
     tmp_path: Path, name: str, words: str
@@ -240,7 +240,7 @@ PACKED = "The MCP server 'x' packed its answer, which was not asked for, so it w
             ("event of values", VALUES),
             ("packed", PACKED),
         ],
-        2,
+        5,
     ),
 )
 async def test_an_answer_over_http_is_bounded_too(
