@@ -117,6 +117,7 @@ def test_a_prompt_is_changed_and_its_turn_goes_only_when_it_is_sent(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/transcript/revertControls.test.tsx overwrites what was ticked alone, and tests/frontends/operations/test_reverts.py what was said
 def test_a_file_that_a_person_changed_goes_only_where_it_is_ticked(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -160,7 +160,7 @@ def test_a_cancelled_prompt_that_waits_is_withdrawn_and_others_go_on(tmp_path: P
 
 @pytest.mark.parametrize(
     "joins",
-    sampled_cases(["loop", "the same prompt", "a steered prompt"], "loop", "a steered prompt"),
+    sampled_cases(["loop", "the same prompt", "a steered prompt"], "loop"),
 )
 def test_who_only_joined_a_turn_leaves_it_running(tmp_path: Path, joins: str) -> None:
     first = calls("bash", command="echo x").says("First.").drips(0.05).in_pieces(1)

@@ -69,6 +69,7 @@ def test_what_was_left_out_comes_back(interfaces: ThreeInterfaces) -> None:
     assert "walrus" in next_request(interfaces)
 
 
+@pytest.mark.soak  # with each commit tests/context/request_assembly/test_context_edits.py keeps it
 def test_a_message_is_kept_in_every_request_until_it_is_let_go(
     interfaces: ThreeInterfaces,
 ) -> None:

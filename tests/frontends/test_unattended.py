@@ -249,6 +249,7 @@ class TestKernel:
             assert requests(kernel) <= 6
             assert (run.status, "(compaction)" in run.reply["content"]["evalue"]) == ("error", True)
 
+    @pytest.mark.soak  # with each commit labextension/tests/views/parts/permissionPrompt.test.tsx asks about one, and a kernel's cell ends below
     def test_who_can_type_is_asked_about_a_circle_and_keeps_a_green_cell(
         self, tmp_path: Path
     ) -> None:

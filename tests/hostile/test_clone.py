@@ -98,6 +98,7 @@ def test_every_call_still_asks_and_nobody_answers(
     assert not (planted.folder / ".git" / "hooks" / "pre-commit").exists()
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_hostile_clone.py asks and is refused
 def test_a_person_is_asked_and_may_refuse(
     planted: HostileClone, server: FaultServer, exfiltration_server: ExfiltrationServer
 ) -> None:
@@ -175,6 +176,7 @@ UNPLANTED = (
 )
 
 
+@pytest.mark.soak  # with each commit tests/frontends/test_foreign_logs.py copies and moves a project
 @pytest.mark.usefixtures("server")
 def test_a_copy_and_a_move_grant_nothing(
     planted: HostileClone, exfiltration_server: ExfiltrationServer, tmp_path: Path

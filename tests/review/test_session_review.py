@@ -180,6 +180,7 @@ def test_recorded_costs_are_dollars_also_where_no_list_knows_the_model() -> None
     assert "from the recorded costs" in figures.price
 
 
+@pytest.mark.soak  # with each commit tests/review/recorded_sessions/test_every_place.py has prices of several models
 def test_each_request_is_at_the_price_of_its_own_model_and_length() -> None:
     """Beside the sum by hand: half of the requests of another model, which is dearer for long prompts."""
     pi = pi_timeline()

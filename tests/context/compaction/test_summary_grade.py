@@ -26,7 +26,7 @@ def reports(store: Store, session_id: str) -> list[Decision]:
 
 
 @pytest.mark.parametrize(
-    "scene", thinned(["compacted", "compacted_by_hand", "refused", "reported_full"], 2)
+    "scene", thinned(["compacted", "compacted_by_hand", "refused", "reported_full"], 4)
 )
 async def test_the_grade_is_what_review_finds_afterwards(tmp_path: Path, scene: str) -> None:
     harness, session = await SCENES[scene](tmp_path)

@@ -370,6 +370,7 @@ def test_python_that_fails_now_fails_the_cell(notebook: Notebook) -> None:
     assert "The sum is 6." in texts(runs[2])
 
 
+@pytest.mark.soak  # with each commit a restart sends nothing, above
 def test_files_and_commands_are_shown_and_not_done_again(notebook: Notebook) -> None:
     cells: Cells = [LOAD, ("do", "%%agent --yes\nWrite notes.txt and say hello.")]
     notebook.server.script(

@@ -77,6 +77,7 @@ def test_other_words_after_compact_are_a_prompt(kernel: Kernel) -> None:
     assert "compact the table into five rows" in sent(kernel, 0)
 
 
+@pytest.mark.soak  # with each commit tests/loop/context_management/test_compaction_http.py stops one
 def test_is_stopped_like_any_turn(kernel: Kernel) -> None:
     kernel.client.run(
         "harness.script(says('The mean is 43.92. ' * 400).in_pieces(4_000), stalls())"

@@ -71,6 +71,7 @@ def test_shows_the_window_in_every_form(kernel: Kernel) -> None:
     assert "\\href" not in data["text/html"]
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_context.py looks, and the first test begins no session
 def test_looking_writes_nothing(kernel: Kernel) -> None:
     kernel.client.run(ASK)
     size = "palimpsest.current_session().snapshot.seq, len(palimpsest.current_session().messages)"
@@ -145,6 +146,7 @@ def test_what_changed_between_two_requests_is_told(kernel: Kernel) -> None:
     assert "big.txt" in both
 
 
+@pytest.mark.soak  # with each commit tests/review/test_session_review.py says why
 def test_it_is_told_why_an_item_is_not_in_a_request(kernel: Kernel) -> None:
     kernel.client.run(ASK)
     items = "palimpsest.current_session().review.items.records()"

@@ -84,6 +84,7 @@ def test_of_a_page_that_knows_no_pings_the_watch_counts() -> None:
     assert (page.after(15), page.pings) == (True, 0)
 
 
+@pytest.mark.soak  # with each commit a dead page does not hold a cell up, below
 @pytest.mark.parametrize(
     "asks",
     sampled_cases(

@@ -88,6 +88,7 @@ SAME_WAY = {
         "SIGTERM by number",
         "loop.stop after await",
     ),
+    *("exit of builtins", "SystemExit", "in a task", "ask_exit in a thread"),
     *("a timer with its default again", "a timer whose default comes later", "no print"),
 }
 """Ends that come where another one does."""

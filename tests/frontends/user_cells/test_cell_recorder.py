@@ -150,7 +150,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("name", thinned(KINDS, 4))
+@pytest.mark.parametrize("name", thinned(KINDS, 8))
 def test_each_kind_of_output_is_recorded(kernel: Kernel, name: str) -> None:
     code, expected = KINDS[name]
 

@@ -233,6 +233,7 @@ def test_the_agents_own_code_is_no_cell_of_the_user(session: Kernel, server: Fau
     assert told(server) == ""
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_fix_error.py sends one
 def test_fix_sends_the_error_with_variables_and_versions(
     session: Kernel, server: FaultServer
 ) -> None:

@@ -166,6 +166,7 @@ async def test_a_stop_hangs_up_in_the_middle_of_a_part(harness: Small, part: int
     await harness.check_requests()
 
 
+@pytest.mark.soak  # with each commit tests/golden/test_live_compaction.py tells who waits
 async def test_who_joins_gets_the_summary_that_came(harness: Small) -> None:
     await harness.grow(3)
     harness.narrow()

@@ -385,6 +385,7 @@ def test_one_of_200_megabytes_is_read_and_a_larger_one_is_named(tmp_path: Path) 
 # The command line
 
 
+@pytest.mark.soak  # with each commit the inspector tells them, above
 def test_the_command_line_shows_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = rollouts("v2", tmp_path)[0]
     (tmp_path / "project").mkdir()

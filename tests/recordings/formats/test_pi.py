@@ -100,6 +100,7 @@ def test_thinking_levels_are_the_effort_of_their_requests(tmp_path: Path) -> Non
     assert len(changes) == 6
 
 
+@pytest.mark.soak  # with each commit labextension/tests/state/lines/callOutcomes.test.ts and tests/transcript/test_call_outcomes.py say it
 def test_an_aborted_answer_says_so(tmp_path: Path) -> None:
     store, report = bring(sample("pi_large_session.jsonl", tmp_path))
 

@@ -118,6 +118,7 @@ async def test_a_fork_is_replayed_with_what_it_shares_and_keeps_the_policy(tmp_p
     await harness.workspace.close()
 
 
+@pytest.mark.soak  # with each commit any session is replayed, below, and tests/store/log/test_damage.py cuts logs
 @pytest.mark.slow
 async def test_a_log_that_was_cut_anywhere_is_rebuilt_and_replayed_as_far_as_it_goes(
     tmp_path: Path,

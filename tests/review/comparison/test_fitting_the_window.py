@@ -70,6 +70,7 @@ def test_what_cannot_fit_is_marked_and_never_the_cheapest(name: str, window: int
     assert row["over"] > 100
 
 
+@pytest.mark.soak  # with each commit what cannot fit is marked, below
 def test_raw_at_a_small_window_is_marked_with_its_numbers() -> None:
     [raw] = compared("pi_large_session.jsonl", "raw", window=32_000).figures
 

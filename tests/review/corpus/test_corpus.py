@@ -165,6 +165,7 @@ def test_what_is_broken_is_named_and_the_rest_is_there(folder: Path) -> None:
     assert [problem for problem in corpus.problems if "broken.jsonl" in problem]
 
 
+@pytest.mark.soak  # with each commit a run that was stopped goes on where it was, above
 @pytest.mark.slow
 def test_progress_is_told_from_none_to_all(folder: Path) -> None:
     told: list[tuple[int, int]] = []
@@ -243,6 +244,7 @@ def test_results_are_kept_in_the_projects_own_folder(
     assert (project / ".palimpsest" / ".gitignore").read_text() == "*\n"
 
 
+@pytest.mark.soak  # with each commit each session of a folder is a row, above
 @pytest.mark.slow
 def test_projects_below_a_folder_are_part_of_it(folder: Path) -> None:
     project = folder / "project"

@@ -159,6 +159,7 @@ async def test_opening_reads_none_of_its_messages_and_a_page_only_its_own(
     await harness.workspace.close()
 
 
+@pytest.mark.soak  # with each commit a fork at one of its messages reads that one, below
 async def test_a_fork_of_it_reads_none_and_what_changes_later_is_no_hindrance(
     store: JsonlStore,
 ) -> None:
@@ -251,6 +252,7 @@ def test_a_fork_at_a_part_or_at_the_end_of_an_id_is_the_same(store: JsonlStore) 
     assert {len(store.load(fork.id).messages()) for fork in forks} == {301}
 
 
+@pytest.mark.soak  # with each commit tests/store/log/test_kept_index.py damages the index
 @pytest.mark.parametrize("damage", thinned(["checkpoint", "index", "line"], 3))
 async def test_without_the_index_as_it_was_written_everything_is_read_as_before(
     store: JsonlStore, damage: str

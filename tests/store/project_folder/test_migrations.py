@@ -347,6 +347,7 @@ def test_a_second_process_waits_and_then_has_the_new_layout(project: Path) -> No
     assert (layout.version, layout.notice) == (NUMBER, "")
 
 
+@pytest.mark.soak  # with each commit a second process waits, above, and an older program refuses
 @pytest.mark.slow
 def test_who_waits_too_long_and_who_is_older_is_told(
     project: Path, monkeypatch: pytest.MonkeyPatch

@@ -116,6 +116,7 @@ async def test_a_call_answered_without_an_end_costs_a_sentence_and_its_server(
         assert json.loads((await harness.call("x_t")).output)[0]["name"] == "t"
 
 
+@pytest.mark.soak  # with each commit a call that is answered without an end does
 @pytest.mark.slow
 @pytest.mark.parametrize("method", sampled_cases(["initialize", "tools/list"], "initialize"))
 async def test_a_server_that_never_ends_its_first_words_costs_a_sentence(
