@@ -20,7 +20,7 @@ CELL = ".jp-Notebook .plm-SegmentWidget"
 LONG = "\\n".join(["# a comment"] * 60 + ["mark = 1"])
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_contrast.py has calls that failed and were refused
+@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py has calls that failed and were refused
 def test_a_failed_call_is_red_and_a_refused_one_grey_with_its_difference(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -141,7 +141,7 @@ class TestSavedNotebooks:
         else:
             assert "\n<u>drawn</u>\n" in body
 
-    @pytest.mark.soak  # with each commit Papermill runs other notebooks below
+    @pytest.mark.soak  # with each commit nbclient runs one, above
     def test_papermill_runs_it_with_parameters(self, environment: Path) -> None:
         made = notebook(
             "size = 1",
@@ -320,7 +320,7 @@ class TestStepMode:
     )
     NOBODY = "Step mode is on, and nobody is here to let a request go"
 
-    @pytest.mark.soak  # with each commit tests/frontends/cell_turn/test_held_requests.py has a kernel without a page
+    @pytest.mark.soak  # with each commit tests/frontends/typed_input/test_held_requests.py has a kernel without a page
     @pytest.mark.parametrize("host", ["nbconvert", "papermill"])
     def test_it_runs_to_its_end(self, environment: Path, served: Serve, host: str) -> None:
         long = "It is 42, since seven times six is that. " * 200

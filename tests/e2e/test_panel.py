@@ -450,7 +450,7 @@ def test_a_question_below_the_fold_is_scrolled_to_and_told_in_tab_and_status_bar
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_wide_content.py shows it at more widths
+@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py has the narrowest
 def test_tables_keep_numbers_whole_and_what_is_wide_scrolls(page: Page, lab: Lab) -> None:
     names = "bill_length_mm | bill_depth_mm | flipper_length_mm | body_mass_g | station"
     table = f"| {names} |\n|--:|--:|--:|--:|--:|\n| 47.504878 | 14.98 | 115.2 | 5076.01 | Palmer |"

@@ -207,7 +207,7 @@ def test_an_earlier_turn_is_tried_again_in_its_place(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit the test above tries again as it was
+@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py tries again as it was
 def test_another_model_in_another_mode_tries_it_again(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -73,7 +73,7 @@ def test_a_prompt_is_taken_back_and_brought_again(page: Page, lab: Lab, seen: Pa
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_resend.py has a conflict, and labextension/tests/views/transcript/revertControls.test.tsx ticks it
+@pytest.mark.soak  # with each commit tests/frontends/operations/test_reverts.py has a conflict, and labextension/tests/views/transcript/revertControls.test.tsx ticks it
 def test_a_conflict_is_ticked_and_what_is_removed_is_gone(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
