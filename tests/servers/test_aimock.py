@@ -24,9 +24,9 @@ pytestmark = pytest.mark.slow
 
 LITELLM = ["openai through litellm", "anthropic through litellm"]
 """Formats that are asked directly unless the settings say otherwise."""
-every = pytest.mark.parametrize("wire", thinned([*MODELS, *LITELLM], 2), indirect=True)
+every = pytest.mark.parametrize("wire", thinned([*MODELS, *LITELLM], 4), indirect=True)
 main = pytest.mark.parametrize(
-    "wire", thinned(["openai", "anthropic", "gemini", *LITELLM], 2, 1), indirect=True
+    "wire", thinned(["openai", "anthropic", "gemini", *LITELLM], 4, 1), indirect=True
 )
 WAY = {"direct": True}
 USED = {"prompt_tokens": 900, "completion_tokens": 20, "total_tokens": 920}
