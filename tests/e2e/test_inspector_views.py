@@ -181,6 +181,7 @@ def test_every_view_is_accessible_in_every_theme_and_width(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit the tab has the same views, above, and tests/e2e/test_inspector_report.py a report without scripts
 @pytest.mark.parametrize("scheme", sampled_cases(("light", "dark", "forced"), "dark"))
 def test_every_view_of_a_report_is_accessible(
     browser: Browser, front_end: Path, tmp_path: Path, scheme: str

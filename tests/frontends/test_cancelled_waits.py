@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.harness.unattended_script import ends, script
-from tests.sample_size import sampled_cases
+from tests.sample_size import sampled_cases, thinned
 from tests.waiting import eventually, until
 
 from palimpsest.model.script import calls, fails, says
@@ -104,7 +104,7 @@ async def by_gather(session: Session) -> None:
 WAYS = (by_task_cancel, by_timeout, by_task_group, by_the_future, by_gather)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", thinned(WAYS, 3))
 def test_a_cancelled_prompt_stops_its_turn_and_its_stream(tmp_path: Path, way: Any) -> None:
     with script(tmp_path, HALF, says("Never asked for.")) as (session, server):
 
@@ -293,7 +293,7 @@ def waits_for(session: Session, server: FaultServer, what: str) -> bool:
             return server.open_connections == 1
 
 
-@pytest.mark.parametrize("what", WAITS)
+@pytest.mark.parametrize("what", thinned(WAITS, 3))
 def test_a_cancelled_prompt_ends_whatever_it_waits_for(tmp_path: Path, what: str) -> None:
     with script(tmp_path, WAITS[what], says("Never asked for.")) as (session, server):
 

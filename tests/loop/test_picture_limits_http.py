@@ -264,6 +264,7 @@ async def test_a_server_that_always_names_a_limit_is_asked_twice_and_no_more(
         assert [len(side) for side in figures.sides] == [0, 6, 2]
 
 
+@pytest.mark.soak  # with each commit a refusal that names a limit is mended, above
 async def test_without_pillow_the_oldest_large_figures_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -202,6 +202,7 @@ def test_what_is_not_in_the_history_is_no_cell(kernel: Kernel) -> None:
     assert int(kernel.value("len(RECORDER.runs().runs)")) <= before + 2
 
 
+@pytest.mark.soak  # with each commit each kind of output is recorded, above
 def test_a_widget_callback_prints_into_its_cell(kernel: Kernel) -> None:
     kernel.run(
         "import ipywidgets\nbutton = ipywidgets.Button(); button.on_click(lambda _: print('CLICKED'))\nbutton",

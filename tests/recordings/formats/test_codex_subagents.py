@@ -161,6 +161,7 @@ def test_a_folder_brings_each_of_them_once(tmp_path: Path) -> None:
     assert len(parents - {None}) == 2
 
 
+@pytest.mark.soak  # with each commit a folder brings each of them once, above
 def test_a_corpus_counts_each_of_them_once(tmp_path: Path) -> None:
     sample("codex_subagents/v2", tmp_path)
     sample("gemini_cli_subagent", tmp_path)
