@@ -52,7 +52,6 @@ LONGEST = (
     "tests/e2e/test_permissions.py",
     "tests/e2e/test_step_mode.py",
     "tests/e2e/test_resend.py",
-    "tests/e2e/test_hostile_clone.py",
     "tests/e2e/test_inspector_report.py",
     "tests/e2e/test_hosts.py",
     "tests/e2e/test_inspector_cell.py",

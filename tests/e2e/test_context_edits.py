@@ -34,6 +34,7 @@ ANSWERS = (
 )
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector.py pins, and labextension/tests/views/modelContext/editButtons.test.tsx leaves out and restores
 def test_a_call_is_pinned_left_out_and_restored(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = open_scripted_notebook(page, lab, "panel-wishes.ipynb", ANSWERS, "%agent compact")
     send(panel, "What is here?")

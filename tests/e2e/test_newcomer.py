@@ -73,6 +73,7 @@ def test_a_cell_says_it_in_one_line_too(page: Page, lab: Lab, seen: PageErrors) 
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_panel.py opens it by the command that all three run
 @pytest.mark.usefixtures("own_page")
 def test_the_panel_is_found_by_its_sign_its_menu_and_its_card_with_keys(
     page: Page, lab: Lab, seen: PageErrors

@@ -213,7 +213,6 @@ def test_a_view_that_was_closed_is_made_anew(kernel: Kernel) -> None:
     assert run.stream() == "False\n"
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_view.py has a view before its session
 def test_the_session_of_the_notebook_is_waited_for(tmp_path: Path) -> None:
     """Loading finishes in the background; code that runs earlier must not get a session of its own."""
     env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "JPY_SESSION_NAME": str(tmp_path / "a.ipynb")}

@@ -98,7 +98,6 @@ def test_every_call_still_asks_and_nobody_answers(
     assert not (planted.folder / ".git" / "hooks" / "pre-commit").exists()
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_hostile_clone.py asks and is refused
 def test_a_person_is_asked_and_may_refuse(
     planted: HostileClone, server: FaultServer, exfiltration_server: ExfiltrationServer
 ) -> None:

@@ -311,6 +311,7 @@ def test_a_loss_is_called_a_write_only_where_the_provider_reported_one() -> None
     ]
 
 
+@pytest.mark.soak  # with each commit tests/review/recorded_sessions/test_every_place.py has prices that were asked for
 def test_reported_usage_is_counted_at_the_prices_that_were_asked_for() -> None:
     other = SessionReview(pi_timeline(), get, lambda _model: OPUS)
     asked = other.compare("raw", price="anthropic/claude-opus-4-5").table.records()[0]
