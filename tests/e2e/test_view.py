@@ -266,7 +266,8 @@ DRAWN_BY_LAB = ".jp-RenderedMarkdown, .plm-Saved-words .said, .plm-Saved-words .
 
 
 # In an untrusted notebook JupyterLab itself shows less.
-@pytest.mark.parametrize("trusted", [pytest.param(False, marks=pytest.mark.soak), True])
+@pytest.mark.soak  # with each commit tests/render/formats lets no payload come alive in Markdown and HTML, and tests/e2e/test_hostile_views.py opens a page
+@pytest.mark.parametrize("trusted", [False, True])
 def test_without_our_extension(page: Page, bare: Lab, watch: LeakMonitor, *, trusted: bool) -> None:
     path = plain(bare, f"drawn-plain-{trusted}.ipynb", watch.sixth(1))
     if trusted:
