@@ -12,6 +12,8 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "kernel_ext" / "palimpsest"
 FRONT_END = ROOT / "labextension" / "src"
@@ -95,6 +97,7 @@ def script_sources() -> dict[Path, str]:
     return {path: path.read_text(encoding="utf-8") for path in FRONT_END.rglob("*.ts*")}
 
 
+@pytest.mark.soak  # with each commit tests/test_layers.py holds each module to what lies below
 def test_no_modules_import_each_other_in_a_circle() -> None:
     assert circle(python_imports(python_sources())) == []
 

@@ -37,6 +37,7 @@ def test_without_a_browser_the_last_line_says_what_was_not_tested_and_how_to_get
     assert "PALIMPSEST_BROWSER=" in last
 
 
+@pytest.mark.soak  # with each commit the last line says it, above
 @pytest.mark.slow
 def test_on_ci_the_run_fails_with_the_same_sentence() -> None:
     done = run(CI="true")
@@ -54,6 +55,7 @@ def test_a_browser_that_was_named_and_is_none_fails_by_its_name() -> None:
     assert "'/no/such/browser', which is no program on this machine" in done.stdout
 
 
+@pytest.mark.soak  # with each commit the last line says it, above
 @pytest.mark.slow
 def test_the_lines_go_into_a_file_for_make_which_shows_them_last(tmp_path: Path) -> None:
     done = run(PALIMPSEST_UNTESTED=str(tmp_path / "lines"))

@@ -85,7 +85,7 @@ def walk(path: RequestPath, seeds: Sequence[int]) -> tuple[Tally, Tally]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(sample_size(300, 3_600))
-@pytest.mark.parametrize("path", thinned(REQUEST_PATHS, 2), ids=repr)
+@pytest.mark.parametrize("path", thinned(REQUEST_PATHS, 5), ids=repr)
 @pytest.mark.usefixtures("learned")
 def test_a_strict_provider_takes_every_history(path: RequestPath) -> None:
     flat, sessions = walk(path, SEEDS)
@@ -95,7 +95,7 @@ def test_a_strict_provider_takes_every_history(path: RequestPath) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", thinned(REQUEST_PATHS, 2), ids=repr)
+@pytest.mark.parametrize("path", thinned(REQUEST_PATHS, 5), ids=repr)
 @pytest.mark.usefixtures("learned")
 async def test_over_http_the_very_same_body_arrives_and_is_taken(path: RequestPath) -> None:
     histories = [path.repaired(flat_history(seed)) for seed in range(OVER_HTTP)]

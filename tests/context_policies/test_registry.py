@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.sample_size import thinned
 
 from palimpsest.context_policies import registry
 from palimpsest.context_policies.engine_presets.engine_policies import PRESETS, EnginePolicy
@@ -138,7 +139,7 @@ def test_every_preset_has_a_name_of_its_own_a_source_and_a_version() -> None:
         assert not version or registry.get(f"{preset.preset}@{version}") == preset()
 
 
-@pytest.mark.parametrize("preset", registry.presets(), ids=lambda preset: preset.preset)
+@pytest.mark.parametrize("preset", thinned(registry.presets(), 4), ids=lambda preset: preset.preset)
 def test_each_number_is_read_as_it_is_written(preset: type[Preset]) -> None:
     for name, default in preset.own_numbers().items():
         other: Any = _another(default)

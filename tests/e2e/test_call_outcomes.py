@@ -20,7 +20,7 @@ CELL = ".jp-Notebook .plm-SegmentWidget"
 LONG = "\\n".join(["# a comment"] * 60 + ["mark = 1"])
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_contrast.py has calls that failed and were refused
+@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py has calls that failed and were refused
 def test_a_failed_call_is_red_and_a_refused_one_grey_with_its_difference(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -94,6 +94,7 @@ def test_a_typed_command_runs_or_says_what_is_meant_and_is_never_sent(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/askedText.test.tsx closes one to buttons and keys, and tests/e2e/test_narrow_panel.py shows its end
 def test_a_long_question_can_be_allowed_once_its_end_was_on_the_screen(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

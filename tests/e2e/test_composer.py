@@ -92,6 +92,7 @@ def test_a_waiting_prompt_is_taken_back_and_edited(page: Page, lab: Lab, seen: P
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx chooses them
 def test_agent_and_model_are_chosen_for_a_prompt(page: Page, lab: Lab, seen: PageErrors) -> None:
     setting = "%load_ext palimpsest"
     open_notebook(page, lab, book(lab, "choose.ipynb", setting, "%agent status"))
@@ -124,6 +125,7 @@ def test_agent_and_model_are_chosen_for_a_prompt(page: Page, lab: Lab, seen: Pag
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx tells what fills it, and tests/e2e/test_inspector.py opens it
 def test_the_gauge_tells_what_fills_the_window_also_after_a_reload(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -34,6 +34,7 @@ ANSWERS = (
 )
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector.py pins, and labextension/tests/views/modelContext/editButtons.test.tsx leaves out and restores
 def test_a_call_is_pinned_left_out_and_restored(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = open_scripted_notebook(page, lab, "panel-wishes.ipynb", ANSWERS, "%agent compact")
     send(panel, "What is here?")
@@ -148,9 +149,8 @@ def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: PageErrors)
     assert seen.errors == []
 
 
-@pytest.mark.parametrize(
-    "way", ["gauge", *(pytest.param(way, marks=pytest.mark.soak) for way in ("keys", "palette"))]
-)
+@pytest.mark.soak  # with each commit tests/frontends/operations/test_compact.py asks a kernel for one
+@pytest.mark.parametrize("way", ["gauge", "keys", "palette"])
 def test_a_summary_is_asked_for_in_the_panel(
     page: Page, lab: Lab, seen: PageErrors, way: str
 ) -> None:

@@ -218,7 +218,8 @@ SYSTEM = """name => {
 }"""
 
 
-@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.soak), "dark"])
+@pytest.mark.soak  # with each commit the test above reads a turn in every theme, and tests/e2e/test_inspector_views.py has these colours
+@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_sign_of_a_turn_is_painted_where_the_system_chooses_the_colours(
     page: Page, lab: Lab, seen: PageErrors, scheme: str
 ) -> None:

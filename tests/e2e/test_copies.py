@@ -71,6 +71,7 @@ def copies_of(page: Page, answer: Locator) -> list[str]:
     return found
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/codeActions.test.tsx copies a listing, and labextension/tests/state/display/copiedMarkdown.test.ts a table
 def test_each_listing_and_table_is_copied_in_cell_and_panel(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

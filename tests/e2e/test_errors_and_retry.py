@@ -88,6 +88,7 @@ def test_the_panel_tries_again_and_says_what_else_helps(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/state/lines/retryRuns.test.ts has the row, and tests/frontends/turn_output/test_cell_output.py counts down
 def test_a_retry_is_one_row_that_counts_down_and_says_once_what_happened(
     page: Page, lab: Lab
 ) -> None:

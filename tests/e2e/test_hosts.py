@@ -26,7 +26,7 @@ from tests.harness.unattended_script import (
     summary_fails,
     writes_anew,
 )
-from tests.sample_size import SOAKING
+from tests.sample_size import SOAKING, sampled_cases
 from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 from palimpsest.model.script import calls, fails, says
@@ -124,7 +124,10 @@ class TestSavedNotebooks:
         assert value.outputs[0].data["text/plain"] == "'Then not.'"
         assert not any(output.data[MIME]["open"] for output in asked.outputs if MIME in output.data)
 
-    @pytest.mark.parametrize("exporter", [nbconvert.HTMLExporter, nbconvert.MarkdownExporter])
+    @pytest.mark.parametrize(
+        "exporter",
+        sampled_cases((nbconvert.HTMLExporter, nbconvert.MarkdownExporter), nbconvert.HTMLExporter),
+    )
     def test_nbconvert_shows_it_escaped_and_in_order(
         self, executed: nbformat.NotebookNode, exporter: type[nbconvert.Exporter]
     ) -> None:
@@ -138,7 +141,7 @@ class TestSavedNotebooks:
         else:
             assert "\n<u>drawn</u>\n" in body
 
-    @pytest.mark.soak  # with each commit Papermill runs other notebooks below
+    @pytest.mark.soak  # with each commit nbclient runs one, above
     def test_papermill_runs_it_with_parameters(self, environment: Path) -> None:
         made = notebook(
             "size = 1",
@@ -243,12 +246,9 @@ class TestFailedTurn:
 
     @pytest.mark.parametrize(
         ("form", "setting"),
-        [
-            (FORMS[0], "auto"),
-            pytest.param(FORMS[1], "show", marks=pytest.mark.soak),
-            pytest.param(FORMS[2], "auto", marks=pytest.mark.soak),
-        ],
+        [(FORMS[0], "auto"), (FORMS[1], "show"), (FORMS[2], "auto")],
     )
+    @pytest.mark.soak  # with each commit nbclient stops there, which Papermill runs
     def test_papermill_stops_there_unless_it_is_only_shown(
         self, environment: Path, served: Serve, form: str, setting: str
     ) -> None:
@@ -275,6 +275,7 @@ class TestRecordedAnswers:
     CODE = "total = 6 * 7\nprint('made', total)"
     CELLS = ("%load_ext palimpsest", "%%agent --yes\nMultiply.", "total + 0", "%agent And now?")
 
+    @pytest.mark.soak  # with each commit tests/frontends/cell_turn/test_recorded_prompts.py has a kernel that sends nothing
     def test_only_recorded_answers_are_needed(
         self, environment: Path, served: Serve, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -319,7 +320,7 @@ class TestStepMode:
     )
     NOBODY = "Step mode is on, and nobody is here to let a request go"
 
-    @pytest.mark.soak  # with each commit tests/frontends/cell_turn/test_held_requests.py has a kernel without a page
+    @pytest.mark.soak  # with each commit tests/frontends/typed_input/test_held_requests.py has a kernel without a page
     @pytest.mark.parametrize("host", ["nbconvert", "papermill"])
     def test_it_runs_to_its_end(self, environment: Path, served: Serve, host: str) -> None:
         long = "It is 42, since seven times six is that. " * 200
@@ -440,6 +441,7 @@ class TestTerminal:
         assert "Traceback" not in (terminal.before or "")
 
 
+@pytest.mark.soak  # with each commit tests/frontends/test_loading.py loads it by name
 def test_loads_by_itself_where_the_magic_is_declared_lazily(tmp_path: Path) -> None:
     with Kernel(cwd=tmp_path, fresh=True) as kernel:
         kernel.run(

@@ -71,7 +71,7 @@ def test_a_killed_kernel_that_jupyter_restarts_is_told_of_and_gone_on_with(
     goes_on(page, views, name)
 
 
-@pytest.mark.soak  # with each commit an ended one is, in tests/e2e/test_inspector_tab.py
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector_tab.py tells of an ended one, and labextension/tests/inspector/kernelSource.test.ts has it again
 @pytest.mark.usefixtures("own_page")
 def test_a_killed_kernel_that_cannot_be_restarted_is_told_of_and_started_again(
     page: Page, lab: Lab, failing_kernel: Path

@@ -187,16 +187,16 @@ def test_a_restarted_and_an_ended_kernel_are_told_of_and_started_again(
 
     ask_server(lab, f"api/kernels/{kernel_of(page, name)}", "DELETE")
     expect(strip(page)).to_contain_text(f"The kernel of {name} has ended")
+    if not SOAKING:
+        # In each run labextension/tests/inspector/kernelSource.test.ts has one that is there again, and keeps to its
+        # own session.
+        return
     photograph(page, "inspector-ended")
     strip(page).get_by_role("button", name="Start it again").click()
     strip(page).get_by_role("button", name="Load it").click()
     expect(strip(page)).to_have_count(0)
     answers_anew(sent, "Hello")
     assert page.evaluate(OPENED) == 1
-    if (
-        not SOAKING
-    ):  # in each run labextension/tests/inspector/kernelSource.test.ts keeps to its own session
-        return
 
     # The session that the notebook has now is another one; the tab keeps to its own, also without it.
     to_notebook(page, name)
@@ -384,6 +384,7 @@ def test_a_file_that_grows_on_disk_is_read_again(page: Page, lab: Lab, seen: Pag
     assert [one for one in seen.errors if missing not in one] == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector.py opens sessions and recordings by other ways
 def test_the_launcher_asks_which_session_or_recording(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -36,8 +36,6 @@ RECORDINGS = {
     "claude.jsonl": "claude_code/cc1df109.jsonl.xz",
     "marshmallow.traj": "marshmallow-1867.traj.xz",
 }
-QUICK = {"claude.jsonl"}
-"""Recordings that are gone through in each run."""
 TABS = ("Timeline", "Items", "Requests", "Cost", "Wastes")
 FOREIGN = ":is(script, iframe, form, object, embed, img, video, link, style, svg [onload])"
 WIDTHS = (320, 768, 1440)
@@ -82,10 +80,8 @@ RINGS_CUT = """() => {
 """Names what shows no line around it when it has the focus, or one that is cut."""
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name in QUICK else pytest.mark.soak) for name in RECORDINGS],
-)
+@pytest.mark.soak  # with each commit the next test goes through own sessions, and one report
+@pytest.mark.parametrize("name", RECORDINGS)
 def test_every_view_of_a_recording_shows_pythons_numbers_in_the_tab_and_in_a_report(
     page: Page, lab: Lab, seen: PageErrors, quiet: Page, tmp_path: Path, name: str
 ) -> None:
@@ -132,7 +128,7 @@ def test_every_view_of_own_sessions_shows_pythons_numbers_in_the_tab_and_in_a_re
                 continue  # the views of a fork and of what it was forked from take as long as the other two
             page.evaluate(INSPECT, {"session": review.timeline.session, "notebook": notebook})
             shows_what_python_says(inspected(page), review)
-            if SOAKING:  # in each run a recording's report is gone through
+            if SOAKING or shown == 0:  # in each run one report is gone through
                 as_report(quiet, review, tmp_path)
             close(page)
             shown += 1
@@ -185,6 +181,7 @@ def test_every_view_is_accessible_in_every_theme_and_width(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit the tab has the same views, above, and tests/e2e/test_inspector_report.py a report without scripts
 @pytest.mark.parametrize("scheme", sampled_cases(("light", "dark", "forced"), "dark"))
 def test_every_view_of_a_report_is_accessible(
     browser: Browser, front_end: Path, tmp_path: Path, scheme: str
@@ -203,6 +200,7 @@ def test_every_view_of_a_report_is_accessible(
     page.add_script_tag(path=str(AXE))
     bad = {}
     widths = WIDTHS if SOAKING else WIDTHS[::2]
+    enlarged = widths[1:] if SOAKING else ()  # larger letters are a variant of a narrower page
     for width in widths:
         page.set_viewport_size({"width": width, "height": 900})
         for name in TABS:
@@ -216,7 +214,7 @@ def test_every_view_of_a_report_is_accessible(
             over = page.evaluate(PAGE_OVER)
             bad[f"{name} {width}"] = found + ([f"{over} px too wide"] if over > 0 else [])
     page.add_style_tag(content=ENLARGED)
-    for width in widths[1:]:
+    for width in enlarged:
         page.set_viewport_size({"width": width, "height": 900})
         for name in TABS:
             page.get_by_role("tab", name=name, exact=True).click()

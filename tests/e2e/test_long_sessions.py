@@ -208,6 +208,7 @@ def test_a_long_session_is_found_copied_and_looked_at_anywhere(page: Page, lab: 
     expect(first).to_have_attribute("data-far", "false")
 
 
+@pytest.mark.soak  # with each commit the test above has long turns in the panel, and labextension/tests/views/parts/markdownText.test.tsx lays a huge text out in parts
 def test_a_long_answer_in_a_cell_is_drawn_where_it_is_seen(page: Page, lab: Lab) -> None:
     script = f"harness.script(*(says(f'Step {{n}}.').calls('python', code=f'{{n}}') for n in range({STEPS})), says('End.'))"
     notebook = begin(page, lab, "long-cell", script, "%%agent -y\nGo.")

@@ -137,6 +137,7 @@ def test_several_questions_survive_a_reload(page: Page, lab: Lab) -> None:
     assert "-> year, sex, and bill depth" in data["text/markdown"]
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/questionForm.test.tsx does, and the cell above asks
 def test_the_panel_asks_by_name_and_key_and_shows_what_is_to_do(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

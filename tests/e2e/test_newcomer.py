@@ -29,6 +29,7 @@ def one_line(notice: Locator) -> None:
     expect(notice.locator("[title]")).to_have_attribute("title", re.compile("set a provider's key"))
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/markdownText.test.tsx folds it into one line
 def test_the_rehearsal_says_in_one_line_that_it_is_one(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -72,6 +73,7 @@ def test_a_cell_says_it_in_one_line_too(page: Page, lab: Lab, seen: PageErrors) 
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_panel.py opens it by the command that all three run
 @pytest.mark.usefixtures("own_page")
 def test_the_panel_is_found_by_its_sign_its_menu_and_its_card_with_keys(
     page: Page, lab: Lab, seen: PageErrors

@@ -63,7 +63,7 @@ def test_the_panel_opens_at_start_where_a_person_set_so_and_the_server_says_noth
     panel = page.locator("#jupyter-palimpsest-panel")
     expect(panel.get_by_text(f"is not loaded in the kernel of {name}")).to_be_visible()
     page.evaluate(RUN, 0)
-    if SOAKING:  # a reloaded page sends the same requests as a second one
+    if SOAKING:  # a page that was reloaded, a second one and a restart bring the same requests
         page.goto("about:blank")
         open_notebook(page, lab, name)
         page.evaluate(READY)
@@ -73,10 +73,10 @@ def test_the_panel_opens_at_start_where_a_person_set_so_and_the_server_says_noth
         open_notebook(second, lab, name)
         second.evaluate(READY)
         second.close()
-    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
-    page.evaluate(READY)
-    expect(panel.get_by_text("is not loaded in the kernel")).to_be_visible()
-    page.evaluate(RUN, 0)
+        page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
+        page.evaluate(READY)
+        expect(panel.get_by_text("is not loaded in the kernel")).to_be_visible()
+        page.evaluate(RUN, 0)
     expect(page.locator(".jp-OutputArea-output", has_text="42")).to_be_visible()
 
     said = log.read_text()[begins:].splitlines()

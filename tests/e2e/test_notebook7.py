@@ -235,7 +235,7 @@ def test_a_recorded_file_opens_in_a_page_and_comes_back_with_it(
     assert ours(seen) == []
 
 
-@pytest.mark.soak  # in JupyterLab tests/e2e/test_inspector_tab.py tells recordings from other files
+@pytest.mark.soak  # with each commit labextension/tests/inspector/recordingFormats.test.ts tells them from other files
 @pytest.mark.usefixtures("own_page")
 def test_lines_that_are_no_recording_open_as_text(
     page: Page, classic: Notebook7, seen: PageErrors

@@ -426,6 +426,7 @@ def test_it_is_back_after_a_reload_in_mid_cell(page: Page, lab: Lab) -> None:
     at_rest(panel)
 
 
+@pytest.mark.soak  # with each commit labextension/tests/state/display/announcements.test.ts tells of one, and labextension/tests/views/dom/endScroll.test.tsx scrolls
 def test_a_question_below_the_fold_is_scrolled_to_and_told_in_tab_and_status_bar(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -449,7 +450,7 @@ def test_a_question_below_the_fold_is_scrolled_to_and_told_in_tab_and_status_bar
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_wide_content.py shows it at more widths
+@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py has the narrowest
 def test_tables_keep_numbers_whole_and_what_is_wide_scrolls(page: Page, lab: Lab) -> None:
     names = "bill_length_mm | bill_depth_mm | flipper_length_mm | body_mass_g | station"
     table = f"| {names} |\n|--:|--:|--:|--:|--:|\n| 47.504878 | 14.98 | 115.2 | 5076.01 | Palmer |"
@@ -512,6 +513,7 @@ def test_a_kernel_that_restarts_or_ends_is_told(page: Page, lab: Lab) -> None:
     expect(panel.get_by_text("has no kernel")).to_be_visible()
 
 
+@pytest.mark.soak  # with each commit JupyterLab's own dialog is what opens, and the first test loads the package
 def test_a_kernel_is_chosen_from_the_panel(page: Page, lab: Lab, seen: PageErrors) -> None:
     open_notebook(page, lab, book(lab, "panel-choose.ipynb", "1", kernel="elsewhere"))
     dialog = page.locator(".jp-Dialog")

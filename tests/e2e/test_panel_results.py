@@ -37,6 +37,7 @@ Pixels.linear_gradient('L').resize((400, 240)).convert('RGB').save(made, 'png')
 Image(made.getvalue())"""
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/dom/sanitizer.test.ts has foreign HTML, and tests/e2e/test_hostile_views.py all of it in a browser
 def test_a_prompt_of_the_panel_shows_tables_and_names_widgets(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

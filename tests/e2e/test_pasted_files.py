@@ -76,6 +76,7 @@ def chips(panel: Locator) -> Locator:
     return panel.get_by_role("list", name="Files that go along").get_by_role("listitem")
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/dom/transferredContent.test.ts takes it, and tests/frontends/page_channel/test_pasted_files.py sends it
 def test_what_is_pasted_and_dropped_goes_along(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = open_scripted_notebook(page, lab, "pasted.ipynb", "says('A robin.')", "1 + 1")
     (lab.folder / "birds.csv").write_text("name,mass\nrobin,20\n")
@@ -143,6 +144,7 @@ def test_what_is_pasted_and_dropped_goes_along(page: Page, lab: Lab, seen: PageE
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/dom/transferredContent.test.ts does
 def test_what_is_large_is_asked_about_and_what_cannot_go_says_why(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -32,6 +32,7 @@ def begin(page: Page, lab: Lab, name: str, *cells: str, opens=open_notebook):  #
     return panel
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/composer/permissionMode.test.tsx chooses one
 def test_a_mode_is_chosen_and_stands_above_what_was_begun_in_it(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -19,6 +19,7 @@ ANSWERS = "says('One.'), says('Two.'), says('Three.')"
 MOST_PX = 100
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/composer/promptHistory.test.tsx does
 def test_earlier_prompts_are_walked_through_and_the_draft_comes_back(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -117,6 +117,7 @@ def test_a_prompt_is_changed_and_its_turn_goes_only_when_it_is_sent(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/transcript/revertControls.test.tsx overwrites what was ticked alone, and tests/frontends/operations/test_reverts.py what was said
 def test_a_file_that_a_person_changed_goes_only_where_it_is_ticked(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -174,6 +175,7 @@ def test_where_nothing_can_be_reverted_nothing_is_sent_and_the_text_is_kept(
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py sends one again in its place, and the first test from the panel
 def test_an_earlier_turn_is_tried_again_in_its_place(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -205,7 +207,7 @@ def test_an_earlier_turn_is_tried_again_in_its_place(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit the test above tries again as it was
+@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py tries again as it was
 def test_another_model_in_another_mode_tries_it_again(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -289,6 +291,7 @@ def cell_turn(page: Page, lab: Lab, name: str) -> tuple[Notebook, Locator]:
     return notebook, cell
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_errors_and_retry.py tries a cell again
 def test_a_cell_is_tried_again_by_running_it_and_changed_in_its_editor(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

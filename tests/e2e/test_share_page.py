@@ -86,6 +86,7 @@ def test_it_has_landmarks_headings_and_contrast(browser: Browser, path: Path) ->
     context.close()
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector_report.py prints
 def test_its_text_is_printed_also_where_it_is_folded(quiet: Page, path: Path) -> None:
     quiet.set_viewport_size({"width": 720, "height": 900})
     quiet.goto(path.as_uri())

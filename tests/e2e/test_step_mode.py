@@ -44,6 +44,7 @@ def in_widths(page: Page, name: str) -> None:
         page.set_viewport_size(before)
 
 
+@pytest.mark.soak  # with each commit labextension/tests/views/modelContext/heldRequest.test.tsx changes and sends one, and the last test holds, stops and sends in panel and cell
 def test_a_request_is_seen_changed_and_sent_from_the_panel_and_stopped_in_the_cell(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

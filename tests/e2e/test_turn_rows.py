@@ -45,9 +45,9 @@ SHARE = """([places, texts]) => {
   return { high: sum(({ height }) => height), share: sum(({ height, width }) => height * width) / whole };
 }"""
 """Returns the height of a turn's texts and results, and their share of its pixels: see docs/design/0044."""
-QUICK = {"mended", "figure"}
-"""Turns that are played in each run: looks and a failure, and a figure."""
-BY_KEYS = {"mended"}
+QUICK = {"figure"}
+"""Turns that are played in each run."""
+BY_KEYS = {"figure"}
 """Turns whose parts are reached by keys in each run."""
 PLACES = {
     "cell": (".jp-OutputArea-output", ".plm-Text, .jp-OutputArea-output:not(.plm-SegmentWidget)"),

@@ -61,6 +61,7 @@ def shown(notebook: Notebook, cell: int = 1) -> Locator:
     return notebook.cell(cell).locator(".plm-View")
 
 
+@pytest.mark.soak  # with each commit labextension/tests/widget/widget.test.tsx follows a session, and tests/frontends/test_view.py keeps the words
 def test_follows_the_session_and_keeps_words_that_are_read_without_a_kernel(
     page: Page, bare: Lab, seen: PageErrors
 ) -> None:
@@ -104,7 +105,7 @@ def test_follows_the_session_and_keeps_words_that_are_read_without_a_kernel(
     photograph(page, "view-saved")
 
 
-@pytest.mark.soak  # with each commit the test above follows a turn, and reloads
+@pytest.mark.soak  # with each commit labextension/tests/widget/widget.test.tsx follows a session
 def test_streams_while_a_cell_runs_and_is_read_whole_after_a_reload(
     page: Page, bare: Lab, seen: PageErrors
 ) -> None:
@@ -196,7 +197,7 @@ def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: 
     assert not [error for error in seen.errors if "example.invalid" in error]
 
 
-@pytest.mark.soak  # with each commit the first test looks at the light one
+@pytest.mark.soak  # with each commit tests/e2e/test_contrast.py looks at the same rows in cell and panel
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_breaks_no_rule_of_accessibility(page: Page, bare: Lab, theme: str) -> None:
     answers = f"thinks('Hm.').says({MATHS!r}).calls('variables'), says('That is all.')"
@@ -265,7 +266,8 @@ DRAWN_BY_LAB = ".jp-RenderedMarkdown, .plm-Saved-words .said, .plm-Saved-words .
 
 
 # In an untrusted notebook JupyterLab itself shows less.
-@pytest.mark.parametrize("trusted", [pytest.param(False, marks=pytest.mark.soak), True])
+@pytest.mark.soak  # with each commit tests/render/formats lets no payload come alive in Markdown and HTML, and tests/e2e/test_hostile_views.py opens a page
+@pytest.mark.parametrize("trusted", [False, True])
 def test_without_our_extension(page: Page, bare: Lab, watch: LeakMonitor, *, trusted: bool) -> None:
     path = plain(bare, f"drawn-plain-{trusted}.ipynb", watch.sixth(1))
     if trusted:
@@ -314,6 +316,7 @@ def test_is_the_same_beside_our_own_extension(page: Page, lab: Lab, seen: PageEr
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/widget/stylesheetOrder.test.ts has the order that decides it
 def test_changes_nothing_of_the_look_of_what_stands_beside_it(page: Page, lab: Lab) -> None:
     script = f"{VIEW}\nharness.script(says('That is all.'))"
     cells = ("%%agent\nGo on", "%agent context", "view()")

@@ -121,6 +121,7 @@ def test_what_fits_is_no_stop_of_the_keyboard(page: Page, lab: Lab, seen: PageEr
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit what is wide is reached by keys, above
 def test_two_colours_say_by_a_line_that_there_is_more(page: Page, lab: Lab) -> None:
     written = SavedAnswer().text(WORDS).step()
     write(lab.folder / "wide-forced.ipynb", segment(written.message()))
@@ -134,6 +135,7 @@ def test_two_colours_say_by_a_line_that_there_is_more(page: Page, lab: Lab) -> N
     page.emulate_media(forced_colors="none")
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py has the narrowest
 def test_the_panel_holds_together_at_every_width(page: Page, lab: Lab, seen: PageErrors) -> None:
     answers = f"calls('python', code='print(\"w\" * 400)'), says({WORDS!r})"
     panel = open_scripted_notebook(page, lab, "wide-panel.ipynb", answers)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.harness.kernel import ROOT, Kernel
 from tests.harness.unattended_script import as_text, settings
+from tests.sample_size import thinned
 
 from palimpsest.model.script import says
 from palimpsest.testing import FaultServer
@@ -31,10 +32,13 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
 
 @pytest.mark.parametrize(
     ("option", "told"),
-    [
-        ("-m opnai/gpt-4o", "There is no provider 'opnai'; did you mean 'openai'?"),
-        ("--variant hgih", "There is no variant 'hgih'; did you mean 'high'?"),
-    ],
+    thinned(
+        [
+            ("-m opnai/gpt-4o", "There is no provider 'opnai'; did you mean 'openai'?"),
+            ("--variant hgih", "There is no variant 'hgih'; did you mean 'high'?"),
+        ],
+        2,
+    ),
 )
 def test_a_wrong_model_or_variant_is_refused_in_a_line_and_does_not_stay(
     kernel: Kernel, option: str, told: str

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.harness.unattended_script import ends, script
-from tests.sample_size import sampled_cases
+from tests.sample_size import sampled_cases, thinned
 from tests.waiting import eventually, until
 
 from palimpsest.model.script import calls, fails, says
@@ -104,7 +104,7 @@ async def by_gather(session: Session) -> None:
 WAYS = (by_task_cancel, by_timeout, by_task_group, by_the_future, by_gather)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", thinned(WAYS, 3))
 def test_a_cancelled_prompt_stops_its_turn_and_its_stream(tmp_path: Path, way: Any) -> None:
     with script(tmp_path, HALF, says("Never asked for.")) as (session, server):
 
@@ -134,6 +134,7 @@ def test_the_session_goes_on_right_after_a_cancelled_prompt(tmp_path: Path) -> N
         assert len(server.requests) == 2
 
 
+@pytest.mark.soak  # with each commit a cancelled prompt ends whatever it waits for, too
 def test_a_cancelled_prompt_that_waits_is_withdrawn_and_others_go_on(tmp_path: Path) -> None:
     first = says("First.").drips(0.05).in_pieces(1)
     with script(tmp_path, first, says("Third.")) as (session, server):
@@ -159,7 +160,7 @@ def test_a_cancelled_prompt_that_waits_is_withdrawn_and_others_go_on(tmp_path: P
 
 @pytest.mark.parametrize(
     "joins",
-    sampled_cases(["loop", "the same prompt", "a steered prompt"], "loop", "a steered prompt"),
+    sampled_cases(["loop", "the same prompt", "a steered prompt"], "loop"),
 )
 def test_who_only_joined_a_turn_leaves_it_running(tmp_path: Path, joins: str) -> None:
     first = calls("bash", command="echo x").says("First.").drips(0.05).in_pieces(1)
@@ -292,7 +293,7 @@ def waits_for(session: Session, server: FaultServer, what: str) -> bool:
             return server.open_connections == 1
 
 
-@pytest.mark.parametrize("what", WAITS)
+@pytest.mark.parametrize("what", thinned(WAITS, 3))
 def test_a_cancelled_prompt_ends_whatever_it_waits_for(tmp_path: Path, what: str) -> None:
     with script(tmp_path, WAITS[what], says("Never asked for.")) as (session, server):
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.frontends.foreign_logs import NOTEBOOK, SESSION, plant
 from tests.harness.kernel import Kernel, Run
-from tests.sample_size import sampled_cases
+from tests.sample_size import sampled_cases, thinned
 
 ALL = {"permission": "*", "pattern": "*", "action": "allow"}
 SHELL = 'calls("bash", command="touch marker")'
@@ -67,7 +67,7 @@ CLAIMS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("claims", CLAIMS)
+@pytest.mark.parametrize("claims", thinned(CLAIMS, 4))
 def test_no_command_runs_by_what_a_planted_log_claims(tmp_path: Path, claims: str) -> None:
     plant(tmp_path, **CLAIMS[claims])
 
@@ -79,6 +79,7 @@ def test_no_command_runs_by_what_a_planted_log_claims(tmp_path: Path, claims: st
         assert "`* ask`" in told(kernel.client.run("%agent mode"))
 
 
+@pytest.mark.soak  # with each commit a long list is shown whole before it is allowed, below
 def test_the_person_is_asked_and_told_what_was_held_back_once(tmp_path: Path) -> None:
     plant(tmp_path, permission=[ALL], mode="bypass", mode_own=True)
 
@@ -96,6 +97,7 @@ def test_the_person_is_asked_and_told_what_was_held_back_once(tmp_path: Path) ->
         assert "Nothing was always allowed yet" in told(kernel.client.run("%agent permissions"))
 
 
+@pytest.mark.soak  # with each commit a moved project asks once whether to keep it
 def test_what_was_held_back_is_allowed_by_one_line_and_lasts(tmp_path: Path) -> None:
     plant(tmp_path, permission=[ALL], mode="bypass", mode_own=True)
     with opened(tmp_path) as kernel:
@@ -149,11 +151,14 @@ def test_the_persons_limit_holds_whatever_the_log_claims(
 
 @pytest.mark.parametrize(
     "claims",
-    [
-        {"unpriced": -5, "cost": -1e6, "budget": {"usd": 1.0, "usd_until": 1e6}},
-        {"budget": {"usd": 1.0, "unpriced": ["rehearsal/rules"], "usd_until": float("nan")}},
-        {"cost": float("-inf"), "budget": {"usd": float("inf"), "own": True}},
-    ],
+    thinned(
+        [
+            {"unpriced": -5, "cost": -1e6, "budget": {"usd": 1.0, "usd_until": 1e6}},
+            {"budget": {"usd": 1.0, "unpriced": ["rehearsal/rules"], "usd_until": float("nan")}},
+            {"cost": float("-inf"), "budget": {"usd": float("inf"), "own": True}},
+        ],
+        3,
+    ),
 )
 def test_a_limit_in_dollars_holds_whatever_the_log_claims(
     tmp_path: Path, claims: dict[str, Any]
@@ -266,7 +271,7 @@ def restored_from_git(project: Path, state: Path) -> tuple[Path, Path]:
     "change",
     sampled_cases(
         [copied, fresh_home, lost_home, own_folder_open_to_others, restored_from_git],
-        *(copied, own_folder_open_to_others),
+        copied,
     ),
 )
 def test_what_was_granted_does_not_go_along(

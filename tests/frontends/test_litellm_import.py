@@ -161,6 +161,7 @@ def test_a_kernel_imports_it_when_a_page_says_that_a_person_is_about_to_ask(
     assert not any(LOADING in str(message["content"]) for message in asked.messages)
 
 
+@pytest.mark.soak  # with each commit tests/frontends/turn_output/test_terminal_output.py says it
 @pytest.mark.slow
 def test_a_first_turn_says_that_it_waits_for_the_import(
     asked_through_litellm: tuple[Kernel, FaultServer],

@@ -49,6 +49,7 @@ def next_request(interfaces: ThreeInterfaces) -> str:
     return sent
 
 
+@pytest.mark.soak  # with each commit tests/context/request_assembly/test_context_edits.py leaves it out
 def test_a_message_is_left_out_of_every_request(interfaces: ThreeInterfaces) -> None:
     name = said(interfaces)
 
@@ -68,6 +69,7 @@ def test_what_was_left_out_comes_back(interfaces: ThreeInterfaces) -> None:
     assert "walrus" in next_request(interfaces)
 
 
+@pytest.mark.soak  # with each commit tests/context/request_assembly/test_context_edits.py keeps it
 def test_a_message_is_kept_in_every_request_until_it_is_let_go(
     interfaces: ThreeInterfaces,
 ) -> None:

@@ -82,7 +82,7 @@ def kernel(tmp_path: Path) -> Iterator[Kernel]:
         yield kernel
 
 
-@pytest.mark.parametrize("way", thinned(WAYS, 2))
+@pytest.mark.parametrize("way", thinned(WAYS, 5))
 def test_a_prompt_is_refused_with_the_way_out_and_nothing_is_sent(
     kernel: Kernel, tmp_path: Path, way: Callable[[Path], None]
 ) -> None:
@@ -107,7 +107,7 @@ def test_a_prompt_is_refused_with_the_way_out_and_nothing_is_sent(
     assert "Traceback" not in status
 
 
-@pytest.mark.parametrize("way", thinned([removed, renamed, emptied, without_logs], 2))
+@pytest.mark.parametrize("way", thinned([removed, renamed, emptied, without_logs], 4))
 def test_a_new_session_makes_the_folder_whole_and_says_so(
     kernel: Kernel, tmp_path: Path, way: Callable[[Path], None]
 ) -> None:
@@ -159,7 +159,7 @@ def test_what_is_put_back_goes_on(kernel: Kernel, tmp_path: Path, how: str) -> N
     assert int(read.stream()) >= 2
 
 
-@pytest.mark.parametrize("way", thinned([removed, renamed, made_a_file], 2))
+@pytest.mark.parametrize("way", thinned([removed, renamed, made_a_file], 3))
 def test_in_the_midst_of_a_turn_nothing_is_lost(
     tmp_path: Path, way: Callable[[Path], None]
 ) -> None:

@@ -237,6 +237,7 @@ def test_a_session_is_written_to_a_file(interfaces: ThreeInterfaces) -> None:
     assert "Forty two." in (interfaces.folder / file).read_text()
 
 
+@pytest.mark.soak  # with each commit tests/store/exchange/test_exchange.py brings one in
 def test_an_exported_session_is_brought_in(interfaces: ThreeInterfaces) -> None:
     session = interfaces.begin("says('Forty two.')")
     interfaces.says("How many?")

@@ -326,6 +326,7 @@ def test_a_page_shows_a_picture_that_lies_beside_the_log(interfaces: ThreeInterf
     assert len(shown) > 300 * 300 * 3
 
 
+@pytest.mark.soak  # with each commit tests/session/prompts/test_answer_format.py asks for one
 def test_a_form_is_asked_for_in_one_cell_and_read_in_a_later_one(
     interfaces: ThreeInterfaces,
 ) -> None:

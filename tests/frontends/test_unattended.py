@@ -37,7 +37,7 @@ LOOSE: dict[str, dict[str, Any]] = {
 class TestScript:
     """``Session.prompt`` in plain Python, with no terminal."""
 
-    @pytest.mark.parametrize("loose", LOOSE)
+    @pytest.mark.parametrize("loose", thinned(LOOSE, 2))
     @pytest.mark.parametrize("yes", [True, pytest.param(False, marks=pytest.mark.soak)])
     @pytest.mark.parametrize(
         "period",
@@ -101,7 +101,7 @@ class TestScript:
             for form, name in (("markdown", "a.md"), ("html", "a.html")):
                 assert "ended at its step limit" in session.export(form, name).read_text()
 
-    @pytest.mark.parametrize("loose", LOOSE)
+    @pytest.mark.parametrize("loose", thinned(LOOSE, 3))
     def test_the_budget_ends_the_turn(self, tmp_path: Path, loose: str) -> None:
         given = {**LOOSE[loose], "budget": {"tokens": 2_500}}
         with script(tmp_path, *map(writes_anew, range(MANY)), **given) as (session, server):
@@ -124,6 +124,7 @@ class TestScript:
             assert (answer.stopped_by, len(server.requests)) == ("window", 0)
             assert answer.error is not None
 
+    @pytest.mark.soak  # with each commit tests/loop/context_management has summaries that fail
     def test_a_summary_that_fails_names_itself(self, tmp_path: Path) -> None:
         answers, limits = summary_fails()
         with script(tmp_path, *answers, limits=limits) as (session, server):
@@ -202,6 +203,7 @@ def requests(kernel: Kernel) -> int:
 class TestKernel:
     """A kernel whose execute requests do not allow stdin."""
 
+    @pytest.mark.soak  # with each commit a circle ends a script's turn, and another guard a kernel's cell
     @pytest.mark.parametrize("loose", sampled_cases(["asking", "bypass", "allow"], "bypass"))
     def test_a_circle_ends_the_turn_and_the_cell(self, tmp_path: Path, loose: str) -> None:
         with kernel_with(tmp_path, *always(A), **LOOSE[loose]) as kernel:
@@ -225,7 +227,7 @@ class TestKernel:
                 ("window", 0, [], {"limits": {"window": 3_000}}),
                 ("error", 1, [fails(401)], {}),
             ],
-            2,
+            5,
         ),
     )
     def test_every_guard_ends_the_turn_and_the_cell(
@@ -247,6 +249,7 @@ class TestKernel:
             assert requests(kernel) <= 6
             assert (run.status, "(compaction)" in run.reply["content"]["evalue"]) == ("error", True)
 
+    @pytest.mark.soak  # with each commit labextension/tests/views/parts/permissionPrompt.test.tsx asks about one, and a kernel's cell ends below
     def test_who_can_type_is_asked_about_a_circle_and_keeps_a_green_cell(
         self, tmp_path: Path
     ) -> None:
@@ -327,7 +330,8 @@ class TestFailedCell:
         assert kernel.value("answer.stopped_by") == "'finished'"
 
     @pytest.mark.parametrize(
-        ("setting", "stdin", "status"), [("show", False, "ok"), ("raise", True, "error")]
+        ("setting", "stdin", "status"),
+        thinned([("show", False, "ok"), ("raise", True, "error")], 2),
     )
     def test_the_setting_decides(
         self, tmp_path: Path, setting: str, status: str, *, stdin: bool

@@ -9,6 +9,7 @@ from tests.golden.test_live import Trace
 from tests.harness.compacted_sessions import SUMMARY, assert_rebuilt, summaries
 from tests.harness.session import SessionHarness, ask, until
 from tests.harness.time_limits import HeldTimeLimits
+from tests.sample_size import thinned
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.policy_overrides import preset_policy
@@ -85,7 +86,7 @@ async def test_one_that_takes_too_long_goes_back_to_the_snapshot_of_before(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", thinned(PRESETS, 3))
 async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_told(
     tmp_path: Path, preset: str, limits: HeldTimeLimits
 ) -> None:

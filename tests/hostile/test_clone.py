@@ -175,6 +175,7 @@ UNPLANTED = (
 )
 
 
+@pytest.mark.soak  # with each commit tests/frontends/test_foreign_logs.py copies and moves a project
 @pytest.mark.usefixtures("server")
 def test_a_copy_and_a_move_grant_nothing(
     planted: HostileClone, exfiltration_server: ExfiltrationServer, tmp_path: Path

@@ -94,7 +94,7 @@ async def test_what_it_decides_is_sent_so_and_the_log_is_rebuilt_without_it(tmp_
             policies.get("opencode.prune", protect=2_000, minimum=100, turns=1),
             newest_two | policies.get("openhands.recent", first=1, most=8, left=8),
         ],
-        2,
+        5,
     ),
     ids=lambda preset: preset.name,
 )

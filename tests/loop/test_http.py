@@ -116,6 +116,7 @@ async def test_an_answer_that_breaks_off_is_never_taken_for_whole(
     assert not (harness.root / "ran").exists()
 
 
+@pytest.mark.soak  # with each commit tests/model/adapter/test_litellm_model.py gives one up
 @pytest.mark.parametrize("harness", sampled_cases(PROVIDERS, "openai"), indirect=True)
 async def test_a_silent_server_is_given_up_and_asked_again(
     harness: HttpSessionHarness, monkeypatch: pytest.MonkeyPatch
@@ -129,6 +130,7 @@ async def test_a_silent_server_is_given_up_and_asked_again(
     assert answer.text == "Here."
 
 
+@pytest.mark.soak  # with each commit tests/model/adapter/test_litellm_model.py has a slow drip
 @pytest.mark.parametrize("harness", sampled_cases(PROVIDERS, "openai"), indirect=True)
 async def test_a_slow_drip_is_not_a_stall(harness: HttpSessionHarness) -> None:
     harness.model._read_timeout = 1.0

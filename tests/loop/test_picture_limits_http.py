@@ -119,6 +119,7 @@ def told(answer: Answer) -> list[str]:
     return [part.error.message for part in parts if isinstance(part, RetryPart)]
 
 
+@pytest.mark.soak  # with each commit a refusal that names a limit is mended, beside it
 async def test_more_than_twenty_large_figures_are_sent_smaller_before_anybody_refuses(
     tmp_path: Path,
 ) -> None:
@@ -149,6 +150,7 @@ async def test_more_than_twenty_large_figures_are_sent_smaller_before_anybody_re
         assert [size_of_url(url) for url in urls] == [STRIP] * 25
 
 
+@pytest.mark.soak  # with each commit what a refusal names is kept from then on, beside it
 async def test_a_log_that_no_request_could_hold_any_more_is_answered(tmp_path: Path) -> None:
     with FaultServer() as server:
         figures = Figures("openai", tmp_path, server)
@@ -163,7 +165,7 @@ async def test_a_log_that_no_request_could_hold_any_more_is_answered(tmp_path: P
         await figures.harness.check_requests()
 
 
-@pytest.mark.parametrize("provider", thinned(WIRES, 2))
+@pytest.mark.parametrize("provider", thinned(WIRES, 4))
 async def test_what_a_refusal_names_is_kept_from_then_on(provider: str, tmp_path: Path) -> None:
     with FaultServer(check=at_most(5)) as server:
         figures = Figures(provider, tmp_path, server)
@@ -210,7 +212,7 @@ REFUSALS: dict[str, Check] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("kind", thinned(REFUSALS, 2))
+@pytest.mark.parametrize("kind", thinned(REFUSALS, 5))
 async def test_a_refusal_that_names_a_limit_is_mended_once(kind: str, tmp_path: Path) -> None:
     with FaultServer(check=REFUSALS[kind]) as server:
         figures = Figures("openai", tmp_path, server)
@@ -262,6 +264,7 @@ async def test_a_server_that_always_names_a_limit_is_asked_twice_and_no_more(
         assert [len(side) for side in figures.sides] == [0, 6, 2]
 
 
+@pytest.mark.soak  # with each commit a refusal that names a limit is mended, above
 async def test_without_pillow_the_oldest_large_figures_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

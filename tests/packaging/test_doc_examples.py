@@ -95,7 +95,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "page", thinned([page for page in having("python") if page not in ELSEWHERE], 3)
+    "page", thinned([page for page in having("python") if page not in ELSEWHERE], 8)
 )
 def test_the_python_of_a_page_runs(page: str, folder: Path) -> None:
     sources = blocks(page, "python")
@@ -119,6 +119,7 @@ def test_the_python_of_a_page_runs(page: str, folder: Path) -> None:
     run(source.replace('if __name__ == "__main__":', "if False:"), folder)
 
 
+@pytest.mark.soak  # with each commit tests/test_examples.py runs the example of each method
 @pytest.mark.slow
 def test_every_line_of_the_page_about_python_runs_in_one_script(folder: Path) -> None:
     run("\n".join(blocks("api.md", "python")), folder)
@@ -150,8 +151,8 @@ def test_the_settings_of_every_page_are_read_without_a_problem(folder: Path) -> 
     )
 
 
-TYPED = ("compaction.md", "magic.md", "step-mode.md")
-"""Pages with the most of what can be typed; the others say parts of it again."""
+TYPED = ("magic.md",)
+"""The page with the most of what can be typed; the others say parts of it again."""
 
 
 @pytest.mark.slow
@@ -242,6 +243,7 @@ def test_each_command_that_a_page_names_is_one() -> None:
     } == set()
 
 
+@pytest.mark.soak  # with each commit pages about Python and magics run, above
 @pytest.mark.slow
 @pytest.mark.parametrize("page", thinned([page for page in having("sh") if page != "README.md"], 2))
 def test_what_a_page_says_for_a_shell_sets_what_we_look_for(page: str, folder: Path) -> None:

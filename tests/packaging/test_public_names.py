@@ -47,6 +47,7 @@ def test_dir_and_help_list_the_public_names() -> None:
     assert missing == []
 
 
+@pytest.mark.soak  # with each commit tests/packaging/test_metadata.py has a release with its types
 @pytest.mark.slow
 def test_a_type_checker_finds_a_misspelt_name_in_a_persons_script(tmp_path: Path) -> None:
     script = tmp_path / "script.py"

@@ -135,6 +135,7 @@ def test_report_and_import_write_what_they_are_asked_for(small: Path, tmp_path: 
     assert "Two files" in palimpsest(small, "inspect", ".", cwd=tmp_path)
 
 
+@pytest.mark.soak  # with each commit a review imports nothing else, above
 def test_what_is_missing_is_said(small: Path, tmp_path: Path) -> None:
     sample(PI, tmp_path)
     sample("inspect_zstandard.eval", tmp_path)

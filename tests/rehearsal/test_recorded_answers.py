@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from tests.harness.rehearsal import RehearsalHarness
+from tests.sample_size import thinned
 
 from palimpsest.rehearsal.extractive_summary import without_notice
 
@@ -56,7 +57,8 @@ def answered(asked: list[Entry], folder: Path) -> list[Entry]:
 
 
 @pytest.mark.parametrize(
-    "asked", [pytest.param(one, id=one[0]["prompt"][:40]) for one in sessions(entries())]
+    "asked",
+    thinned([pytest.param(one, id=one[0]["prompt"][:40]) for one in sessions(entries())], 3),
 )
 def test_is_answered_as_it_was_recorded(asked: list[Entry], tmp_path: Path) -> None:
     assert answered(asked, tmp_path / "project") == asked

@@ -24,9 +24,9 @@ pytestmark = pytest.mark.slow
 
 LITELLM = ["openai through litellm", "anthropic through litellm"]
 """Formats that are asked directly unless the settings say otherwise."""
-every = pytest.mark.parametrize("wire", thinned([*MODELS, *LITELLM], 2), indirect=True)
+every = pytest.mark.parametrize("wire", thinned([*MODELS, *LITELLM], 4), indirect=True)
 main = pytest.mark.parametrize(
-    "wire", thinned(["openai", "anthropic", "gemini", *LITELLM], 2, 1), indirect=True
+    "wire", thinned(["openai", "anthropic", "gemini", *LITELLM], 4, 1), indirect=True
 )
 WAY = {"direct": True}
 USED = {"prompt_tokens": 900, "completion_tokens": 20, "total_tokens": 920}
@@ -193,7 +193,7 @@ REFUSALS: list[tuple[int, dict[str, Any], type, str, str]] = [
 
 
 @every
-@pytest.mark.parametrize(("status", "body", "kind", "said", "do"), thinned(REFUSALS, 2))
+@pytest.mark.parametrize(("status", "body", "kind", "said", "do"), thinned(REFUSALS, 6))
 def test_a_refusal_is_one_sentence_with_the_address_and_what_to_do(
     server: Aimock, wire: Wire, status: int, body: dict[str, Any], kind: type, said: str, do: str
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.harness.compacted_sessions import SUMMARY
 from tests.harness.replay_checks import check_log_laws
+from tests.sample_size import thinned
 from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 from palimpsest.public.session_object import Session
@@ -63,13 +64,17 @@ def test_the_model_that_is_named_writes_this_one_summary(tmp_path: Path) -> None
     check_log_laws(JsonlStore(prepare(tmp_path)), session_id)
 
 
+@pytest.mark.soak  # with each commit tests/frontends/test_asked_provider.py refuses one
 @pytest.mark.parametrize(
     ("name", "words"),
-    [
-        ("openai/gpt-4o-mni", "did you mean 'openai/gpt-4o-mini'"),
-        ("opnai/gpt-4o", "did you mean 'openai'"),
-        ("nothing-at-all", "Write it as provider/name"),
-    ],
+    thinned(
+        [
+            ("openai/gpt-4o-mni", "did you mean 'openai/gpt-4o-mini'"),
+            ("opnai/gpt-4o", "did you mean 'openai'"),
+            ("nothing-at-all", "Write it as provider/name"),
+        ],
+        3,
+    ),
 )
 def test_a_wrong_name_is_refused_at_once(name: str, words: str) -> None:
     with isolated_session() as session:

@@ -33,7 +33,7 @@ def named(request: ModelRequest) -> str:
     return found[1]
 
 
-@pytest.mark.parametrize("preset", thinned(PRESETS, 2))
+@pytest.mark.parametrize("preset", thinned(PRESETS, 6))
 def test_the_note_names_recall_and_a_task_and_both_find_the_output(preset: str) -> None:
     def reads(request: ModelRequest) -> ModelAnswer:
         name = named(request)

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import rebuilt
+from tests.sample_size import thinned
 
 from palimpsest.context.engine_text.system_prompt import prompt_sections
 from palimpsest.context.presets import PRESETS
@@ -76,7 +77,7 @@ BETWEEN: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("between", BETWEEN)
+@pytest.mark.parametrize("between", thinned(BETWEEN, 4))
 async def test_a_restart_after_something_else_was_asked_keeps_every_byte(
     tmp_path: Path, between: str
 ) -> None:

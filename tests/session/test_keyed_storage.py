@@ -346,6 +346,7 @@ app.close()
 """
 
 
+@pytest.mark.soak  # with each commit a cell of a real kernel reads and writes, and tests/session/open_sessions/test_two_processes.py has another process
 @pytest.mark.slow
 def test_a_session_of_another_process_is_read_and_not_written(
     storage: KeyedStorage, session: Session
@@ -373,6 +374,7 @@ def test_a_session_of_another_process_is_read_and_not_written(
     assert again["title"] == info["title"] != "Mine"
 
 
+@pytest.mark.soak  # with each commit the tests above read and write without a kernel
 @pytest.mark.slow
 def test_a_cell_of_a_real_kernel_reads_and_writes_by_key(tmp_path: Path) -> None:
     cell = (

@@ -66,7 +66,7 @@ def comparable(events: list[StreamEvent], error: ErrorValue | None) -> tuple[obj
 
 
 @pytest.mark.parametrize("provider", thinned(["openai", "anthropic"], 3))
-@pytest.mark.parametrize("name", list(STORIES))
+@pytest.mark.parametrize("name", thinned(list(STORIES), 3))
 async def test_both_play_a_story_alike(name: str, provider: str) -> None:
     if provider == "openai" and name == "withheld":
         pytest.skip("only Anthropic withholds thinking")

@@ -77,6 +77,7 @@ DEEP = st.recursive(
 )
 
 
+@pytest.mark.soak  # with each commit what deceives is named with its place, above
 @given(st.dictionaries(st.text(), DEEP))
 def test_every_input_is_looked_at_without_an_error(values: dict[str, Any]) -> None:
     assert all(
@@ -95,7 +96,7 @@ def test_every_input_is_looked_at_without_an_error(values: dict[str, Any]) -> No
             "x\n" + " \t" * 400_000 + "\n\nx",
             " ".join(f"p\u0430{n}" for n in range(100_000)),
         ],
-        3,
+        6,
     ),
 )
 def test_no_input_takes_long(text: str) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.builders import MODEL, Builder
 from tests.harness.session import SessionHarness, ask, until
+from tests.sample_size import thinned
 
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.engine_text.reminders import (
@@ -174,7 +175,7 @@ def said_by_users(request: Any) -> list[str]:
     return [str(m["content"]) for m in request.messages if m["role"] == "user"]
 
 
-@pytest.mark.parametrize("preset", ["palimpsest", "opencode-1.1", "opencode-1.18"])
+@pytest.mark.parametrize("preset", thinned(["palimpsest", "opencode-1.1", "opencode-1.18"], 3))
 async def test_a_live_turn_reminds_and_every_request_is_rebuilt(
     tmp_path: Path, preset: str
 ) -> None:

@@ -49,7 +49,7 @@ def decide(text: str, window: int, policy: Policy = OURS) -> Decision | None:
     return truncate("dec_1", "prt_1", "msg_1", text, policy.truncate, facts, count)
 
 
-@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("window", thinned(WINDOWS, 4))
 @pytest.mark.parametrize("kind", thinned(OUTPUTS, 2))
 def test_the_share_holds_as_the_counter_says(kind: str, window: int) -> None:
     text = OUTPUTS[kind]
@@ -62,7 +62,7 @@ def test_the_share_holds_as_the_counter_says(kind: str, window: int) -> None:
 
 
 @pytest.mark.parametrize("window", WINDOWS[:2])
-@pytest.mark.parametrize("kind", OUTPUTS)
+@pytest.mark.parametrize("kind", thinned(OUTPUTS, 3))
 def test_the_share_is_used(kind: str, window: int) -> None:
     """Not much less is shown than may be, unless the cap in bytes is less."""
     text = OUTPUTS[kind]

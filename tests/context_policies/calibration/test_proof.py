@@ -143,6 +143,7 @@ def test_a_cache_that_is_never_read_is_reproduced_as_one() -> None:
     assert (found.reproduced, found.taken) == (7, 0)
 
 
+@pytest.mark.soak  # with each commit the rows of a sweep over one are marked, below
 def test_what_a_doubtful_replay_says_is_marked_and_says_why(tmp_path: Path) -> None:
     store, report = bring(sample("inspect_plain.eval", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id)
@@ -218,6 +219,7 @@ def replace_hourly(usage: Usage | None) -> Usage | None:
     return None if usage is None else usage.model_copy(update={"cache_write_hour": 0})
 
 
+@pytest.mark.soak  # with each commit a loss that nothing explains is taken into every replay, above
 @pytest.mark.parametrize(
     "name",
     sampled_cases(

@@ -34,6 +34,7 @@ def states(found: Simulation) -> set[str]:
     return {transition.state for transition in found.timeline.transitions}
 
 
+@pytest.mark.soak  # with each commit what was shortened and is still worth it is pruned, in this file
 def test_results_that_were_shortened_before_are_not_worth_a_prune() -> None:
     # 373 results of 100 tokens at most: fewer than the 40,000 that are protected.
     found = simulate(pi_timeline(), shortening(400) | get("opencode.prune"), RULER)

@@ -182,7 +182,7 @@ def cut_short(timeline: Timeline, requests: int) -> Timeline:
     return replace(timeline, items=timeline.items[:end], requests=kept, _weights={})
 
 
-@pytest.mark.parametrize("preset", thinned(PRESETS, 2), ids=lambda preset: preset.preset)
+@pytest.mark.parametrize("preset", thinned(PRESETS, 3), ids=lambda preset: preset.preset)
 def test_a_preset_acts_on_a_busy_session_and_keeps_the_laws(preset: type[Preset]) -> None:
     timeline = busy()
     replay = keeps_the_laws(timeline, eager(preset), until=len(timeline.requests) // 2)

@@ -179,7 +179,7 @@ def without_summary(policy: ContextPolicy) -> ContextPolicy:
     return replace(policy, summary=10**9) if hasattr(policy, "summary") else policy  # type: ignore[type-var]
 
 
-@pytest.mark.parametrize("row", thinned(REPORTED, 2), ids=lambda row: row.policy)
+@pytest.mark.parametrize("row", thinned(REPORTED, 4), ids=lambda row: row.policy)
 @pytest.mark.parametrize("beside", [-1, 0, 1])
 def test_a_preset_acts_at_reported_tokens_as_its_original(row: Row, beside: int) -> None:
     policy = get(row.policy)

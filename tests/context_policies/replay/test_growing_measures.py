@@ -5,6 +5,7 @@ from dataclasses import replace
 from types import FrameType
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.review.comparison.test_own_rule import GROWING, cut, recorded
@@ -25,6 +26,7 @@ def unreported(timeline: Timeline) -> Timeline:
     return replace(timeline, requests=requests)
 
 
+@pytest.mark.soak  # with each commit tests/review/timeline_view/test_view_patch.py has one that grows
 @given(st.data())
 def test_a_recording_that_grows_is_measured_and_costs_like_one_that_is_read_whole(
     data: st.DataObject,

@@ -11,6 +11,7 @@ from palimpsest.transcript.timeline import CHARS4
 POLICIES = ["pi.compact window=64000", "opencode.prune | pi.compact window=64000"]
 
 
+@pytest.mark.soak  # with each commit a recorded summary stands where a policy would have had one, below
 def test_all_policies_of_a_table_have_placeholders_of_one_size() -> None:
     compared = pi_review().compare(POLICIES, summary="stub(2000)")
 
@@ -42,6 +43,7 @@ def test_an_extract_is_the_same_again_and_never_larger_than_asked() -> None:
         assert all(len(text) <= 4_000 for text in shown)
 
 
+@pytest.mark.soak  # with each commit a recorded summary stands where a policy would have had one, in this file
 def test_names_in_an_extract_count_as_kept_by_kind() -> None:
     stub = pi_review().compare(POLICIES[:1], summary="stub(2000)")
     extract = pi_review().compare(POLICIES[:1], summary="extract(2000)")
@@ -68,6 +70,7 @@ async def test_a_recorded_summary_stands_where_a_policy_would_have_had_one(tmp_p
     assert found.tokens_after == pytest.approx(weight * review.ruler.factor)
 
 
+@pytest.mark.soak  # with each commit a recorded summary stands where a policy would have had one
 def test_where_no_summary_was_recorded_the_placeholder_stays() -> None:
     found = pi_review().compactions(POLICIES[0], summary="recorded")
 

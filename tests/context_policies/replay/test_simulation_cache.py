@@ -134,6 +134,7 @@ def test_replays_with_many_transitions_are_bounded_by_their_size(
     assert len(cache) == 1
 
 
+@pytest.mark.soak  # with each commit a preset with the same numbers is replayed once, above
 def test_a_table_that_is_asked_for_again_has_the_same_replays_and_rows() -> None:
     review = SessionReview(session(), get, lambda _model: None)
     names = ["raw", "recorded", "sweagent.last_n", "opencode.prune protect=20000 minimum=5000"]

@@ -52,7 +52,7 @@ async def recorded_scene(tmp_path: Path, scene: str) -> tuple[SessionHarness, st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scene", thinned(SOME_SCENES, 2))
+@pytest.mark.parametrize("scene", thinned(SOME_SCENES, 5))
 async def test_every_preset_decides_the_same_over_sizes_as_over_messages(
     tmp_path: Path, scene: str
 ) -> None:
@@ -73,7 +73,7 @@ async def test_every_preset_decides_the_same_over_sizes_as_over_messages(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "scene",
-    thinned(["pruned", "cold", "cold_openclaw", "after_turn", "compacted_by_hand", "steered"], 3),
+    thinned(["pruned", "cold", "cold_openclaw", "after_turn", "compacted_by_hand", "steered"], 6),
 )
 async def test_under_the_recorded_policy_every_total_is_the_recorded_one(
     tmp_path: Path, scene: str
@@ -134,7 +134,7 @@ EVERYWHERE = {rule: ruled(rule) for rule in get_args(PruneRule)} | {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", thinned(EVERYWHERE, 2))
+@pytest.mark.parametrize("name", thinned(EVERYWHERE, 5))
 async def test_a_rule_acts_alike_live_and_in_both_replays(tmp_path: Path, name: str) -> None:
     for folder_name in ("live", "quiet"):
         (tmp_path / folder_name).mkdir()
@@ -149,6 +149,7 @@ async def test_a_rule_acts_alike_live_and_in_both_replays(tmp_path: Path, name: 
         assert any(instead["light"]), "it has nothing to do in this session"
 
 
+@pytest.mark.soak  # with each commit a rule acts alike live and in both replays, and any session is pruned alike, in this file
 @pytest.mark.slow
 @slow_cases(4, 20, derandomize=True)
 @given(turns=TURNS, name=st.sampled_from([*EVERYWHERE]))

@@ -276,7 +276,7 @@ SCENES: dict[str, Callable[[Path], Awaitable[Left]]] = {
 }
 
 
-@pytest.mark.parametrize("name", thinned(SCENES, 2))
+@pytest.mark.parametrize("name", thinned(SCENES, 5))
 async def test_the_own_policy_gives_what_the_loop_sent(tmp_path: Path, name: str) -> None:
     harness, session = await SCENES[name](tmp_path)
     await session.journal.flush()
@@ -340,7 +340,7 @@ def listened(told: list[str], make: Callable[..., Fit[Any]]) -> Callable[..., Fi
 
 
 @pytest.mark.parametrize(
-    "name", thinned([name for name in [*RECORDED, *SCENES] if name not in UNTOLD], 2)
+    "name", thinned([name for name in [*RECORDED, *SCENES] if name not in UNTOLD], 6)
 )
 async def test_a_recorded_session_yields_again_what_was_journaled_in_the_same_order(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch

@@ -39,7 +39,7 @@ def comparable(step: Step) -> Step:
     return replace(step, decisions=decisions, request=None, estimate=0, budget=0)
 
 
-@pytest.mark.parametrize("name", thinned(SOME_SCENES, 3))
+@pytest.mark.parametrize("name", thinned(SOME_SCENES, 9))
 async def test_the_own_policy_gives_every_recorded_step(tmp_path: Path, name: str) -> None:
     harness, session = await SCENES[name](tmp_path)
     records = list(await harness.records(session))

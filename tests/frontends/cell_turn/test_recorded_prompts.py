@@ -168,6 +168,7 @@ def changed(cells: Cells, cell_id: str, code: str) -> Cells:
     return [(place, code if place == cell_id else source) for place, source in cells]
 
 
+@pytest.mark.soak  # with each commit the test of a restart sends nothing, and that of approvals asks
 def test_a_changed_prompt_of_run_all_asks_once_before_it_spends(notebook: Notebook) -> None:
     first_run(notebook)
     cells = changed(NOTEBOOK, "sum", "%%agent\nAdd up @numbers, please.")
@@ -369,6 +370,7 @@ def test_python_that_fails_now_fails_the_cell(notebook: Notebook) -> None:
     assert "The sum is 6." in texts(runs[2])
 
 
+@pytest.mark.soak  # with each commit a restart sends nothing, above
 def test_files_and_commands_are_shown_and_not_done_again(notebook: Notebook) -> None:
     cells: Cells = [LOAD, ("do", "%%agent --yes\nWrite notes.txt and say hello.")]
     notebook.server.script(
@@ -390,6 +392,7 @@ def test_files_and_commands_are_shown_and_not_done_again(notebook: Notebook) -> 
     assert notebook.server.requests == []
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_first_notebook.py shows figures and tables again
 def test_figures_tables_background_prompts_and_summaries_come_back(notebook: Notebook) -> None:
     draws = (
         "import matplotlib; matplotlib.use('module://matplotlib_inline.backend_inline')\n"

@@ -99,6 +99,7 @@ def test_inspect_in_plain_text_names_the_figures_and_the_breaks(tmp_path: Path) 
 POLICIES = ("recorded", "opencode.prune", "sweagent.last_n n=10")
 
 
+@pytest.mark.soak  # with each commit a comparison has its baseline as its first row, below
 @pytest.mark.slow
 def test_compare_gives_one_row_a_policy_in_markdown_for_a_pull_request(tmp_path: Path) -> None:
     sample("codex_rollout.jsonl", tmp_path)
@@ -307,6 +308,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stderr) == (0, b"")
 
 
+@pytest.mark.soak  # with each commit tests/test_loaded_modules.py counts what is imported
 @pytest.mark.slow
 def test_help_has_examples_and_nothing_heavy_is_imported_for_any_command(tmp_path: Path) -> None:
     path = sample("codex_rollout.jsonl", tmp_path)
@@ -334,6 +336,7 @@ def test_help_has_examples_and_nothing_heavy_is_imported_for_any_command(tmp_pat
     )
 
 
+@pytest.mark.soak  # with each commit tests/review/corpus and tests/context_policies/replay fill summaries
 @pytest.mark.slow
 def test_summaries_of_policies_are_filled_alike_and_kinds_of_names_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

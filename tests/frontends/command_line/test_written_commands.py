@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.frontends.command_line.command_line import PACKAGE
+from tests.sample_size import thinned
 
 from palimpsest.frontends import operations
 from palimpsest.frontends.command_line.main import build_parser, main, requested_operation
@@ -110,20 +111,23 @@ print(*sorted(name.removeprefix(room) for name in sys.modules if name.startswith
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "modules"),
-    [
-        (
-            "from palimpsest.frontends.command_line.main import build_parser; build_parser('-')",
-            "modules",
-        ),
-        (
-            "from palimpsest.frontends.command_line.main import build_parser; build_parser('inspect')",
-            "modules recordings pydantic",
-        ),
-        (
-            "from palimpsest.frontends.operation_table import TABLE; TABLE.find('revert')",
-            "modules reverts pydantic",
-        ),
-    ],
+    thinned(
+        [
+            (
+                "from palimpsest.frontends.command_line.main import build_parser; build_parser('-')",
+                "modules",
+            ),
+            (
+                "from palimpsest.frontends.command_line.main import build_parser; build_parser('inspect')",
+                "modules recordings pydantic",
+            ),
+            (
+                "from palimpsest.frontends.operation_table import TABLE; TABLE.find('revert')",
+                "modules reverts pydantic",
+            ),
+        ],
+        3,
+    ),
 )
 def test_one_operation_is_found_without_the_modules_of_the_others(
     statement: str, modules: str

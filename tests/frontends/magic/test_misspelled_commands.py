@@ -4,6 +4,7 @@ import re
 
 import pytest
 from tests.harness.kernel import Kernel
+from tests.sample_size import thinned
 
 from palimpsest.frontends.magic.line_parser import MagicLine, OptionError, parse_line
 from palimpsest.frontends.magic.misspelled_commands import PROMPT_COMMANDS
@@ -55,13 +56,13 @@ def named(line: str) -> bool:
         return "%agent" in str(error)
 
 
-@pytest.mark.parametrize("name", sorted(TABLE.forms.keys() - PROMPT_COMMANDS))
+@pytest.mark.parametrize("name", thinned(sorted(TABLE.forms.keys() - PROMPT_COMMANDS), 3))
 def test_a_subcommand_with_a_word_that_it_does_not_take_is_never_a_prompt(name: str) -> None:
     for line in (f"{name} qwertz", f"{name} --qwertz", f"{name} it now --yes", f"-q {name}"):
         assert named(line), line
 
 
-@pytest.mark.parametrize("name", sorted(TABLE.forms))
+@pytest.mark.parametrize("name", thinned(sorted(TABLE.forms), 3))
 def test_a_subcommand_with_one_slip_is_never_a_prompt(name: str) -> None:
     for at in range(len(name) - 1):
         exchanged = name[:at] + name[at + 1] + name[at] + name[at + 2 :]

@@ -77,6 +77,7 @@ def test_other_words_after_compact_are_a_prompt(kernel: Kernel) -> None:
     assert "compact the table into five rows" in sent(kernel, 0)
 
 
+@pytest.mark.soak  # with each commit tests/loop/context_management/test_compaction_http.py stops one
 def test_is_stopped_like_any_turn(kernel: Kernel) -> None:
     kernel.client.run(
         "harness.script(says('The mean is 43.92. ' * 400).in_pieces(4_000), stalls())"
@@ -149,6 +150,7 @@ def test_a_summary_that_does_not_come_is_given_up_with_a_sentence(kernel: Kernel
     assert "What is the mean?" in sent(kernel, 2)
 
 
+@pytest.mark.soak  # with each commit tests/loop/context_management/test_compaction_model.py tells it
 def test_a_model_for_summaries_that_is_not_there_is_told_in_the_cell(kernel: Kernel) -> None:
     run = kernel.client.run
     run(NARROW)
@@ -211,6 +213,7 @@ def test_the_page_names_the_model_too(kernel: Kernel) -> None:
     assert kernel.client.value(ASKED) == "'step scripted, compaction writer, step scripted'"
 
 
+@pytest.mark.soak  # with each commit tests/loop/context_management/test_compaction_http.py joins one
 def test_one_that_runs_already_is_joined_from_a_cell(kernel: Kernel) -> None:
     run = kernel.client.run
     run(NARROW)
@@ -256,6 +259,7 @@ register_scenario("lesson", [{"says": f"Step {number}. " + "More was said. " * 4
 """
 
 
+@pytest.mark.soak  # with each commit tests/rehearsal has scenarios, and tests/frontends/test_loading.py the next kernel
 def test_a_rehearsed_scenario_goes_on_where_it_was_also_in_a_new_kernel(tmp_path: Path) -> None:
     with Kernel(cwd=tmp_path) as kernel:
         assert kernel.run(f"%load_ext palimpsest\n{LESSON}").status == "ok"

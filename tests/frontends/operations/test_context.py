@@ -71,6 +71,7 @@ def test_shows_the_window_in_every_form(kernel: Kernel) -> None:
     assert "\\href" not in data["text/html"]
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_context.py looks, and the first test begins no session
 def test_looking_writes_nothing(kernel: Kernel) -> None:
     kernel.client.run(ASK)
     size = "palimpsest.current_session().snapshot.seq, len(palimpsest.current_session().messages)"
@@ -82,6 +83,7 @@ def test_looking_writes_nothing(kernel: Kernel) -> None:
     assert kernel.client.value(size) == before
 
 
+@pytest.mark.soak  # with each commit tests/review/context_report has its tables
 def test_a_session_is_weighed_from_python_too(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 
@@ -98,6 +100,7 @@ def test_a_session_is_weighed_from_python_too(kernel: Kernel) -> None:
     )
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_context.py saves one and opens it
 def test_a_saved_notebook_is_valid_and_tells_it_everywhere(kernel: Kernel) -> None:
     kernel.client.run(ASK)
     data = shown(kernel.client.run("%agent context"))
@@ -114,6 +117,7 @@ def test_a_saved_notebook_is_valid_and_tells_it_everywhere(kernel: Kernel) -> No
     assert "Kept for the answer" in words
 
 
+@pytest.mark.soak  # with each commit tests/review/request_contents/test_shown_request.py shows them
 def test_one_request_is_shown_with_its_contents(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 
@@ -142,6 +146,7 @@ def test_what_changed_between_two_requests_is_told(kernel: Kernel) -> None:
     assert "big.txt" in both
 
 
+@pytest.mark.soak  # with each commit tests/review/test_session_review.py says why
 def test_it_is_told_why_an_item_is_not_in_a_request(kernel: Kernel) -> None:
     kernel.client.run(ASK)
     items = "palimpsest.current_session().review.items.records()"

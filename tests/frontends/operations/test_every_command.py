@@ -32,7 +32,7 @@ def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
 FORMS = sorted(TABLE.forms)
 
 
-@pytest.mark.parametrize("command", thinned(sorted(set(TABLE.forms) - GOES), 3))
+@pytest.mark.parametrize("command", thinned(sorted(set(TABLE.forms) - GOES), 8))
 def test_answers_where_there_is_no_session_yet(empty: Kernel, command: str) -> None:
     words = said(empty.client.run(f"%agent {command}"))
 
@@ -48,7 +48,7 @@ def asked(kernel: Kernel) -> Kernel:
     return kernel
 
 
-@pytest.mark.parametrize("command", thinned(sorted(set(TABLE.forms) - GOES), 3, 1))
+@pytest.mark.parametrize("command", thinned(sorted(set(TABLE.forms) - GOES), 8, 1))
 def test_answers_after_a_turn(asked: Kernel, command: str) -> None:
     words = said(asked.client.run(f"%agent {command}", stdin=True))
 

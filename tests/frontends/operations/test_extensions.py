@@ -51,6 +51,7 @@ def outcome(kernel: Kernel, command: str) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.soak  # with each commit tests/session/extensions uses them, and tests/tools/mcp lists them
 def test_they_are_listed_used_and_told_of(tmp_path: Path) -> None:
     with Kernel(cwd=tmp_path, env=settings(tmp_path / "home")) as kernel:
         assert kernel.client.run(SETUP).status == "ok"

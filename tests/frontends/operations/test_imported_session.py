@@ -8,6 +8,7 @@ import pytest
 from tests.harness.kernel import Kernel
 from tests.recordings.formats.sample_files import sample
 from tests.recordings.money_recordings import RIGHT, written
+from tests.sample_size import thinned
 
 import palimpsest
 from palimpsest.context_policies.prompt_cache.ruler import money_words
@@ -37,7 +38,9 @@ def opened(kernel: Kernel, path: Path) -> str:
     return found[0]
 
 
-@pytest.mark.parametrize("name", ["unknown_model.jsonl", "five_minutes.jsonl", "sweagent.traj"])
+@pytest.mark.parametrize(
+    "name", thinned(["unknown_model.jsonl", "five_minutes.jsonl", "sweagent.traj"], 3)
+)
 def test_status_tells_what_the_recording_cost(name: str, kernel: Kernel) -> None:
     path = kernel.folder / "made" / name.replace(".", "-") / name
     opened(kernel, path)

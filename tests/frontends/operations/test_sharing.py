@@ -48,6 +48,7 @@ register_scenario("tells", [says("It is **told**, with {KEY}."), says("And again
 """
 
 
+@pytest.mark.soak  # with each commit it is given out from Python, beside it
 @pytest.mark.slow
 def test_a_session_is_given_out_from_a_cell(kernel: Kernel, tmp_path: Path) -> None:
     run = kernel.client.run

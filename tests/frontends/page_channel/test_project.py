@@ -76,6 +76,7 @@ def test_what_python_names_right_after_loading_is_of_the_kernel_and_no_second_ap
         assert "| `cost so far` | <span>&#36;</span>0 |" in status
 
 
+@pytest.mark.soak  # with each commit tests/store/log/test_damage.py and tests/frontends/test_damaged_log.py lose lines
 def test_a_session_with_lost_lines_and_texts_goes_on_and_says_so(tmp_path: Path) -> None:
     env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "JPY_SESSION_NAME": str(tmp_path / "a.ipynb")}
     with Kernel(cwd=tmp_path, env=env) as kernel:

@@ -164,7 +164,7 @@ def test_a_word_behind_a_slash_is_sent_only_where_it_is_an_own_command(text: str
 
 
 @pytest.mark.parametrize(
-    "name", thinned(sorted({*TABLE.forms, *TABLE.panel_forms, *commands_of_other_agents()}), 3)
+    "name", thinned(sorted({*TABLE.forms, *TABLE.panel_forms, *commands_of_other_agents()}), 8)
 )
 def test_every_command_alone_is_run_or_answered(name: str) -> None:
     is_whole = name in TABLE.panel_forms and not TABLE.panel_forms[name][0].missing_message

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.harness.agent_python import call_python
 from tests.harness.kernel import Kernel
+from tests.sample_size import thinned
 
 from palimpsest.frontends.process_guard.event_loop import (
     LOOP_STOPPED,
@@ -97,7 +98,7 @@ nest_asyncio2.apply()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("nested", NESTED.values(), ids=NESTED.keys())
+@pytest.mark.parametrize("nested", thinned(NESTED.values(), 3), ids=NESTED.keys())
 def test_a_nested_loop_with_callbacks_behind_the_code_leaves_the_kernel_alive(
     folder: Path, nested: str
 ) -> None:

@@ -88,6 +88,7 @@ SAME_WAY = {
         "SIGTERM by number",
         "loop.stop after await",
     ),
+    *("exit of builtins", "SystemExit", "in a task", "ask_exit in a thread"),
     *("a timer with its default again", "a timer whose default comes later", "no print"),
 }
 """Ends that come where another one does."""
@@ -280,6 +281,7 @@ NOT_TOLD = {
 }
 
 
+@pytest.mark.soak  # with each commit the next kernel names code that ran, too
 @pytest.mark.parametrize(
     ("code", "what"),
     sampled_cases(ENDS_LATER, "a thread that crashes"),

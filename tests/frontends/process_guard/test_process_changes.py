@@ -128,7 +128,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("code", "told", "look"), thinned(CHANGES.values(), 2), ids=CHANGES.keys())
+@pytest.mark.parametrize(("code", "told", "look"), thinned(CHANGES.values(), 5), ids=CHANGES.keys())
 def test_a_change_is_told_to_model_and_user_with_the_way_back(
     imported: Kernel, code: str, told: str, look: str | None
 ) -> None:
@@ -147,7 +147,7 @@ def test_a_change_is_told_to_model_and_user_with_the_way_back(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", thinned(PUT_BACK, 3))
+@pytest.mark.parametrize("name", thinned(PUT_BACK, 6))
 def test_what_is_put_back_by_itself_says_so_in_a_line(imported: Kernel, name: str) -> None:
     before = imported.value(f"str(__import__({name.split('.')[0]!r}).{name.split('.')[1]})")
 
@@ -216,6 +216,7 @@ def test_values_of_the_environment_are_not_told(imported: Kernel) -> None:
     call_python(imported, "del os.environ['A_TOKEN']\nos.environ['HOME'] = os.environ['HOME'][:-6]")
 
 
+@pytest.mark.soak  # with each commit what was there before the first change comes back, above
 @pytest.mark.slow
 def test_the_figure_backend_is_put_back_so_that_figures_of_the_user_are_shown(
     folder: Path,
@@ -232,6 +233,7 @@ def test_the_figure_backend_is_put_back_so_that_figures_of_the_user_are_shown(
     assert any("image/png" in output["data"] for output in run.outputs())
 
 
+@pytest.mark.soak  # with each commit looking for changes changes nothing, below
 @pytest.mark.slow
 def test_code_that_only_computes_imports_and_plots_leaves_nothing(imported: Kernel) -> None:
     for code in (

@@ -162,6 +162,7 @@ def test_more_figures_than_a_cell_takes_are_counted(kernel: Kernel) -> None:
     assert "done" in run.markdown()
 
 
+@pytest.mark.soak  # with each commit tests/frontends/turn_output/test_segments.py cuts answers
 def test_a_long_answer_is_cut_into_segments_and_costs_its_own_length(kernel: Kernel) -> None:
     words = "'\\n\\n'.join(f'Paragraph {i} ' + 'word ' * 60 for i in range(170))"
     kernel.script(f"says({words}).in_pieces(200).drips(0.004)")
@@ -258,6 +259,7 @@ def test_outputs_land_in_the_right_cell_while_another_one_runs(kernel: Kernel) -
     assert runs[other].stream().count("from the other") == 3
 
 
+@pytest.mark.soak  # with each commit tests/frontends/turn_output/test_refreshed_bytes.py counts what is sent
 def test_only_steps_are_refreshed_while_a_page_watches(kernel: Kernel) -> None:
     words = [
         "one",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.builders import Builder
+from tests.sample_size import thinned
 
 from palimpsest.frontends.turn_output.cell_output import CellOutput
 from palimpsest.frontends.turn_output.segments import MOST_OUTPUTS
@@ -80,7 +81,7 @@ class Turn:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tool", ["read", "python"])
+@pytest.mark.parametrize("tool", thinned(["read", "python"], 2))
 @pytest.mark.parametrize("steps", [1, 4, 150])
 def test_a_watched_turn_is_sent_three_times_at_most(tool: str, steps: int) -> None:
     turn = Turn(tool, "a line\n" * 40)

@@ -150,7 +150,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("name", thinned(KINDS, 4))
+@pytest.mark.parametrize("name", thinned(KINDS, 8))
 def test_each_kind_of_output_is_recorded(kernel: Kernel, name: str) -> None:
     code, expected = KINDS[name]
 
@@ -165,6 +165,7 @@ def test_each_kind_of_output_is_recorded(kernel: Kernel, name: str) -> None:
     assert (run["status"] == "error") == (kind == "error")
 
 
+@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py shows a picture beside the log
 def test_pictures_are_kept_as_bytes(kernel: Kernel) -> None:
     run = recorded(kernel, INLINE + "plt.plot([1, 2]); plt.show()")
 
@@ -201,6 +202,7 @@ def test_what_is_not_in_the_history_is_no_cell(kernel: Kernel) -> None:
     assert int(kernel.value("len(RECORDER.runs().runs)")) <= before + 2
 
 
+@pytest.mark.soak  # with each commit each kind of output is recorded, above
 def test_a_widget_callback_prints_into_its_cell(kernel: Kernel) -> None:
     kernel.run(
         "import ipywidgets\nbutton = ipywidgets.Button(); button.on_click(lambda _: print('CLICKED'))\nbutton",

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.harness.kernel import Kernel
+from tests.sample_size import thinned
 
 from palimpsest.model.script import calls, says
 from palimpsest.testing import FaultServer
@@ -154,20 +155,23 @@ def test_mentions_and_lists_tell_nothing_of_one(kernel: Kernel, server: FaultSer
 
 @pytest.mark.parametrize(
     "code",
-    [
-        "broken()",
-        "private()",
-        "early()",
-        "import traceback\ntry:\n    private()\nexcept Exception:\n    traceback.print_exc()",
-        "import logging\ntry:\n    private()\nexcept Exception:\n    logging.exception('no')",
-        "try:\n    private()\nexcept Exception as error:\n    raise RuntimeError('chain') from error",
-        "raise ExceptionGroup('several', [one for one in [ValueError('x')]]) from None",
-        "import warnings\ntry:\n    broken()\nexcept Exception as e:\n    warnings.warn(str(e))",
-        "%xmode Verbose\nbroken()\n",
-        "%xmode Plain\nbroken()\n",
-        "%xmode Minimal\nbroken()\n",
-        "import concurrent.futures as f\nf.ThreadPoolExecutor().submit(broken).result()",
-    ],
+    thinned(
+        [
+            "broken()",
+            "private()",
+            "early()",
+            "import traceback\ntry:\n    private()\nexcept Exception:\n    traceback.print_exc()",
+            "import logging\ntry:\n    private()\nexcept Exception:\n    logging.exception('no')",
+            "try:\n    private()\nexcept Exception as error:\n    raise RuntimeError('chain') from error",
+            "raise ExceptionGroup('several', [one for one in [ValueError('x')]]) from None",
+            "import warnings\ntry:\n    broken()\nexcept Exception as e:\n    warnings.warn(str(e))",
+            "%xmode Verbose\nbroken()\n",
+            "%xmode Plain\nbroken()\n",
+            "%xmode Minimal\nbroken()\n",
+            "import concurrent.futures as f\nf.ThreadPoolExecutor().submit(broken).result()",
+        ],
+        4,
+    ),
 )
 def test_a_traceback_of_the_agent_s_code_shows_no_line_of_one(
     kernel: Kernel, server: FaultServer, code: str
@@ -179,7 +183,7 @@ def test_a_traceback_of_the_agent_s_code_shows_no_line_of_one(
     assert "broken" in told or "early" in told or "several" in told
 
 
-@pytest.mark.parametrize("mode", ["Context", "Verbose", "Plain"])
+@pytest.mark.parametrize("mode", thinned(["Context", "Verbose", "Plain"], 3))
 def test_an_error_of_the_user_s_cell_shows_no_line_of_one(
     kernel: Kernel, server: FaultServer, mode: str
 ) -> None:

@@ -164,6 +164,7 @@ def test_what_comes_out_later_is_told_of_its_cell(session: Kernel, server: Fault
     )
 
 
+@pytest.mark.soak  # with each commit tests/frontends/variables/test_variable_fingerprints.py notices them
 def test_changes_in_place_are_told(session: Kernel, server: FaultServer) -> None:
     server.script(says("One."), says("Two."), says("Three."))
     session.run(
@@ -232,6 +233,7 @@ def test_the_agents_own_code_is_no_cell_of_the_user(session: Kernel, server: Fau
     assert told(server) == ""
 
 
+@pytest.mark.soak  # with each commit tests/e2e/test_fix_error.py sends one
 def test_fix_sends_the_error_with_variables_and_versions(
     session: Kernel, server: FaultServer
 ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.harness.replay_checks import check_log_laws
 from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import SUMMARY, make_fit_harness, rebuilt
+from tests.sample_size import thinned
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.context.policy_overrides import policy_with_changes
@@ -45,7 +46,7 @@ def told(model: ScriptedModel, number: int) -> list[str]:
     return [piece for piece in pieces if piece in words]
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", thinned(PRESETS, 3))
 async def test_a_compaction_after_a_failed_one_tells_what_it_does_not_keep(
     tmp_path: Path, preset: str
 ) -> None:

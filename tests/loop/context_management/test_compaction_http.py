@@ -128,6 +128,7 @@ async def test_waits_before_another_attempt_count_too(
     assert session.snapshot().status.type == "idle"
 
 
+@pytest.mark.soak  # with each commit tests/loop/context_management/test_compaction_parts.py has attempts that failed
 async def test_an_attempt_that_failed_leaves_nothing_in_the_summary(
     harness: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,6 +166,7 @@ async def test_a_stop_hangs_up_in_the_middle_of_a_part(harness: Small, part: int
     await harness.check_requests()
 
 
+@pytest.mark.soak  # with each commit tests/golden/test_live_compaction.py tells who waits
 async def test_who_joins_gets_the_summary_that_came(harness: Small) -> None:
     await harness.grow(3)
     harness.narrow()
@@ -183,6 +185,7 @@ async def test_who_joins_gets_the_summary_that_came(harness: Small) -> None:
     await harness.check_requests()
 
 
+@pytest.mark.soak  # with each commit tests/loop/test_http.py asks a silent server again
 async def test_a_second_try_after_a_silent_server_sends_the_same_again(
     harness: Small, limits: HeldTimeLimits
 ) -> None:
@@ -207,7 +210,7 @@ async def test_a_second_try_after_a_silent_server_sends_the_same_again(
     )
 
 
-@pytest.mark.parametrize("refused", [False, True])
+@pytest.mark.parametrize("refused", thinned([False, True], 2))
 async def test_a_model_of_its_own_is_asked_by_its_own_name(
     harness: Small, *, refused: bool
 ) -> None:

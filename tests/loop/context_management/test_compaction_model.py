@@ -15,6 +15,7 @@ from tests.harness.compacted_sessions import (
     with_compact,
 )
 from tests.harness.session import SessionHarness, ask, requested
+from tests.sample_size import thinned
 
 from palimpsest.app.loaded_config import load, trust
 from palimpsest.model.script import ModelAnswer, fails, overflows, says
@@ -109,12 +110,15 @@ async def test_the_cost_of_a_summary_counts_for_the_session(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("name", "fault", "words"),
-    [
-        ("scripted/nobody", says("Never sent."), "There is no model 'scripted/nobody'."),
-        ("scripted/writer", fails(401, "No key."), "SCRIPTED_API_KEY"),
-        ("scripted/writer", fails(404, "No such model."), "No such model."),
-        ("scripted/writer", fails(400, "This key is for other models."), "for other models."),
-    ],
+    thinned(
+        [
+            ("scripted/nobody", says("Never sent."), "There is no model 'scripted/nobody'."),
+            ("scripted/writer", fails(401, "No key."), "SCRIPTED_API_KEY"),
+            ("scripted/writer", fails(404, "No such model."), "No such model."),
+            ("scripted/writer", fails(400, "This key is for other models."), "for other models."),
+        ],
+        3,
+    ),
 )
 async def test_a_model_that_cannot_be_used_is_told_once_and_the_sessions_own_writes(
     tmp_path: Path, name: str, fault: ModelAnswer, words: str

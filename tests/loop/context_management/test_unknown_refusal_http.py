@@ -3,6 +3,7 @@
 import pytest
 from tests.harness.compacted_sessions import SUMMARY, summaries
 from tests.harness.http_session import HttpSessionHarness
+from tests.sample_size import thinned
 
 from palimpsest.model.script import ModelAnswer, fails, says
 from palimpsest.testing import ReceivedRequest as Arrived
@@ -31,7 +32,7 @@ def refuses(words: str, above: int) -> object:
     return answer
 
 
-@pytest.mark.parametrize("words", [LM_STUDIO, UNKNOWN, "Prompt exceeds max length"])
+@pytest.mark.parametrize("words", thinned([LM_STUDIO, UNKNOWN, "Prompt exceeds max length"], 3))
 async def test_a_summary_makes_room(harness: HttpSessionHarness, words: str) -> None:
     await harness.add_long_turns()
     harness.server.script(*[refuses(words, 15_000)] * 6)
@@ -70,6 +71,7 @@ async def test_what_speaks_of_something_else_is_told_at_once(
     assert len(harness.server.bodies) - before == 1
 
 
+@pytest.mark.soak  # with each commit a summary makes room after another refusal, above
 async def test_near_the_window_any_refusal_counts(harness: HttpSessionHarness) -> None:
     await harness.add_long_turns(10)
     info = harness.harness.info(harness.id)

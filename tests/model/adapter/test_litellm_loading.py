@@ -168,6 +168,7 @@ def test_leaves_litellm_alone_when_the_user_imported_it_first(tmp_path: Path) ->
     assert "Traceback" not in shown
 
 
+@pytest.mark.soak  # with each commit tests/test_loaded_modules.py has a script that asks a server and loads neither
 def test_importing_the_adapter_imports_neither_litellm_nor_tiktoken(tmp_path: Path) -> None:
     python(
         """
@@ -180,6 +181,7 @@ def test_importing_the_adapter_imports_neither_litellm_nor_tiktoken(tmp_path: Pa
     )
 
 
+@pytest.mark.soak  # with each commit tests/test_loaded_modules.py has a script that a server answered without it
 def test_a_model_of_our_own_answers_without_it(tmp_path: Path) -> None:
     python(
         together(

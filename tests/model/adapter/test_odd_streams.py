@@ -68,7 +68,7 @@ def lines(wire: str, events: list[str]) -> str:
 
 @pytest.mark.parametrize("begun", thinned([False, True], 2))
 @pytest.mark.parametrize(
-    ("wire", "odd"), thinned([(wire, odd) for wire in ODD for odd in ODD[wire]], 2)
+    ("wire", "odd"), thinned([(wire, odd) for wire in ODD for odd in ODD[wire]], 5)
 )
 async def test_an_event_that_cannot_be_read_is_told_in_a_sentence(
     *, wire: str, odd: str, begun: bool, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.sample_size import thinned
 
 from palimpsest.model.adapter.usage import estimate, normalise_usage
 from palimpsest.model.interface import StepFinished
@@ -97,7 +98,7 @@ def test_an_estimate_keeps_what_was_reported_of_the_prompt() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [-1, -(10**9), -0.5, float("nan"), float("inf"), -float("inf"), True, "12", "many", [], {}, 10**18, 2e9],
+    thinned([-1, -(10**9), -0.5, float("nan"), float("inf"), -float("inf"), True, "12", "many", [], {}, 10**18, 2e9], 3),
     ids=repr,
 )  # fmt: skip
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "provider"), thinned(CASES, 3))
+@pytest.mark.parametrize(("name", "provider"), thinned(CASES, 6))
 async def test_an_answer_is_the_same_on_both_ways(name: str, provider: str) -> None:
     litellm = LitellmModel(read_timeout_seconds=20.0)
     ours = DirectModel(litellm, read_timeout_seconds=20.0)

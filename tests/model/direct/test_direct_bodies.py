@@ -138,7 +138,7 @@ async def received(model: Any, asked: ModelRequest, server: FaultServer) -> Rece
     return server.requests[-1]
 
 
-@pytest.mark.parametrize("model", thinned(MODELS, 3))
+@pytest.mark.parametrize("model", thinned(MODELS, 9))
 async def test_a_body_is_the_one_that_litellm_sends(
     model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,7 +184,7 @@ EFFORTS = (None, "none", "minimal", "low", "medium", "high", "xhigh", "max")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@pytest.mark.parametrize("provider", thinned(["openai", "anthropic"], 2))
 def test_the_parameters_of_every_listed_model_are_those_that_litellm_sends(provider: str) -> None:
     litellm = LOADER.wait()
     listed = [

@@ -129,6 +129,7 @@ print(sorted({"litellm", "openai", "tiktoken"} & set(sys.modules)))
 """
 
 
+@pytest.mark.soak  # with each commit tests/test_loaded_modules.py has a script that a server answered
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "provider", sampled_cases(["openai", "anthropic", "my-server"], "anthropic")

@@ -67,7 +67,7 @@ async def asked(wire: str, base: str) -> ErrorValue | None:
     return error
 
 
-@pytest.mark.parametrize("case", thinned(REFUSALS, 3), ids=lambda case: f"{case.wire}-{case.name}")
+@pytest.mark.parametrize("case", thinned(REFUSALS, 6), ids=lambda case: f"{case.wire}-{case.name}")
 async def test_a_refusal_says_who_answered_what_and_what_to_do(case: Refusal) -> None:
     sent = answer(case.body, status=case.status, kind=case.content, headers=case.headers)
     async with serving(sent) as host:

@@ -161,6 +161,7 @@ def test_a_folder_brings_each_of_them_once(tmp_path: Path) -> None:
     assert len(parents - {None}) == 2
 
 
+@pytest.mark.soak  # with each commit a folder brings each of them once, above
 def test_a_corpus_counts_each_of_them_once(tmp_path: Path) -> None:
     sample("codex_subagents/v2", tmp_path)
     sample("gemini_cli_subagent", tmp_path)
@@ -348,6 +349,7 @@ def test_a_broken_one_costs_only_itself(content: bytes, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.soak  # with each commit tests/recordings/formats/test_openhands_subagents.py reads the first of a thousand
 @pytest.mark.slow
 def test_of_a_thousand_the_first_are_read(tmp_path: Path) -> None:
     children = [thread(number) for number in range(2, 1_002)]
@@ -384,6 +386,7 @@ def test_one_of_200_megabytes_is_read_and_a_larger_one_is_named(tmp_path: Path) 
 # The command line
 
 
+@pytest.mark.soak  # with each commit the inspector tells them, above
 def test_the_command_line_shows_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = rollouts("v2", tmp_path)[0]
     (tmp_path / "project").mkdir()

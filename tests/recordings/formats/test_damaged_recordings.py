@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.recordings.formats.reading import SAMPLES
+from tests.sample_size import thinned
 
 from palimpsest.recordings.formats.claude_code import ClaudeCodeImporter
 from palimpsest.recordings.formats.cline import ClineImporter
@@ -91,7 +92,7 @@ def read(importer: Importer, path: Path) -> list[Recorded]:
     return found
 
 
-@pytest.mark.parametrize(("importer", "name"), LINES)
+@pytest.mark.parametrize(("importer", "name"), thinned(LINES, 3))
 @SETTINGS
 @given(data=st.data())
 def test_values_of_other_types_raise_nothing(
@@ -106,7 +107,7 @@ def test_values_of_other_types_raise_nothing(
     read(importer, path)
 
 
-@pytest.mark.parametrize(("importer", "name"), LINES)
+@pytest.mark.parametrize(("importer", "name"), thinned(LINES, 3))
 @SETTINGS
 @given(data=st.data())
 def test_broken_bytes_raise_nothing(
@@ -120,6 +121,7 @@ def test_broken_bytes_raise_nothing(
     read(importer, path)
 
 
+@pytest.mark.soak  # with each commit values of other types raise nothing, above
 @SETTINGS
 @given(data=st.data())
 def test_events_of_other_types_raise_nothing(tmp_path: Path, data: st.DataObject) -> None:
@@ -153,7 +155,7 @@ def test_a_state_of_a_compaction_of_other_types_raises_nothing(
     assert read(ClineImporter(), folder)
 
 
-@pytest.mark.parametrize("name", ["inspect_plain.eval", "inspect_summary.eval"])
+@pytest.mark.parametrize("name", thinned(["inspect_plain.eval", "inspect_summary.eval"], 2))
 @SETTINGS
 @given(data=st.data())
 def test_a_log_with_values_of_other_types_raises_nothing(

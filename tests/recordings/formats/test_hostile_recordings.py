@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.recordings.formats.imported import bring
 from tests.recordings.formats.sample_files import sample
+from tests.sample_size import thinned
 
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
@@ -41,7 +42,7 @@ def spoiled(value: Any, chance: random.Random, share: float) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize("name", thinned(RECORDINGS, 3))
 def test_values_of_any_type_cost_only_themselves(tmp_path: Path, name: str) -> None:
     path = sample(name, tmp_path)
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

@@ -193,6 +193,7 @@ def test_a_value_that_no_session_can_hold_costs_only_itself(store: Store, tmp_pa
     assert outcomes(report) == [("new", 4)]
 
 
+@pytest.mark.soak  # with each commit tests/review/corpus/test_corpus.py tells progress
 def test_progress_is_told_in_bytes(store: Store, tmp_path: Path) -> None:
     path = sample("pi_large_session.jsonl", tmp_path)
     told: list[tuple[int, int]] = []

@@ -13,6 +13,7 @@ import pytest
 from tests.recordings.formats.imported import bring, now, said
 from tests.recordings.formats.sample_files import sample
 from tests.recordings.import_journal.recordings import BEGIN, Told, user
+from tests.sample_size import thinned
 from tests.store.foreign_sessions import sample as opencode_sample
 
 import palimpsest
@@ -266,7 +267,7 @@ def nine(tmp_path: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("owner", ["cline", "openhands_v1", "openhands_v1/events"])
+@pytest.mark.parametrize("owner", thinned(["cline", "openhands_v1", "openhands_v1/events"], 3))
 def test_a_recording_in_the_files_of_a_folder_hides_no_other(
     nine: Path, tmp_path: Path, owner: str
 ) -> None:

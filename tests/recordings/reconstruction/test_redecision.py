@@ -28,7 +28,7 @@ MADE = {
 """The decisions that each session must contain."""
 
 
-@pytest.mark.parametrize("name", thinned(SCENES, 3))
+@pytest.mark.parametrize("name", thinned(SCENES, 8))
 async def test_everything_is_decided_again_bit_for_bit(tmp_path: Path, name: str) -> None:
     harness, session = await SCENES[name](tmp_path)
     await session.journal.flush()

@@ -107,7 +107,7 @@ SCENES: dict[str, Scene] = {
 }
 
 
-@pytest.mark.parametrize("name", thinned(SCENES, 2))
+@pytest.mark.parametrize("name", thinned(SCENES, 6))
 async def test_what_was_taken_back_changes_no_law(tmp_path: Path, name: str) -> None:
     made, session = await SCENES[name](tmp_path)
     await session.journal.flush()

@@ -18,7 +18,7 @@ TOOL_FRAMES = 200
 """What the tool definitions take besides their text."""
 
 
-@pytest.mark.parametrize("name", thinned(SOME_SCENES, 3))
+@pytest.mark.parametrize("name", thinned(SOME_SCENES, 8))
 async def test_every_request_is_as_large_as_it_was(name: str, tmp_path: Path) -> None:
     harness, session = await SCENES[name](tmp_path)
     sent = [

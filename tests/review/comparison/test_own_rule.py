@@ -18,6 +18,7 @@ from tests.context_policies.made_timeline import TimelineMaker
 from tests.context_policies.pi_session import pi_timeline
 from tests.recordings.formats.imported import bring
 from tests.recordings.formats.sample_files import sample
+from tests.sample_size import thinned
 
 from palimpsest.context_policies.calibration.fit import fit_ruler
 from palimpsest.context_policies.presets.summarising import PiCompact, Summarise
@@ -79,7 +80,7 @@ def found_in(timeline: Timeline) -> OwnRule:
     return found
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", thinned(SAMPLES, 4))
 def test_the_rule_acts_at_the_recorded_compactions_or_says_what_they_must_have_been(
     name: str,
 ) -> None:

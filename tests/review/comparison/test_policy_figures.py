@@ -25,7 +25,7 @@ def _about(value: Any) -> Any:
 
 def test_presets_over_the_recording_of_pi_have_the_figures_of_before(tmp_path: Path) -> None:
     """Size, cache, cost, forgetting by kind, how often each acted and what it says of that."""
-    one_in = sample_size(3, 1)
+    one_in = sample_size(8, 1)
     before = kept()["pi"]
     _same(figures_of_pi(tmp_path, one_in), {name: before[name] for name in [*before][::one_in]})
 

@@ -87,6 +87,7 @@ def test_costs_in_dollars_and_in_units_are_not_added(folder: Path) -> None:
     assert "give one price" in compared.text
 
 
+@pytest.mark.soak  # with each commit tests/context_policies/replay/test_moved_summaries.py fills one
 @pytest.mark.slow
 def test_summaries_are_filled_in_all_sessions_alike_and_kept_apart(folder: Path) -> None:
     policy = "learn_claude_code.auto trigger=3000"
@@ -138,7 +139,7 @@ def test_a_run_that_was_stopped_goes_on_where_it_was(folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "content",
-    thinned(["", "[", "null", '{"rows": 1}', '{"rows": [{"a": [1]}], "problems": []}'], 3),
+    thinned(["", "[", "null", '{"rows": 1}', '{"rows": [{"a": [1]}], "problems": []}'], 5),
 )
 def test_kept_results_that_are_damaged_are_made_anew(folder: Path, content: str) -> None:
     before = opened(folder).json()
@@ -164,6 +165,7 @@ def test_what_is_broken_is_named_and_the_rest_is_there(folder: Path) -> None:
     assert [problem for problem in corpus.problems if "broken.jsonl" in problem]
 
 
+@pytest.mark.soak  # with each commit a run that was stopped goes on where it was, above
 @pytest.mark.slow
 def test_progress_is_told_from_none_to_all(folder: Path) -> None:
     told: list[tuple[int, int]] = []
@@ -242,6 +244,7 @@ def test_results_are_kept_in_the_projects_own_folder(
     assert (project / ".palimpsest" / ".gitignore").read_text() == "*\n"
 
 
+@pytest.mark.soak  # with each commit each session of a folder is a row, above
 @pytest.mark.slow
 def test_projects_below_a_folder_are_part_of_it(folder: Path) -> None:
     project = folder / "project"

@@ -131,7 +131,7 @@ def test_each_compact_event_of_a_recording_is_one_loss_at_its_place(
 
 
 @pytest.mark.parametrize(
-    "scene", thinned(["compacted", "refused", "reported_full", "edited", "in_parts"], 2)
+    "scene", thinned(["compacted", "refused", "reported_full", "edited", "in_parts"], 5)
 )
 async def test_each_compact_event_of_our_own_session_is_one_loss_at_its_place(
     tmp_path: Path, scene: str
@@ -243,6 +243,7 @@ def test_an_extract_keeps_names_that_a_placeholder_loses() -> None:
         assert loss.tokens_after == pytest.approx(2_000 * pi_review().ruler.factor)
 
 
+@pytest.mark.soak  # with each commit a recorded compaction names what its summary lost
 def test_losses_are_tables_in_every_form() -> None:
     found = pi_review().compactions(SMALL)
 

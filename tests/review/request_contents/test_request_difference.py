@@ -17,7 +17,7 @@ POLICIES = (
 )
 
 
-@pytest.mark.parametrize("policy", thinned(POLICIES, 2))
+@pytest.mark.parametrize("policy", thinned(POLICIES, 4))
 def test_what_two_requests_share_is_the_prefix_that_the_replay_counts(policy: str) -> None:
     review = pi_review()
     simulation = review.compare(policy)[0]

@@ -36,7 +36,7 @@ def counted(shown: ShownRequest) -> float:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", thinned(SOME_SCENES, 2))
+@pytest.mark.parametrize("name", thinned(SOME_SCENES, 6))
 async def test_every_request_of_ours_has_the_hash_that_was_recorded(
     name: str, tmp_path: Path
 ) -> None:
@@ -56,7 +56,7 @@ async def test_every_request_of_ours_has_the_hash_that_was_recorded(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", thinned(SOME_SCENES, 2, 1))
+@pytest.mark.parametrize("name", thinned(SOME_SCENES, 6, 1))
 async def test_blocks_of_every_request_of_ours_add_up_to_its_size(
     name: str, tmp_path: Path
 ) -> None:
@@ -88,7 +88,7 @@ async def test_each_block_of_ours_names_its_item(tmp_path: Path) -> None:
     assert {tool["name"] for tool in shown.tools} >= {"read"}
 
 
-@pytest.mark.parametrize("policy", thinned(POLICIES, 2))
+@pytest.mark.parametrize("policy", thinned(POLICIES, 4))
 def test_blocks_under_a_policy_add_up_to_what_its_replay_reports(policy: str) -> None:
     review = pi_review()
     sizes = review.compare(policy)[0].sizes
@@ -193,6 +193,7 @@ async def test_a_request_whose_contents_are_gone_is_shown_as_far_as_they_are_the
     assert shown.sha256 is None
 
 
+@pytest.mark.soak  # with each commit blocks under a policy add up, above
 @pytest.mark.parametrize(
     "name",
     thinned(

@@ -139,6 +139,7 @@ def test_patched_view_is_the_newer_one_of_any_session(
             follower.check()
 
 
+@pytest.mark.soak  # with each commit a patched view is the newer one at every record, above
 async def test_a_patch_makes_any_view_of_any_other(tmp_path: Path) -> None:
     harness, session = await SCENES["pruned"](tmp_path)
     follower = Follower(harness.store, session.id)
@@ -155,6 +156,7 @@ async def test_a_patch_makes_any_view_of_any_other(tmp_path: Path) -> None:
     await harness.workspace.close()
 
 
+@pytest.mark.soak  # with each commit a patched view is the newer one at every record, beside it
 async def test_a_request_more_takes_few_bytes(tmp_path: Path) -> None:
     harness, session = await SCENES["pruned"](tmp_path)
     follower = Follower(harness.store, session.id)

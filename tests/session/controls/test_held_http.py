@@ -166,7 +166,7 @@ async def test_it_says_what_the_cache_holds_and_counts_down(
     await held_session.finish()
 
 
-@pytest.mark.parametrize("kind", thinned(KINDS, 2))
+@pytest.mark.parametrize("kind", thinned(KINDS, 4))
 async def test_it_arrives_as_it_was_changed(
     kind: str, provider: str, server: FaultServer, tmp_path: Path
 ) -> None:
@@ -210,7 +210,7 @@ async def test_it_arrives_as_it_was_changed(
     assert changed.sha256 in found
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", thinned(KINDS, 3))
 async def test_a_stop_sends_nothing(
     kind: str, provider: str, server: FaultServer, tmp_path: Path
 ) -> None:
@@ -226,7 +226,7 @@ async def test_a_stop_sends_nothing(
     assert held_session.session.held == ()
 
 
-@pytest.mark.parametrize("kind", thinned(KINDS, 3, 1))
+@pytest.mark.parametrize("kind", thinned(KINDS, 5, 1))
 async def test_the_limit_holds_it_back_after_the_release(
     kind: str, provider: str, server: FaultServer, tmp_path: Path
 ) -> None:

@@ -255,7 +255,7 @@ SENT_TWICE = {retry_after_an_error: 1}
 
 
 @pytest.mark.parametrize(
-    ("make", "rounds"), thinned(CASES, 2), ids=lambda one: getattr(one, "__name__", "")
+    ("make", "rounds"), thinned(CASES, 4), ids=lambda one: getattr(one, "__name__", "")
 )
 async def test_nothing_is_decided_or_sent_before_its_release(
     tmp_path: Path, make: Callable[[Path], Awaitable[Way]], rounds: list[Round]

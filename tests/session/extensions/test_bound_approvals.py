@@ -115,7 +115,7 @@ CHANGES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("changed", thinned(CHANGES.values(), 3), ids=CHANGES)
+@pytest.mark.parametrize("changed", thinned(CHANGES.values(), 6), ids=CHANGES)
 @pytest.mark.parametrize("scope", [None, "project"])
 async def test_a_changed_tool_asks_again_and_shows_the_difference_first(
     tmp_path: Path, changed: dict[str, Any], scope: Any
@@ -161,7 +161,7 @@ async def test_only_the_new_description_of_many_lines_is_shown_as_added(tmp_path
     ]
 
 
-@pytest.mark.parametrize("scope", [None, "project"])
+@pytest.mark.parametrize("scope", thinned([None, "project"], 2))
 async def test_it_holds_over_a_restart_and_asks_where_the_tool_changed_meanwhile(
     tmp_path: Path, scope: Any
 ) -> None:
@@ -181,6 +181,7 @@ async def test_it_holds_over_a_restart_and_asks_where_the_tool_changed_meanwhile
     assert '+      "file_contents": {' in (asked[0].changed or "")
 
 
+@pytest.mark.soak  # with each commit it holds over a restart, above
 async def test_another_session_of_the_project_has_its_approvals_and_no_others(
     tmp_path: Path,
 ) -> None:
@@ -276,7 +277,7 @@ async def test_an_approval_of_an_earlier_version_asks_once_and_says_why(tmp_path
     assert (asked[0].changed or "").startswith("You always allowed this name in an earlier version")
 
 
-@pytest.mark.parametrize("permission", ["demo_*", "*", "demo_add"])
+@pytest.mark.parametrize("permission", thinned(["demo_*", "*", "demo_add"], 2))
 async def test_no_wide_approval_covers_a_tool_of_a_server(tmp_path: Path, permission: str) -> None:
     """The log of a session, or a grant of an earlier version, may hold any rule."""
     kernel = Kernel(tmp_path, *turn())

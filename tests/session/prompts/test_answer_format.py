@@ -143,6 +143,7 @@ async def test_an_answer_in_words_is_asked_for_again(tmp_path: Path) -> None:
     assert "Call StructuredOutput now" in model.requests[1].messages[-1]["content"]
 
 
+@pytest.mark.soak  # with each commit an answer in words is asked for again, above
 @pytest.mark.parametrize("retries", [0, 1, 2])
 async def test_a_turn_that_ends_without_the_form_is_an_error(tmp_path: Path, retries: int) -> None:
     script = [says(f"Words {n}.") for n in range(4)]
@@ -328,6 +329,7 @@ def test_a_schema_that_leads_elsewhere_fetches_nothing(
         session.prompt("Count.", format=given)
 
 
+@pytest.mark.soak  # with each commit tests/rehearsal/test_structured_shapes.py fills every shape
 def test_the_rehearsal_model_fills_a_form_from_what_it_found() -> None:
     schema = {
         "type": "object",

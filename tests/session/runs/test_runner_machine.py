@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 )
 from pydantic import BaseModel
 from tests.harness.session import SessionHarness, until
-from tests.sample_size import sample_size
+from tests.sample_size import sample_size, thinned
 from tests.waiting import settled
 
 from palimpsest.model.interface import ModelRequest, StreamEvent
@@ -501,6 +501,6 @@ def run_machine(machine: type[Runs], examples: int, steps: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(sample_size(300, 3_600))
-@pytest.mark.parametrize("machine", [InMemory, OnDisk])
+@pytest.mark.parametrize("machine", thinned([InMemory, OnDisk], 2))
 def test_every_order_of_operations_keeps_the_laws(machine: type[Runs]) -> None:
     run_machine(machine, sample_size(4, 600), sample_size(20, 50))

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.sample_size import sample_size, seeds
+from tests.sample_size import sample_size, seeds, thinned
 from tests.store.byte_damage import damaged
 from tests.store.damaged_log import check_kept, go_on, log_of, touched, write_session
 from tests.store.record_builders import SESSION
@@ -90,7 +90,7 @@ def check_use(pristine: Pristine, gone: set[str], *, writes: bool) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(sample_size(300, 3_600))
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("block", thinned(range(BLOCKS), 2))
 def test_a_damaged_log_opens_and_loses_nothing_else(pristine: Pristine, block: int) -> None:
     for seed in SEEDS[block::BLOCKS]:
         check(pristine, seed)
@@ -126,7 +126,8 @@ def test_a_bad_byte_within_an_id_costs_one_line(pristine: Pristine, kind: bytes)
 
 
 @pytest.mark.parametrize(
-    ("good", "wrong"), [(rb'"seq":\d+', b'"seq":{"":{}}'), (rb'"same":\d+', b'"same":Infinity')]
+    ("good", "wrong"),
+    thinned([(rb'"seq":\d+', b'"seq":{"":{}}'), (rb'"same":\d+', b'"same":Infinity')], 2),
 )
 def test_a_request_with_a_wrong_number_costs_one_line(
     pristine: Pristine, good: bytes, wrong: bytes

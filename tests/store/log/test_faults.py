@@ -166,6 +166,7 @@ def test_a_held_session_can_be_read_followed_and_forked(tmp_path: Path) -> None:
     writer.close()
 
 
+@pytest.mark.soak  # with each commit tests/session/open_sessions/test_two_processes.py goes on with one
 @pytest.mark.slow
 def test_a_session_that_was_given_back_is_taken_at_once(tmp_path: Path) -> None:
     with other_kernel(tmp_path) as other:
@@ -192,6 +193,7 @@ def test_a_dead_process_on_this_host_does_not_hold_its_session(tmp_path: Path) -
     assert set(other.kept(SESSION)) <= set(names(store))
 
 
+@pytest.mark.soak  # with each commit kernels that rob each other lose nothing, beside it
 @pytest.mark.slow
 def test_a_kernel_that_was_only_stopped_goes_on_in_a_fork(tmp_path: Path) -> None:
     with other_kernel(tmp_path) as other:

@@ -205,6 +205,7 @@ def test_a_fork_opens_through_the_checkpoint_of_its_parent(store: JsonlStore) ->
         assert live.messages() == whole.messages()[2:]
 
 
+@pytest.mark.soak  # with each commit reopening anywhere gives the fold, beside it
 @pytest.mark.slow
 def test_a_generated_session_opens_the_same_live_and_whole(store: JsonlStore) -> None:
     state = generate(store, "ses_long", turns=90)
@@ -258,6 +259,7 @@ def test_reopening_anywhere_gives_the_fold(script: Sequence[Event], data: st.Dat
             assert list(reopened.read(SESSION, after=after)) == written[after:]
 
 
+@pytest.mark.soak  # with each commit reopening anywhere gives the fold, above
 @settings(max_examples=sample_size(25, 500), deadline=None)
 @given(st.lists(events(), min_size=1, max_size=20), st.data())
 def test_a_prefix_of_the_bytes_is_a_prefix_of_the_records(

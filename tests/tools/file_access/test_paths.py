@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.harness.tools import ToolHarness
+from tests.sample_size import thinned
 
 from palimpsest.session.definitions.agents import BUILT_IN, rules_within
 from palimpsest.tools.file_access.paths import (
@@ -203,7 +204,7 @@ def test_reading_a_control_file_is_reading() -> None:
     assert decide("read", ["AGENTS.md"], DEFAULT_RULES) == Allowed()
 
 
-@pytest.mark.parametrize("path", KEYS)
+@pytest.mark.parametrize("path", thinned(KEYS, 3))
 def test_reading_a_file_of_keys_asks(path: str) -> None:
     assert decide("read", [path], DEFAULT_RULES) == MustAsk((path,))
 
@@ -211,7 +212,7 @@ def test_reading_a_file_of_keys_asks(path: str) -> None:
 ALWAYS = tuple(Rule(permission=p, pattern="*", action="allow") for p in ("read", "edit", "write"))
 
 
-@pytest.mark.parametrize("path", [*KEYS, *CONTROLS])
+@pytest.mark.parametrize("path", thinned([*KEYS, *CONTROLS], 3))
 def test_no_always_no_accepted_edits_and_no_rule_for_a_folder_covers_them(path: str) -> None:
     exact = (Rule(permission="edit", pattern=path, action="allow"),)
     folder = from_config({"edit": {"*": "allow"}, "write": {"*/*": "allow"}}, home="/h")

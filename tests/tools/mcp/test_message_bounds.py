@@ -96,7 +96,7 @@ def test_signs_in_texts_are_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "words"), [("endless", BYTES), ("hollow", VALUES)], ids=["bytes", "values"]
+    ("name", "words"), thinned([("endless", BYTES), ("hollow", VALUES)], 2), ids=["bytes", "values"]
 )
 async def test_a_call_answered_without_an_end_costs_a_sentence_and_its_server(
     tmp_path: Path, name: str, words: str
@@ -116,6 +116,7 @@ async def test_a_call_answered_without_an_end_costs_a_sentence_and_its_server(
         assert json.loads((await harness.call("x_t")).output)[0]["name"] == "t"
 
 
+@pytest.mark.soak  # with each commit a call that is answered without an end does
 @pytest.mark.slow
 @pytest.mark.parametrize("method", sampled_cases(["initialize", "tools/list"], "initialize"))
 async def test_a_server_that_never_ends_its_first_words_costs_a_sentence(
@@ -240,7 +241,7 @@ PACKED = "The MCP server 'x' packed its answer, which was not asked for, so it w
             ("event of values", VALUES),
             ("packed", PACKED),
         ],
-        2,
+        5,
     ),
 )
 async def test_an_answer_over_http_is_bounded_too(

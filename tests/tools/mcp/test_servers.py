@@ -176,6 +176,7 @@ async def test_a_server_that_died_between_turns_is_started_again(tmp_path: Path)
         assert (await harness.call("demo_add", a=1, b=1)).output == "2"
 
 
+@pytest.mark.soak  # with each commit a stop gives a call up, below, and tests/tools/mcp/test_message_bounds.py has one without an end
 async def test_a_call_that_hangs_is_given_up_after_its_time(tmp_path: Path) -> None:
     async with servers(tmp_path, stdio(timeout=4.0)) as (_, harness, _said):
         with pytest.raises(UserError, match="did not run hang within 4 seconds"):
@@ -194,6 +195,7 @@ async def test_a_stop_gives_a_call_up_at_once(tmp_path: Path) -> None:
             await calling
 
 
+@pytest.mark.soak  # with each commit tests/session/extensions/test_mcp_servers.py tells of a dead one
 @pytest.mark.parametrize(
     ("mode", "words"),
     sampled_cases(
@@ -404,6 +406,7 @@ async def test_nothing_is_left_running_at_the_end(tmp_path: Path) -> None:
     assert guard is None or not guard.is_running()
 
 
+@pytest.mark.soak  # with each commit nothing is left running at the end, above
 @pytest.mark.parametrize("mode", sampled_cases(["silent", "stubborn"], "stubborn"))
 async def test_closing_in_the_middle_of_a_handshake_leaves_no_process(
     tmp_path: Path, mode: str

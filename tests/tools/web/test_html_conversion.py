@@ -27,12 +27,13 @@ PAGES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", thinned(PAGES.values(), 3), ids=PAGES)
+@pytest.mark.parametrize("page", thinned(PAGES.values(), 8), ids=PAGES)
 def test_no_page_takes_longer_than_its_size_says(page: str) -> None:
     assert isinstance(to_text(page, "http://a.b/"), str)
     assert isinstance(to_markdown(page, "http://a.b/"), str)
 
 
+@pytest.mark.soak  # with each commit no page takes longer than its size says, above
 @pytest.mark.slow
 def test_megabytes_are_read_in_time() -> None:
     block = (

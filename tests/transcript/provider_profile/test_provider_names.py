@@ -9,10 +9,10 @@ import palimpsest
 
 PACKAGE = Path(palimpsest.__file__).parent
 NAMES = re.compile(
-    r"anthropic|claude|openai|chatgpt|\bgpt-?\d|gemini|vertex|[a-z]+stral\b|mixtral|bedrock|azure|ollama"
-    r"|openrouter|deepseek|moonshot|\bkimi|copilot|\bgroq\b|\bxai\b|\bqwen|databricks|fireworks|cohere",
-    re.IGNORECASE,
+    r"anthropic|claude|openai|chatgpt|\bgpt-?\d|gemini|vertex|(?<=[a-z])stral\b|mixtral|bedrock|azure|ollama"
+    r"|openrouter|deepseek|moonshot|\bkimi|copilot|\bgroq\b|\bxai\b|\bqwen|databricks|fireworks|cohere"
 )
+"""Found in text in small letters, which takes a third of the time that ignoring case does."""
 
 RULES = {
     "transcript/provider_profile/profile.py": "the profile",
@@ -98,7 +98,7 @@ def test_only_the_profile_knows_providers_by_name() -> None:
 def named_in(path: Path) -> Iterator[str]:
     """Yield the strings in a file's code that name a provider; docstrings do not count."""
     source = path.read_text(encoding="utf-8")
-    if not NAMES.search(source):  # a file without such a word need not be parsed
+    if not NAMES.search(source.lower()):  # a file without such a word need not be parsed
         return
     tree = ast.parse(source)
     said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
@@ -107,6 +107,6 @@ def named_in(path: Path) -> Iterator[str]:
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
             and id(node) not in said
-            and NAMES.search(node.value)
+            and NAMES.search(node.value.lower())
         ):
             yield node.value

@@ -157,7 +157,7 @@ def test_an_output_that_grows_shows_no_word_of_it(around: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("piece", thinned(["password: a ", "a: ", "PASSWORD=a b ", "a.", "a-", "password: ", "\x1b[0m", "password: |\n  a", "   "], 3))  # fmt: skip
+@pytest.mark.parametrize("piece", thinned(["password: a ", "a: ", "PASSWORD=a b ", "a.", "a-", "password: ", "\x1b[0m", "password: |\n  a", "   "], 9))  # fmt: skip
 def test_twice_the_text_takes_about_twice_the_time(piece: str) -> None:
     small = best_seconds(assigned_spans, piece, 20_000)
     large = best_seconds(assigned_spans, piece, 80_000)
