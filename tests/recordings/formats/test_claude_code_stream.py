@@ -249,6 +249,32 @@ def test_a_stream_whose_first_line_is_lost_is_recognised_and_read(tmp_path: Path
     assert [report.partition(":")[0] for report in reports] == ["line 1"]
 
 
+def test_the_like_of_another_program_is_not_taken(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "other.jsonl",
+        [
+            {"type": "system", "subtype": "init", "cwd": "/w", "session_id": "s", "model": "m"},
+            {"type": "assistant", "message": {"role": "assistant"}, "session_id": "s"},
+            {"type": "tool_call", "subtype": "started", "call_id": "c", "session_id": "s"},
+            {"type": "result", "subtype": "success", "result": "Yes.", "session_id": "s"},
+        ],
+    )
+
+    with pytest.raises(UserError, match="holds no session that can be imported"):
+        bring(path)
+
+
+def test_many_tools_in_the_first_record_hide_no_session(tmp_path: Path) -> None:
+    tools = [f"mcp__server__tool_{n}" for n in range(5_000)]
+    path = written(tmp_path / "many.jsonl", [{**LINES[0], "tools": tools}, *LINES[1:]])
+
+    begin = only(SessionBegin, read(path))[0]
+
+    assert path.stat().st_size > 100_000
+    assert begin.tools is not None
+    assert len(begin.tools) == 5_000
+
+
 def test_a_stream_that_was_cut_after_its_first_line_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "cut.jsonl", LINES[:1])
 
