@@ -188,14 +188,21 @@ def test_totals_of_later_turns_count_everything_so_far() -> None:
     assert only(TotalsRead, found)[-1].totals.cost == 0.068775
 
 
-def test_a_second_program_that_printed_to_the_same_file_adds_its_totals(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cost", [0.01, 0.07], ids=["cheaper", "dearer"])
+def test_a_second_program_that_printed_to_the_same_file_adds_its_totals(
+    tmp_path: Path, cost: float
+) -> None:
     again = json.loads(json.dumps(LINES[-1]))
-    again["total_cost_usd"] = 0.01
-    again["modelUsage"] = {"m": {"inputTokens": 5, "outputTokens": 1, "cacheReadInputTokens": 100}}
+    again["total_cost_usd"] = cost
+    again["usage"] = {"input_tokens": 5, "output_tokens": 130, "cache_read_input_tokens": 60_000}
+    again["modelUsage"] = {
+        "m": {"inputTokens": 5, "outputTokens": 130, "cacheReadInputTokens": 60_000}
+    }
     path = written(tmp_path / "two.jsonl", [*LINES, again])
 
-    assert only(TotalsRead, read(path))[-1].totals == RecordedTotals(
-        cost=0.05003125, input=56_620, cached=50_100, output=116
+    totals = only(TotalsRead, read(path))[-1].totals
+    assert totals == RecordedTotals(
+        cost=0.04003125 + cost, input=116_520, cached=110_000, output=245
     )
 
 
