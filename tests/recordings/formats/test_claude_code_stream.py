@@ -188,14 +188,21 @@ def test_totals_of_later_turns_count_everything_so_far() -> None:
     assert only(TotalsRead, found)[-1].totals.cost == 0.068775
 
 
-def test_a_second_program_that_printed_to_the_same_file_adds_its_totals(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cost", [0.01, 0.07], ids=["cheaper", "dearer"])
+def test_a_second_program_that_printed_to_the_same_file_adds_its_totals(
+    tmp_path: Path, cost: float
+) -> None:
     again = json.loads(json.dumps(LINES[-1]))
-    again["total_cost_usd"] = 0.01
-    again["modelUsage"] = {"m": {"inputTokens": 5, "outputTokens": 1, "cacheReadInputTokens": 100}}
+    again["total_cost_usd"] = cost
+    again["usage"] = {"input_tokens": 5, "output_tokens": 130, "cache_read_input_tokens": 60_000}
+    again["modelUsage"] = {
+        "m": {"inputTokens": 5, "outputTokens": 130, "cacheReadInputTokens": 60_000}
+    }
     path = written(tmp_path / "two.jsonl", [*LINES, again])
 
-    assert only(TotalsRead, read(path))[-1].totals == RecordedTotals(
-        cost=0.05003125, input=56_620, cached=50_100, output=116
+    totals = only(TotalsRead, read(path))[-1].totals
+    assert totals == RecordedTotals(
+        cost=0.04003125 + cost, input=116_520, cached=110_000, output=245
     )
 
 
@@ -247,6 +254,32 @@ def test_a_stream_whose_first_line_is_lost_is_recognised_and_read(tmp_path: Path
 
     assert input_tokens(found) == input_tokens(read(STREAM))
     assert [report.partition(":")[0] for report in reports] == ["line 1"]
+
+
+def test_the_like_of_another_program_is_not_taken(tmp_path: Path) -> None:
+    path = written(
+        tmp_path / "other.jsonl",
+        [
+            {"type": "system", "subtype": "init", "cwd": "/w", "session_id": "s", "model": "m"},
+            {"type": "assistant", "message": {"role": "assistant"}, "session_id": "s"},
+            {"type": "tool_call", "subtype": "started", "call_id": "c", "session_id": "s"},
+            {"type": "result", "subtype": "success", "result": "Yes.", "session_id": "s"},
+        ],
+    )
+
+    with pytest.raises(UserError, match="holds no session that can be imported"):
+        bring(path)
+
+
+def test_many_tools_in_the_first_record_hide_no_session(tmp_path: Path) -> None:
+    tools = [f"mcp__server__tool_{n}" for n in range(5_000)]
+    path = written(tmp_path / "many.jsonl", [{**LINES[0], "tools": tools}, *LINES[1:]])
+
+    begin = only(SessionBegin, read(path))[0]
+
+    assert path.stat().st_size > 100_000
+    assert begin.tools is not None
+    assert len(begin.tools) == 5_000
 
 
 def test_a_stream_that_was_cut_after_its_first_line_is_refused(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from palimpsest.recordings.reading.recorded import (
     RemovedRead,
     ResultRead,
     SessionBegin,
+    Text,
+    Thinking,
     TitleRead,
 )
 from palimpsest.review.recorded_sessions.recording import open_recording
@@ -91,6 +93,24 @@ def test_a_whole_document_reads_like_lines(tmp_path: Path) -> None:
     assert input_tokens(found) == [5_000, 8_000, 8_100, 8_200, 5_300, 2_100]
     assert [begin.id for begin in only(SessionBegin, found)] == [lines[0]["sessionId"]]
     assert [title.title for title in only(TitleRead, found)] == ["A title."]
+
+
+@pytest.mark.parametrize("summed_up", [True, False])
+def test_a_thought_among_the_parts_of_an_answer_is_no_text_and_is_told_once(
+    tmp_path: Path, *, summed_up: bool
+) -> None:
+    header = CHAT.read_text().splitlines()[0]
+    answer = {
+        "id": "g", "type": "gemini", "tokens": {"input": 10, "output": 2, "cached": 0},
+        "content": [{"text": "To be read.", "thought": True}, {"text": "I read it."}],
+        "thoughts": [{"subject": "Reading", "description": ""}] if summed_up else [],
+    }  # fmt: skip
+    (tmp_path / "one.jsonl").write_text(f"{header}\n{json.dumps(answer)}\n")
+
+    (request,) = requests(recorded(GeminiCliImporter(), tmp_path / "one.jsonl")[0])
+
+    thought = "Reading" if summed_up else "To be read."
+    assert request.parts == (Thinking(thought), Text("I read it."))
 
 
 def test_a_chat_with_no_compression_has_no_reduction(tmp_path: Path) -> None:

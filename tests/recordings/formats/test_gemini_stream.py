@@ -153,6 +153,9 @@ def test_the_chat_that_was_kept_has_each_request_and_begins_with_the_program_s_w
     store, report = bring(PRINTED / "gemini_session.jsonl")
 
     assert input_tokens(found) == [1_000, 2_000]
+    assert [said(answer) for answer in requests(found)] == [
+        said(answer) for answer in requests(read(STREAM))
+    ], "the same run as it was printed"
     assert [message.by_program for message in only(MessageRead, found)] == [
         True,
         False,

@@ -331,9 +331,15 @@ class _GeminiChat:
 
 
 def _thoughts(record: JsonValue) -> Iterator[Thinking]:
-    for thought in record.objects("thoughts"):
+    """Yield the thoughts of an answer: as the program sums them up, else as parts of its content."""
+    summaries = record.objects("thoughts")
+    for thought in summaries:
         lines = (thought.text("subject"), thought.text("description"))
         yield Thinking("\n".join(part for part in lines if part))
+    if not summaries:
+        for part in record.objects("content"):
+            if part.get("thought") is True and (words := part.text("text")):
+                yield Thinking(words)
 
 
 def _call(value: JsonValue) -> Call:
@@ -341,8 +347,10 @@ def _call(value: JsonValue) -> Call:
 
 
 def _content(value: JsonValue) -> Iterator[Text | Media]:
-    """Yield the parts of a message, without results, which are yielded with their calls."""
+    """Yield the parts of a message, without thoughts and without results, which are yielded with their calls."""
     for part in _parts(value):
+        if part.get("thought") is True:
+            continue
         if text := part.text() or part.text("text"):
             yield Text(text)
         elif data := part.text("inlineData", "data"):

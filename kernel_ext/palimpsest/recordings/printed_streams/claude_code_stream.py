@@ -62,21 +62,19 @@ CALLS_ONLY = "Of its answers only the calls were printed, and the last answer: t
 WITH_SUBAGENTS = "The recorded totals count the requests of its subagents, too."
 NO_SUMMARY = "The summary of a compaction is not in the recording."
 ONLY_RESULT = "Only the last answer of the session is in the recording."
+OWN_FIELDS = (b'"parent_tool_use_id"', b'"tools"', b'"total_cost_usd"')
+"""Fields of its messages, its first record and its result."""
 _BEGINNING = re.compile(rb'\s*(\[\s*)?\{\s*"type"\s*:\s*"system"\s*,\s*"subtype"\s*:\s*"init"')
 
 
 def is_printed_by_claude(head: Head) -> bool:
-    """Return whether a file begins with messages that ``claude -p`` printed."""
-    if b'"session_id"' not in head.start:
+    """Return whether a file begins with messages that ``claude -p`` printed; other programs' lack some of its fields."""
+    if b'"session_id"' not in head.start or not any(mark in head.start for mark in OWN_FIELDS):
         return False
     if _BEGINNING.match(head.start) or is_list(head):
         return True
     record = first_object(head)
-    return (
-        record.text("type") in RECORDS
-        and isinstance(record.get("session_id"), str)
-        and any(name in record for name in ("subtype", "parent_tool_use_id"))
-    )
+    return record.text("type") in RECORDS and isinstance(record.get("session_id"), str)
 
 
 def printed_sessions(path: Path, report: Report) -> Iterator[Recorded]:

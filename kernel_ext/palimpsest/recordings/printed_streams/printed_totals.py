@@ -1,11 +1,11 @@
 """Add up the totals that agents print: of several programs that printed to one file, and those of Claude Code."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeVar
 
 from palimpsest.recordings.format_parts.claude_code_blocks import usage_of
 from palimpsest.recordings.reading.json_fields import JsonValue
-from palimpsest.transcript.timeline import RecordedTotals
+from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals
 from palimpsest.transcript.values import Usage
 
 N = TypeVar("N", int, float)
@@ -18,15 +18,14 @@ class ClaudeTotals:
     A program prints cost and tokens of everything so far; older versions print the tokens of each turn.
     """
 
-    _before: RecordedTotals = field(default_factory=RecordedTotals)
-    _newest: RecordedTotals = field(default_factory=RecordedTotals)
+    _before: RecordedTotals = NO_TOTALS
+    _newest: RecordedTotals = NO_TOTALS
 
     def after(self, result: JsonValue) -> RecordedTotals:
         """Return the totals with the newest result."""
         cost = result.cost("total_cost_usd")
-        if cost is not None and cost < (self._newest.cost or 0):
-            self._before = sum_of_totals(self._before, self._newest)
-            self._newest = RecordedTotals()
+        turn_usage = usage_of(result.at("usage"))
+        turn = _totals_of([turn_usage] if turn_usage else [], None)
         models = [JsonValue(value) for value in result.fields("modelUsage").values()]
         usages = [
             Usage(
@@ -37,13 +36,29 @@ class ClaudeTotals:
             )
             for model in models
         ]
-        if usages:
-            self._newest = _totals_of(usages, cost)
-        else:
-            turn = usage_of(result.at("usage"))
-            newest = sum_of_totals(self._newest, _totals_of([turn] if turn else [], None))
-            self._newest = newest._replace(cost=cost)
+        newest = _totals_of(usages, cost) if usages else NO_TOTALS
+        if self._is_of_another_program(newest, turn, cost):
+            self._before = sum_of_totals(self._before, self._newest)
+            self._newest = NO_TOTALS
+        if not usages:
+            newest = sum_of_totals(self._newest, turn)._replace(cost=cost)
+        self._newest = newest
         return sum_of_totals(self._before, self._newest)
+
+    def _is_of_another_program(
+        self, newest: RecordedTotals, turn: RecordedTotals, cost: float | None
+    ) -> bool:
+        """Return whether totals cannot go on from those before: the cost falls, or they grew by less than the turn."""
+        before = self._newest
+        if cost is not None and cost < (before.cost or 0):
+            return True
+        if NO_TOTALS in (before, newest):
+            return False
+        names = ("input", "cached", "output")
+        return any(
+            (getattr(newest, name) or 0) - (getattr(before, name) or 0) < (getattr(turn, name) or 0)
+            for name in names
+        )
 
 
 def _totals_of(usages: list[Usage], cost: float | None) -> RecordedTotals:
