@@ -68,11 +68,11 @@ class Rehearsal:
         self._meter: UsageMeter | None = None
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamEvent, None]:
-        """Answer by the rules, or by the scenario that the model's name names."""
+        """Stream the answer of the rules, or that of the scenario in the model's name."""
         return answer_events(request, self._deltas)
 
     async def _deltas(self, request: ModelRequest, tap: StreamTap) -> AsyncGenerator[Any, None]:
-        """Yield None, then the deltas of the answer; a stream that a scenario breaks off ends without a finish."""
+        """Yield None, then the deltas of the answer; a stream that a scenario interrupts has no finish reason."""
         name = request.model.ref.name.removeprefix(f"{PROVIDER}/")
         messages = sendable_messages(request.messages, request.model)
         tools, session_id, purpose = request.tools, request.session_id, request.purpose
@@ -85,12 +85,12 @@ class Rehearsal:
         else:
             answer = self._player.next(name, steps, session_id, messages)
         metered = self._metered(request, messages, answer)
-        wait = answer.drip_seconds or word_seconds(request.parameters)
-        started = False
-        async with aclosing(_played(answer, wait, call_key(messages), tap)) as deltas:
+        wait_seconds = answer.drip_seconds or word_seconds(request.parameters)
+        is_started = False
+        async with aclosing(_played(answer, wait_seconds, call_key(messages), tap)) as deltas:
             async for delta in deltas:
-                if not started:
-                    started = True
+                if not is_started:
+                    is_started = True
                     yield None
                 yield delta
         if answer.usage != "none":
@@ -118,9 +118,9 @@ class Rehearsal:
 
 def word_seconds(parameters: dict[str, Any]) -> float:
     """Return the seconds to wait after each word."""
-    pace = parameters.get("words_per_second")
-    if isinstance(pace, int | float) and pace > 0:
-        return 1.0 / pace
+    words_per_second = parameters.get("words_per_second")
+    if isinstance(words_per_second, int | float) and words_per_second > 0:
+        return 1.0 / words_per_second
     try:
         return max(0.0, float(os.environ.get(DELAY_VARIABLE, WORD_SECONDS)))
     except ValueError:
@@ -142,9 +142,9 @@ def _scripted(replied: RehearsalReply) -> ModelAnswer:
 
 
 async def _played(
-    answer: ModelAnswer, wait: float, key: str, tap: StreamTap
+    answer: ModelAnswer, wait_seconds: float, key: str, tap: StreamTap
 ) -> AsyncGenerator[SimpleNamespace, None]:
-    """Yield the deltas of a scripted answer; a broken stream ends without a finish."""
+    """Yield the deltas of a scripted answer, whose call ids contain ``key``; waits after each word."""
     if answer.failure is not None:
         raise ScriptedFailure(answer.failure)
     calls = 0
@@ -155,7 +155,7 @@ async def _played(
                 for piece in answer.pieces(action.text):
                     yield SimpleNamespace(**{field: piece})
                     # Even a sleep of zero lets other tasks run, and a cancelled turn stops here.
-                    await asyncio.sleep(wait)
+                    await asyncio.sleep(wait_seconds)
             case ScriptedCall(tool=tool, raw=raw, id=call_id):
                 calls += 1
                 function = SimpleNamespace(name=tool, arguments=raw)

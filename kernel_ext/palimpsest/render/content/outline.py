@@ -1,7 +1,7 @@
 """Convert parts to the items that all views show: text, reasoning, calls, steps, reductions, notices.
 
-Border: pure; the views escape the texts. Secrets are removed and texts are cut here, once,
-so that no view can forget it. Omitted text is counted, and its place is shown to the reader.
+Border: pure; the views escape the texts. Secrets are removed and texts are cut here, in the one place from which
+all views get them. Omitted text is counted, and its place is shown to the reader.
 """
 
 import functools
@@ -116,9 +116,13 @@ class OutlineNotes:
         """Collect the notes from a session's records."""
         events = [record.event for record in records]
         return cls(
-            tuple(e.ask for e in events if isinstance(e, PermissionAsked)),
-            tuple((e.ask_id, e.reply) for e in events if isinstance(e, PermissionReplied)),
-            tuple(e.decision for e in events if isinstance(e, DecisionMade)),
+            tuple(event.ask for event in events if isinstance(event, PermissionAsked)),
+            tuple(
+                (event.ask_id, event.reply)
+                for event in events
+                if isinstance(event, PermissionReplied)
+            ),
+            tuple(event.decision for event in events if isinstance(event, DecisionMade)),
         )
 
     @functools.cached_property
@@ -362,7 +366,7 @@ class _OutlineBuilder:
             case NotebookPart():
                 return [NoticeItem("▤", cells_text(part)), *self._reduction_items(part)]
             case StepStartPart() | SnapshotPart():
-                return []  # only used by a revert
+                return []  # Only a revert uses them.
             case _:
                 assert_never(part)
 
@@ -391,7 +395,7 @@ class _OutlineBuilder:
         if part.id in self.retries.merged:
             return []
         run = self.retries.runs.get(part.id)
-        if run is None:  # not repeated, for example sent to another model at once
+        if run is None:  # The next attempt began at once, as with another model.
             sentence = self._reason(part.error.message)
             return [NoticeItem("↻", sentence if sentence.endswith((".", "…")) else f"{sentence}.")]
         run = replace(

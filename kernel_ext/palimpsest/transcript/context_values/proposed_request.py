@@ -56,7 +56,7 @@ class ProposedRequest(Value):
     window: int
     """0 where the model has no limit."""
     budget: int
-    """Tokens that the request may have."""
+    """Maximum tokens of the request."""
     fits: bool
     summary_first: bool = False
     """Whether a summary is requested first when the request is released; the request for it is held, too."""
