@@ -75,6 +75,7 @@ def again(page: Page, command: str, confirm: Callable[[], None]) -> None:
     page.wait_for_function(ENDED, timeout=RUN_MS)
 
 
+@pytest.mark.soak  # with each commit tests/notebooks/test_start.py runs it in a kernel, and tests/frontends/cell_turn/test_recorded_prompts.py shows figures again
 def test_it_runs_is_drawn_by_us_and_shows_what_was_recorded_when_it_is_run_again(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
