@@ -17,7 +17,6 @@ from tests.e2e.jupyterlab import (
     open_notebook,
     photograph,
 )
-from tests.sample_size import SOAKING
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 
@@ -114,11 +113,10 @@ def test_it_runs_is_drawn_by_us_and_shows_what_was_recorded_when_it_is_run_again
         assert page.evaluate(FIGURES) == figures
         expect(page.locator(ERRORS)).to_have_count(1)
 
-    if SOAKING:  # in each run test_hosts.py has a second kernel
-        again(page, RESTART, restart)
-        shows_what_was_recorded()
-        photograph(page, "run-all-recorded")
-        page.evaluate(READY)
+    again(page, RESTART, restart)
+    shows_what_was_recorded()
+    photograph(page, "run-all-recorded")
+    page.evaluate(READY)
 
     # Without a restart, from its first agent cell on: only the page knows that it is one of several.
     again(page, RUN_ALL, lambda: None)
