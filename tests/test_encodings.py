@@ -215,6 +215,7 @@ with tempfile.TemporaryDirectory() as folder:
 """
 
 
+@pytest.mark.soak  # with each commit the command line has the strictest locale, above
 @pytest.mark.slow
 @pytest.mark.parametrize("locale", sampled_cases([*LOCALES], STRICTEST))
 def test_tools_and_exports_name_files_in_utf_8_in_every_locale(tmp_path: Path, locale: str) -> None:

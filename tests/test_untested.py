@@ -10,7 +10,7 @@ import pytest
 from tests.untested import MARK, untested
 
 ROOT = Path(__file__).parents[1]
-BROWSER_TEST = "tests/e2e/test_first_notebook.py"
+BROWSER_TEST = "tests/e2e/test_small_window.py"
 
 
 def run(**more: str) -> subprocess.CompletedProcess[str]:

@@ -8,7 +8,6 @@ from tests.e2e.jupyterlab import (
     READY,
     Lab,
     PageErrors,
-    open_instead,
     open_notebook,
     photograph,
     wait_until_drawn,
@@ -146,7 +145,8 @@ def test_two_sessions_are_inspected_live_and_read_in_the_saved_notebook(
     eventually(lambda: b"The largest items" in (lab.folder / name).read_bytes())
     ask_server(lab, f"api/kernels/{kernel_of(page, name)}", "DELETE")
     assert seen.errors == []
-    open_instead(page, lab, name)
+    page.goto(lab.page_of(name))
+    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
     for cell in (2, 3):
         output = page.locator(".jp-Notebook .jp-CodeCell").nth(cell)
         output.scroll_into_view_if_needed()

@@ -37,7 +37,7 @@ from tests.e2e.test_panel import (
     open_scripted_notebook,
     send,
 )
-from tests.sample_size import SOAKING, sample_size
+from tests.sample_size import sample_size
 from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -149,6 +149,7 @@ def test_it_comes_back_where_it_was_left_and_a_link_a_shortcut_and_a_comparison_
     assert seen.errors == []
 
 
+@pytest.mark.soak  # with each commit labextension/tests/inspector/kernelSource.test.ts and labextension/tests/inspector/notebookKernel.test.ts have both
 def test_a_restarted_and_an_ended_kernel_are_told_of_and_started_again(
     page: Page, lab: Lab
 ) -> None:
@@ -187,10 +188,6 @@ def test_a_restarted_and_an_ended_kernel_are_told_of_and_started_again(
 
     ask_server(lab, f"api/kernels/{kernel_of(page, name)}", "DELETE")
     expect(strip(page)).to_contain_text(f"The kernel of {name} has ended")
-    if not SOAKING:
-        # In each run labextension/tests/inspector/kernelSource.test.ts has one that is there again, and keeps to its
-        # own session.
-        return
     photograph(page, "inspector-ended")
     strip(page).get_by_role("button", name="Start it again").click()
     strip(page).get_by_role("button", name="Load it").click()

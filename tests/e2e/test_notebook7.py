@@ -295,7 +295,7 @@ def test_a_question_is_answered_while_its_cell_runs(
     assert ours(seen) == []
 
 
-@pytest.mark.soak  # in JupyterLab tests/e2e/test_first_notebook.py shows it with each commit
+@pytest.mark.soak  # with each commit tests/notebooks/test_start.py runs it in a kernel
 def test_restart_and_run_all_shows_what_was_recorded(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:

@@ -47,8 +47,8 @@ SHARE = """([places, texts]) => {
 """Returns the height of a turn's texts and results, and their share of its pixels: see docs/design/0044."""
 QUICK = {"figure"}
 """Turns that are played in each run."""
-BY_KEYS = {"figure"}
-"""Turns whose parts are reached by keys in each run."""
+BY_KEYS = {"cell", "panel"} if SOAKING else {"cell"}
+"""Places whose parts are reached by keys."""
 PLACES = {
     "cell": (".jp-OutputArea-output", ".plm-Text, .jp-OutputArea-output:not(.plm-SegmentWidget)"),
     "panel": (".plm-Segment", ".plm-Text, .plm-Figures"),
@@ -122,7 +122,8 @@ def test_a_turn_is_a_row_of_work_a_row_an_act_and_one_below_and_each_part_two_pr
             assert place.locator(".plm-Segment").evaluate_all(BORDERED) == [], (name, colours)
         page.emulate_media(forced_colors="none")
 
-    for name, place in places.items() if SOAKING or turn.name in BY_KEYS else ():
+    for name in places.keys() & BY_KEYS:
+        place = places[name]
         alone(page, name, 1440)
         place.scroll_into_view_if_needed()
         presses = _by_keys(page, place, name, turn.parts)

@@ -52,7 +52,9 @@ ATTRIBUTES = {
     ("getpass", "getpass"), ("warnings", "warn"),
 }  # fmt: skip
 NAMED = re.compile(
-    "|".join([*SPEAKS, *LIBRARIES, "__stdout__", "stdout", "stderr", "UsageError", "text/plain"])
+    r"\b(?:"
+    + "|".join([*SPEAKS, *LIBRARIES, "__stdout__", "__stderr__", "stdout", "stderr", "UsageError"])
+    + r"|text/plain)\b"
 )
 """What stands in a module that goes past the writers."""
 PLAIN = {"visible", "_words"}
@@ -61,12 +63,12 @@ PLAIN = {"visible", "_words"}
 
 def bypasses(path: str, source: str) -> list[str]:
     """Return what in a module writes to a terminal, or reads from one, past the writers."""
-    tree = ast.parse(source)
-    bound = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    for node in ast.walk(tree):
+    nodes = [*ast.walk(ast.parse(source))]
+    bound = {node.arg for node in nodes if isinstance(node, ast.arg)}
+    for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             bound.add(node.id)
-    found = [bypass for node in ast.walk(tree) for bypass in _bypasses(node, SPEAKS - bound)]
+    found = [bypass for node in nodes for bypass in _bypasses(node, SPEAKS - bound)]
     of_streams = {"sys.stdout", "sys.stderr"} if path in STREAMS else set()
     shows = {"text/plain"} if not path.startswith("frontends/") else set()
     return [name for name in found if name not in of_streams | shows]

@@ -100,6 +100,7 @@ def palimpsest(small: Path, *words: str, cwd: Path) -> str:
     return ran.stdout
 
 
+@pytest.mark.soak  # with each commit tests/test_layers.py holds what review may import, and tests/test_loaded_modules.py what is loaded
 def test_what_a_review_needs_imports_nothing_else(small: Path, tmp_path: Path) -> None:
     ran = done(small / "python", "-c", IMPORT_ALL, *ROOMS, cwd=tmp_path)
 

@@ -392,7 +392,6 @@ def test_files_and_commands_are_shown_and_not_done_again(notebook: Notebook) -> 
     assert notebook.server.requests == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_first_notebook.py shows figures and tables again
 def test_figures_tables_background_prompts_and_summaries_come_back(notebook: Notebook) -> None:
     draws = (
         "import matplotlib; matplotlib.use('module://matplotlib_inline.backend_inline')\n"
