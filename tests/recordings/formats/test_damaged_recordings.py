@@ -1,4 +1,4 @@
-"""A changed or broken recording of OpenHands, Inspect, Cline, Gemini CLI or OpenTelemetry raises one sentence at most."""
+"""A changed or broken recording of a format without tests of its own for that raises one sentence at most."""
 
 import copy
 import json
@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.recordings.formats.reading import SAMPLES
 
+from palimpsest.recordings.formats.captured_http import CapturedHttpImporter
 from palimpsest.recordings.formats.cline import ClineImporter
 from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter
 from palimpsest.recordings.formats.inspect_eval import InspectEvalImporter
@@ -29,6 +30,8 @@ LINES: list[tuple[Importer, str]] = [
     (OtelGenAiImporter(), "otel_genai.jsonl"),
     (OtelGenAiImporter(), "otel_genai.json"),
     (ClineImporter(), "cline/1793523600000_abcde_cli.messages.json"),
+    (CapturedHttpImporter(), "captured_http/claude_trace.jsonl"),
+    (CapturedHttpImporter(), "captured_http/sdk.har"),
 ]
 ODD: st.SearchStrategy[Any] = st.sampled_from(
     [

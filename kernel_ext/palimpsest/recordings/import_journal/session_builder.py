@@ -190,6 +190,7 @@ class SessionBuilder:
             has_time=value.created is not None,
             client=value.client or None,
             cache_miss=value.cache_miss or None,
+            sent=self.facts.sent_note(value.sent),
         )
         yield from self._answer_parts(value, info)
         if value.is_summary:

@@ -58,6 +58,9 @@ SUBAGENT = "task"
 OPENCODE_SUBAGENT = "sessionId"
 """The same key in OpenCode's task tool."""
 LABEL_CHARS = 80
+CHARS_PER_TOKEN = 4
+"""By the recorded estimate of the tokens of a system prompt and of tools."""
+MOST_MARKS, MARK_CHARS = 100, 60
 SESSION_EVENTS = frozenset({"session.created", "session.updated"})
 TIMELINE_EVENTS = frozenset(
     {
@@ -130,6 +133,8 @@ class TimelineBuilder:
         self._infos: dict[str, MessageInfo] = {}
         self._markers: dict[str, CompactionPart] = {}
         self._subagents: dict[str, str] = {}
+        self._section_hashes: dict[str, Any] = {}
+        """Of an imported session: the hashes of the system prompt and tools that were captured last."""
 
     @property
     def _origin(self) -> str:
@@ -246,14 +251,21 @@ class TimelineBuilder:
         self._flush()
         window = self._imported.get("window")
         note = _note_of(info)
+        sent = JsonValue(note.get("sent"))
+        for kind in ("tools", "system"):
+            if sha256 := sent.text(kind, "sha256"):
+                self._add_section(kind, sha256, sent.count(kind, "chars"))
+                self._section_hashes[f"{kind}_hash"] = sha256
         self._begin(
             info,
             has_time=note.get("timed") is not False,
             client=_note_text(note, "client"),
             cache_miss=_note_text(note, "cache_miss"),
             window=window if isinstance(window, int) else 0,
-            seen="rebuilt",
+            seen="captured" if sent else "rebuilt",
             price=self._price(info.model.id),
+            cache_marks=_cache_marks(sent),
+            **self._section_hashes,
         )
 
     def _begin_request(self, request: StepRequest, ts: int) -> None:
@@ -264,9 +276,7 @@ class TimelineBuilder:
         self._requests.remove_newest(info.id)
         self._flush(except_id=info.id)
         for kind, blob in (("tools", request.tools), ("system", request.system)):
-            replaced = self._item_list.add_section(kind, blob.sha256, request.kinds.get(kind, 0))
-            if replaced is not None:
-                self._states.show(replaced, "out", 0, f"another {kind}")
+            self._add_section(kind, blob.sha256, CHARS_PER_TOKEN * request.kinds.get(kind, 0))
         self._last = request
         self._begin(
             info,
@@ -286,6 +296,12 @@ class TimelineBuilder:
             estimated=request.tokens,
             calibration=request.facts.calibration,
         )
+
+    def _add_section(self, kind: str, sha256: str, chars: int) -> None:
+        """Add a system prompt or tools, which replace those of the request before."""
+        replaced = self._item_list.add_section(kind, sha256, chars)
+        if replaced is not None:
+            self._states.show(replaced, "out", 0, f"another {kind}")
 
     def _left_out(self) -> frozenset[str] | None:
         """Return the messages that a request under the newest request's policy would leave out now."""
@@ -361,6 +377,17 @@ def _note_of(info: MessageInfo | None) -> dict[str, Any]:
     """Return the note that an importer added to a message."""
     note = None if info is None else (info.model_extra or {}).get("imported")
     return note if isinstance(note, dict) else {}
+
+
+def _cache_marks(sent: JsonValue) -> tuple[str, ...]:
+    """Return the captured cache marks in words; another program may have written the log."""
+    marks = [mark for mark in sent.list_at("marks") if isinstance(mark, list)][:MOST_MARKS]
+    texts = [tuple(word[:MARK_CHARS] for word in mark if isinstance(word, str)) for mark in marks]
+    return tuple(
+        f"{place} for {lifetime}" if lifetime else place
+        for place, lifetime, *_ in ((*words, "", "") for words in texts)
+        if place
+    )
 
 
 def _note_text(note: dict[str, Any], name: str) -> str:
