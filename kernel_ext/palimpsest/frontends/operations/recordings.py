@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from palimpsest.review.session_review import PolicyLike, SessionReview
 
 ALL_POLICIES = "all"
-PRICE_FIELDS = ("session", "price", "lifetime")
+SHARED_FIELDS = ("session", "price", "lifetime", "captured")
 Policies = Annotated[
     tuple[tuple[str, ...], ...] | None, Argument("NAME", nargs="+", action="append")
 ]
@@ -50,6 +50,8 @@ class RecordingOperation(Operation):
     """the prices of a model, units, MODEL=in/out/read/write (USD per million tokens), or a price file"""
     lifetime: Annotated[str | None, Argument("TIME")] = None
     """how long the cache keeps a prefix: seconds, or 5m, 1h"""
+    captured: Annotated[FileName | None, Argument("FILE")] = None
+    """captured HTTP of the same session (HAR, claude-tap): requests show what was sent"""
 
     def answer(self, context: OperationContext) -> CommandReport:
         """Run the operation, blocking; raises UserError."""
@@ -68,7 +70,11 @@ class RecordingOperation(Operation):
 
         control = ImportControl(context.progress or ignore_progress)
         return recording.open_recording(
-            path, control=control, price=self.price, lifetime=self.lifetime
+            path,
+            control=control,
+            price=self.price,
+            lifetime=self.lifetime,
+            captured=self.captured,
         )
 
 
@@ -78,7 +84,7 @@ class ShowFigures(RecordingOperation):
     type: Literal["figures"] = "figures"
     path: Annotated[FileName, Argument("PATH")]
     """a recording, a folder, or a project"""
-    forms = (_terminal_form("inspect", "path", *PRICE_FIELDS, has_rows=True),)
+    forms = (_terminal_form("inspect", "path", *SHARED_FIELDS, has_rows=True),)
 
     def answer(self, context: OperationContext) -> CommandReport:
         from palimpsest.frontends.operation_text.session_report import SessionReport
@@ -109,7 +115,7 @@ class CompareRecordings(RecordingOperation):
     """what stands where policies would have had a summary: stub(1500), extract(2000), recorded"""
     forms = (
         _terminal_form(
-            "compare", "path", "policy", "window", "summary", *PRICE_FIELDS, has_rows=True
+            "compare", "path", "policy", "window", "summary", *SHARED_FIELDS, has_rows=True
         ),
     )
 
@@ -121,6 +127,8 @@ class CompareRecordings(RecordingOperation):
             raise UserError(
                 "Policies are compared over one recording; give one, or neither --policy nor --summary."
             )
+        if others and self.captured:
+            raise UserError("--captured belongs to one recording; give one to compare.")
         return (
             self._compare_recordings(first, others[0], context)
             if others
@@ -179,7 +187,7 @@ class WriteReport(RecordingOperation):
         Argument("{none,preview,all}", choices=("none", "preview", "all")),
     ] = "preview"
     """of the session's texts: none, the first 200 characters (the default), or all"""
-    forms = (_terminal_form("report", "path", "file", "policy", "texts", *PRICE_FIELDS),)
+    forms = (_terminal_form("report", "path", "file", "policy", "texts", *SHARED_FIELDS),)
 
     def answer(self, context: OperationContext) -> CommandReport:
         if self.path is None:  # a session of the kernel's project
