@@ -341,6 +341,77 @@ def test_one_exchange_twice_counts_once(tmp_path: Path) -> None:
     assert reports == ["line 2: The capture holds this exchange twice; it counts once."]
 
 
+def test_subagents_with_the_same_prompt_belong_to_their_calls_in_order(tmp_path: Path) -> None:
+    prompt = "Count the files of this folder."
+    calls = [
+        {"type": "tool_use", "id": f"toolu_{n}", "name": "Task", "input": {"prompt": prompt}}
+        for n in (1, 2)
+    ]
+    found, _ = made_of(
+        tmp_path,
+        line(1, [asked("Count them twice.")], message(1, "", content=calls)),
+        line(2, [asked(prompt)], message(2, "There are two files.")),
+        line(3, [asked(prompt)], message(3, "There are three files.")),
+    )
+
+    begins = [begin for begin, _ in sessions(found)]
+    assert [(begin.id, begin.parent, begin.parent_call) for begin in begins] == [
+        ("msg_1", None, None),
+        ("msg_2", "msg_1", "toolu_1"),
+        ("msg_3", "msg_1", "toolu_2"),
+    ]
+
+
+def test_what_was_asked_and_taken_back_is_a_branch(tmp_path: Path) -> None:
+    begun = [asked("One?"), answered("The first answer.")]
+    found, _ = made_of(
+        tmp_path,
+        line(1, begun[:1], message(1, "The first answer.")),
+        line(2, [*begun, asked("Two?")], message(2, "This was a mistake.")),
+        line(3, [*begun, asked("Three?")], message(3, "The third answer.")),
+    )
+
+    (main, main_values), (branch, branch_values) = sessions(found)
+    assert [said(request) for request in requests(main_values)] == [
+        "The first answer.",
+        "The third answer.",
+    ]
+    assert [said(request) for request in requests(branch_values)] == ["This was a mistake."]
+    assert (branch.branch_of, branch.parent) == (main.id, None)
+
+
+def test_answers_that_are_named_and_not_repeated_are_one_session(tmp_path: Path) -> None:
+    def asks(number: int, text: str, before: str | None) -> Json:
+        said_text = {"type": "output_text", "text": f"Answer {number}."}
+        output = [{"type": "message", "role": "assistant", "content": [said_text]}]
+        usage = {"input_tokens": 10 * number, "output_tokens": 1}
+        answer = {"id": f"resp_{number}", "status": "completed", "output": output, "usage": usage}
+        return line(
+            number,
+            [],
+            answer,
+            path="/v1/responses",
+            input=text,
+            previous_response_id=before,
+            instructions="Be exact.",
+        )
+
+    found, _ = made_of(
+        tmp_path, asks(1, "One?", None), asks(2, "Two?", "resp_1"), asks(3, "Three?", "resp_2")
+    )
+
+    [(begin, values)] = sessions(found)
+    assert begin.system == "Be exact."
+    assert [said(one) for one in only(MessageRead, values)] == [
+        "One?",
+        "Answer 1.",
+        "Two?",
+        "Answer 2.",
+        "Three?",
+        "Answer 3.",
+    ]
+
+
 # What is no request, and what cannot be read
 
 

@@ -173,7 +173,7 @@ def test_an_answer_is_known_by_its_id_its_calls_or_its_text_with_its_usage() -> 
 def test_what_a_session_sends_again_is_not_written_again() -> None:
     captured = CapturedAnswers()
     sent = SentRead(("Be brief.",), "[]", ())
-    captured.add([(("answer a",), sent), (("answer b",), sent)])
+    captured.add_requests([(("answer a",), sent), (("answer b",), sent)])
     values = [
         SessionBegin("s", "pi"),
         GapRead(REQUESTS_NOT_RECORDED),

@@ -39,7 +39,7 @@ def read_request(request: CapturedRequest, body: JsonValue, shared: SharedMessag
     request.marks = all_marks(tools, system, messages)
     request.effort = body.text("output_config", "effort")
     for message in body.objects("messages"):
-        shared.add(request, message.fields(), _message)
+        shared.add_message(request, message.fields(), _message)
 
 
 def read_answer(request: CapturedRequest, answer: JsonValue) -> None:

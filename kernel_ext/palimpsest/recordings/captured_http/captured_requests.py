@@ -73,7 +73,7 @@ class SharedMessages:
         self.held_bytes = 0
         """Bytes of the different messages, system prompts and tools so far."""
 
-    def add(
+    def add_message(
         self, request: CapturedRequest, raw: Json, convert: Callable[[JsonValue], InputMessage]
     ) -> None:
         """Add a message to a request; ``convert`` is called for a content that is new."""

@@ -41,7 +41,7 @@ class Conversation:
 
 def conversations_of(requests: Sequence[CapturedRequest]) -> list[Conversation]:
     """Return the conversations of a capture's requests, which are in the order of their times."""
-    parents, writers = _Links(requests).find()
+    parents, writers = _Links(requests).find_predecessors()
     newest = list(range(len(requests)))
     children: dict[int | None, list[int]] = {}
     for index, parent in enumerate(parents):
@@ -90,7 +90,7 @@ class _Links:
         self._summary_lines: list[tuple[str, int]] = []
         self._by_thread: dict[tuple[str, ...], int] = {}
 
-    def find(self) -> tuple[list[int | None], dict[int, int]]:
+    def find_predecessors(self) -> tuple[list[int | None], dict[int, int]]:
         """Return each request's predecessor, and the requests that wrote the summaries with which others begin."""
         parents: list[int | None] = []
         writers: dict[int, int] = {}
@@ -104,10 +104,10 @@ class _Links:
             if parent is None:
                 parent = self._of_thread(request)
             parents.append(parent)
-            self._store(request, index)
+            self._store_request(request, index)
         return parents, writers
 
-    def _store(self, request: CapturedRequest, index: int) -> None:
+    def _store_request(self, request: CapturedRequest, index: int) -> None:
         if request.id:
             self._by_id[request.id] = index
         if request.has_failed:

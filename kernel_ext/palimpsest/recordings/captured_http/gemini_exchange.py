@@ -19,7 +19,7 @@ def read_request(request: CapturedRequest, body: JsonValue, shared: SharedMessag
     request.system = tuple(shared.same(part.text("text")) for part in parts if part.text("text"))
     request.tools = shared.tools_text(inner.list_at("tools"))
     for content in inner.objects("contents"):
-        shared.add(request, content.fields(), _message)
+        shared.add_message(request, content.fields(), _message)
 
 
 def read_answer(request: CapturedRequest, answer: JsonValue) -> None:

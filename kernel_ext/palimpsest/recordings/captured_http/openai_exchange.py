@@ -50,7 +50,7 @@ def read_chat_request(request: CapturedRequest, body: JsonValue, shared: SharedM
     request.marks = all_marks(tools, None, body.list_at("messages"))
     request.effort = body.text("reasoning_effort") or body.text("reasoning", "effort")
     for message in messages[opening:]:
-        shared.add(request, message.fields(), _chat_message)
+        shared.add_message(request, message.fields(), _chat_message)
 
 
 def read_chat_answer(request: CapturedRequest, answer: JsonValue) -> None:
@@ -112,7 +112,7 @@ def read_responses_request(
     request.effort = body.text("reasoning", "effort")
     request.follows = body.id("previous_response_id")
     for group in _groups(items[opening:]):
-        shared.add(request, {"items": [item.fields() for item in group]}, _grouped_message)
+        shared.add_message(request, {"items": [item.fields() for item in group]}, _grouped_message)
 
 
 def read_responses_answer(request: CapturedRequest, answer: JsonValue) -> None:

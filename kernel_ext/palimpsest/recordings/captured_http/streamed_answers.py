@@ -58,7 +58,7 @@ class _Pieces:
     fields: Json
     texts: dict[str, list[str]] = field(default_factory=dict)
 
-    def add(self, name: str, piece: Any) -> None:
+    def add_piece(self, name: str, piece: Any) -> None:
         if isinstance(piece, str) and piece:
             self.texts.setdefault(name, []).append(piece)
 
@@ -91,7 +91,7 @@ def anthropic_answer(events: Iterable[Any]) -> WholeAnswer:
             case "content_block_delta" if block := blocks.get(event.count("index")):
                 delta = event.at("delta")
                 if name := _ANTHROPIC_TEXTS.get(delta.text("type")):
-                    block.add(name, delta.get(name))
+                    block.add_piece(name, delta.get(name))
             case "message_delta":
                 message = {**message, **event.fields("delta")}
                 usage |= {
@@ -129,14 +129,14 @@ def chat_answer(events: Iterable[Any]) -> WholeAnswer:
         finish = choice.text("finish_reason") or finish
         delta = choice.at("delta")
         for name in ("content", "reasoning_content", "reasoning", "refusal"):
-            message.add(name, delta.get(name))
+            message.add_piece(name, delta.get(name))
         for position, call in enumerate(delta.objects("tool_calls")):
             index = call.integer("index")
             index = position if index is None else index
             if index not in calls and len(calls) < MOST_BLOCKS:
                 calls[index] = _Pieces({"id": call.get("id"), "name": call.get("function", "name")})
             if index in calls:
-                calls[index].add("arguments", call.get("function", "arguments"))
+                calls[index].add_piece("arguments", call.get("function", "arguments"))
     if not document and not message.texts and not calls:
         return WholeAnswer(NOTHING, is_whole=False, error=error)
     whole = message.whole()

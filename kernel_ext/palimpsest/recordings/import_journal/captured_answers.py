@@ -51,7 +51,7 @@ class CapturedAnswers:
     def __bool__(self) -> bool:
         return bool(self._sent)
 
-    def add(self, requests: Iterable[tuple[tuple[str, ...], SentRead]]) -> None:
+    def add_requests(self, requests: Iterable[tuple[tuple[str, ...], SentRead]]) -> None:
         """Add the requests of a capture; of answers with the same name the first is kept."""
         for names, sent in requests:
             if len(self._sent) >= MOST_ANSWERS:
@@ -75,7 +75,7 @@ class CapturedAnswers:
                 yield value
         yield from join.end(report)
 
-    def find(self, answer: MessageRead) -> SentRead | None:
+    def find_sent(self, answer: MessageRead) -> SentRead | None:
         """Return what was captured of an answer's request, and count the request as joined."""
         for name in answer_names(answer):
             if name in self._sent:
@@ -99,7 +99,7 @@ class _SessionJoin:
 
     def answer(self, answer: MessageRead) -> Iterator[Recorded]:
         """Yield an answer; before the first one the gap, where its request was not captured."""
-        sent = self.captured.find(answer)
+        sent = self.captured.find_sent(answer)
         self._requests += answer.usage is not None or sent is not None
         if sent is None:
             yield from self._gap()

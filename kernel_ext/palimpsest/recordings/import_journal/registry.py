@@ -162,7 +162,7 @@ def _captured_answers(
     for path, importer in captures:
         try:
             with reading(size_of(path)):
-                answers.add(importer.sent_requests(path))
+                answers.add_requests(importer.sent_requests(path))
         except (UserError, OSError):
             continue  # importing the capture itself reports the error
         except Exception as error:  # noqa: BLE001 - an importer may be anybody's
