@@ -3,6 +3,8 @@
 import base64
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -565,3 +567,15 @@ def test_a_request_says_that_it_is_recorded_and_what_was_marked() -> None:
     assert shown.system == "Be brief."
     assert [tool["name"] for tool in shown.tools] == ["Bash"]
     assert shown.json()["cache_marks"] == ["system block 1 for 1h", "message 3, block 1"]
+
+
+@pytest.mark.slow
+def test_importers_load_no_library_of_a_network() -> None:
+    """A browser's Python has none of these; the decoder of streams is that of the live answers."""
+    code = (
+        "import sys, palimpsest.recordings.formats.built_in\n"
+        "print(*[name for name in ('ssl', 'asyncio', 'httpx', 'litellm') if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert ran.stdout.split() == []

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from palimpsest.recordings.captured_http.captured_requests import CapturedRequest
-from palimpsest.recordings.captured_http.conversations import Conversation, conversations_of
+from palimpsest.recordings.captured_http.conversations import CapturedConversation, conversations_of
 from palimpsest.recordings.message_formats.repeated_inputs import (
     InputMessage,
     RecordedReduction,
@@ -68,7 +68,7 @@ def sent_values(requests: Iterable[CapturedRequest]) -> Iterator[tuple[CapturedR
         yield request, SentRead(request.system, request.tools, request.marks)
 
 
-def _session_names(conversations: Sequence[Conversation]) -> dict[int, str]:
+def _session_names(conversations: Sequence[CapturedConversation]) -> dict[int, str]:
     """Return the id of each conversation's session: the provider's id of its first answer."""
     names: dict[int, str] = {}
     used: set[str] = set()
@@ -86,7 +86,7 @@ def _session_names(conversations: Sequence[Conversation]) -> dict[int, str]:
 class _CapturedSession:
     """Yields the values of one conversation."""
 
-    conversation: Conversation
+    conversation: CapturedConversation
     names: dict[int, str]
     """The session ids of all conversations, by the conversation's identity."""
     format_name: str

@@ -25,21 +25,21 @@ PROMPT_CHARS = 12
 
 
 @dataclass(slots=True)
-class Conversation:
+class CapturedConversation:
     """Requests of which each goes on from the one before."""
 
     requests: list[CapturedRequest]
-    branch_of: "Conversation | None" = None
+    branch_of: "CapturedConversation | None" = None
     """The conversation from whose answer it goes on, too."""
-    summaries: dict[int, "Conversation"] = field(default_factory=dict)
+    summaries: dict[int, "CapturedConversation"] = field(default_factory=dict)
     """The conversation whose last request wrote the summary with which a request begins, by the request's index."""
-    parent: "Conversation | None" = None
+    parent: "CapturedConversation | None" = None
     """The conversation that began it as a subagent."""
     parent_call: str = ""
     """The call that began it, as its id was recorded."""
 
 
-def conversations_of(requests: Sequence[CapturedRequest]) -> list[Conversation]:
+def conversations_of(requests: Sequence[CapturedRequest]) -> list[CapturedConversation]:
     """Return the conversations of a capture's requests, which are in the order of their times."""
     parents, writers = _Links(requests).find_predecessors()
     newest = list(range(len(requests)))
@@ -49,14 +49,14 @@ def conversations_of(requests: Sequence[CapturedRequest]) -> list[Conversation]:
     for index, parent in reversed([*enumerate(parents)]):
         if parent is not None:
             newest[parent] = max(newest[parent], newest[index])
-    conversations: list[Conversation] = []
-    of_request: dict[int, Conversation] = {}
-    open_starts: list[tuple[int, Conversation | None]] = [
+    conversations: list[CapturedConversation] = []
+    of_request: dict[int, CapturedConversation] = {}
+    open_starts: list[tuple[int, CapturedConversation | None]] = [
         (root, None) for root in reversed(children.get(None, []))
     ]
     while open_starts:
         index, branch_of = open_starts.pop()
-        conversation = Conversation([], branch_of)
+        conversation = CapturedConversation([], branch_of)
         conversations.append(conversation)
         following: int | None = index
         while following is not None:
@@ -192,12 +192,12 @@ def _prompt_text(message: InputMessage) -> str:
     return "\n".join(part.text for part in message.parts if isinstance(part, Text))
 
 
-def _find_parents(conversations: Sequence[Conversation]) -> None:
+def _find_parents(conversations: Sequence[CapturedConversation]) -> None:
     """Find the conversations that other ones began as subagents: the input of a call is the first prompt.
 
     Where several calls have the same input, the first conversation belongs to the first of them, and so on.
     """
-    prompts: dict[str, list[tuple[Conversation, str]]] = {}
+    prompts: dict[str, list[tuple[CapturedConversation, str]]] = {}
     for conversation in conversations:
         for request in conversation.requests:
             for call in calls_in(request.answer):
@@ -215,7 +215,7 @@ def _find_parents(conversations: Sequence[Conversation]) -> None:
                 break
 
 
-def _first_prompts(conversation: Conversation) -> Iterator[str]:
+def _first_prompts(conversation: CapturedConversation) -> Iterator[str]:
     first = conversation.requests[0]
     message = next((given for given in first.messages if given.role == "user"), None)
     parts = message.parts if message is not None else ()

@@ -1,7 +1,7 @@
 """The captured exchanges of a file: HAR 1.2, and one exchange a line as claude-tap and claude-trace write them.
 
 Of headers only the four in ``READ_HEADERS`` are read, of an address only host and path: keys, cookies and queries are
-never in an ``Exchange``. Bodies are unpacked within limits; one that cannot be read is a sentence in ``problem``.
+never in an ``CapturedExchange``. Bodies are unpacked within limits; one that cannot be read is a sentence in ``problem``.
 """
 
 import base64
@@ -77,7 +77,7 @@ class CapturedBody:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class CapturedExchange:
     """One request with its answer, without anything that could be a key."""
 
     place: str
@@ -95,14 +95,14 @@ class Exchange:
     ended: int | None = None
 
 
-def har_exchanges(path: Path, report: Report) -> Iterator[Exchange]:
+def har_exchanges(path: Path, report: Report) -> Iterator[CapturedExchange]:
     """Yield the entries of a HAR file."""
     for place, entry in json_objects(path, HAR_ENTRIES, report, "entry"):
         request, response = entry.at("request"), entry.at("response")
         started = entry.moment("startedDateTime")
         host, url_path = _host_and_path(request.text("url"))
         posted, content = request.at("postData"), response.at("content")
-        yield Exchange(
+        yield CapturedExchange(
             place,
             _method(request),
             host,
@@ -118,7 +118,7 @@ def har_exchanges(path: Path, report: Report) -> Iterator[Exchange]:
         )
 
 
-def line_exchanges(path: Path, report: Report) -> Iterator[Exchange]:
+def line_exchanges(path: Path, report: Report) -> Iterator[CapturedExchange]:
     """Yield the exchanges of a file with one a line: the lines of claude-tap, or those of claude-trace."""
     for number, line in json_lines(path, report):
         request, response = line.at("request"), line.at("response")
@@ -135,7 +135,7 @@ def line_exchanges(path: Path, report: Report) -> Iterator[Exchange]:
         if path_of_line := request.text("path"):
             url_path = _host_and_path(path_of_line)[1]
         raw = response.text("body_raw")
-        yield Exchange(
+        yield CapturedExchange(
             f"line {number}",
             _method(request),
             host,

@@ -11,7 +11,11 @@ from palimpsest.recordings.captured_http import (
     openai_exchange,
 )
 from palimpsest.recordings.captured_http.captured_requests import CapturedRequest, SharedMessages
-from palimpsest.recordings.captured_http.exchanges import WEBSOCKET, Exchange, UnreadableBody
+from palimpsest.recordings.captured_http.exchanges import (
+    WEBSOCKET,
+    CapturedExchange,
+    UnreadableBody,
+)
 from palimpsest.recordings.captured_http.streamed_answers import (
     WholeAnswer,
     anthropic_answer,
@@ -100,7 +104,7 @@ class RequestReader:
         self._seen: set[tuple[str, str]] = set()
         """The ids of answers with the time of their requests: a file may hold an exchange twice."""
 
-    def requests(self, exchanges: Iterable[Exchange]) -> list[CapturedRequest]:
+    def requests(self, exchanges: Iterable[CapturedExchange]) -> list[CapturedRequest]:
         """Return the requests; report what was left out."""
         requests: list[CapturedRequest] = []
         for exchange in exchanges:
@@ -116,7 +120,7 @@ class RequestReader:
         requests.sort(key=lambda request: request.created or 0)
         return requests
 
-    def _request(self, exchange: Exchange) -> CapturedRequest | None:
+    def _request(self, exchange: CapturedExchange) -> CapturedRequest | None:
         interface = _interface_of(exchange)
         if interface is None:
             if exchange.method == "POST" and COUNTING.search(exchange.path):
@@ -150,7 +154,9 @@ class RequestReader:
         self._seen.add(key)
         return request
 
-    def _answer(self, request: CapturedRequest, exchange: Exchange, interface: Interface) -> None:
+    def _answer(
+        self, request: CapturedRequest, exchange: CapturedExchange, interface: Interface
+    ) -> None:
         try:
             answer = _whole_answer(exchange, interface)
         except UnreadableBody as error:
@@ -188,7 +194,7 @@ class RequestReader:
             self._report("", OTHERS.format(names=", ".join(names) + more))
 
 
-def _interface_of(exchange: Exchange) -> Interface | None:
+def _interface_of(exchange: CapturedExchange) -> Interface | None:
     if exchange.method != "POST":
         return None
     return next(
@@ -196,7 +202,7 @@ def _interface_of(exchange: Exchange) -> Interface | None:
     )
 
 
-def _whole_answer(exchange: Exchange, interface: Interface) -> WholeAnswer:
+def _whole_answer(exchange: CapturedExchange, interface: Interface) -> WholeAnswer:
     """Return the answer as one document; raises UnreadableBody."""
     if exchange.events:
         return interface.whole_answer(exchange.events)
@@ -218,14 +224,14 @@ def _whole_answer(exchange: Exchange, interface: Interface) -> WholeAnswer:
     return WholeAnswer(document)
 
 
-def _model_name(exchange: Exchange, body: JsonValue) -> str:
+def _model_name(exchange: CapturedExchange, body: JsonValue) -> str:
     name = body.text("model")
     if not name and "/models/" in exchange.path:  # Gemini's is in the path
         name = exchange.path.rpartition("/models/")[2].partition(":")[0]
     return full_model_name(name[:NAME_CHARS])
 
 
-def _conversation_of(exchange: Exchange, body: JsonValue) -> str:
+def _conversation_of(exchange: CapturedExchange, body: JsonValue) -> str:
     headers = exchange.headers
     session = headers.text("x-claude-code-session-id") or headers.text("session_id")
     session = session or body.id("prompt_cache_key") or _anthropic_session(body)
@@ -242,7 +248,7 @@ def _version_of(user_agent: str) -> str:
     return match[1] if match else ""
 
 
-def _name_of(exchange: Exchange) -> str:
+def _name_of(exchange: CapturedExchange) -> str:
     """Return what an exchange is called in a report: method, host and path, without anything that could be a key."""
     segments = [
         segment if len(segment) <= SEGMENT_CHARS else "…" for segment in exchange.path.split("/")
@@ -255,6 +261,6 @@ def _name_of(exchange: Exchange) -> str:
 _METHODS = ("GET", "POST", "PUT", "HEAD", "DELETE", "PATCH", "OPTIONS", "CONNECT")
 
 
-def model_requests(exchanges: Iterator[Exchange], report: Report) -> list[CapturedRequest]:
+def model_requests(exchanges: Iterator[CapturedExchange], report: Report) -> list[CapturedRequest]:
     """Return the requests to models among exchanges, in the order in which they were sent."""
     return RequestReader(report).requests(exchanges)
