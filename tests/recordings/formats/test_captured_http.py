@@ -569,6 +569,18 @@ def test_a_request_says_that_it_is_recorded_and_what_was_marked() -> None:
     assert shown.json()["cache_marks"] == ["system block 1 for 1h", "message 3, block 1"]
 
 
+def test_what_a_client_wrote_into_a_mark_draws_nothing(tmp_path: Path) -> None:
+    mark = {"type": "ephemeral", "ttl": "1h\n\x1b[2J"}
+    prompt = {"role": "user", "content": [{"type": "text", "text": "Hi", "cache_control": mark}]}
+    path = lines(tmp_path / "a.jsonl", line(1, [prompt], message(1, "The answer.")))
+
+    with open_recording(path) as recording:
+        (marked,) = recording[0].timeline.requests[0].cache_marks
+
+    assert marked.startswith("message 1, block 1 for 1h")
+    assert marked.isprintable()
+
+
 @pytest.mark.slow
 def test_importers_load_no_library_of_a_network() -> None:
     """A browser's Python has none of these; the decoder of streams is that of the live answers."""

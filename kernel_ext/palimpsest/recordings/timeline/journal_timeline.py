@@ -52,6 +52,7 @@ from palimpsest.transcript.timeline import (
     Timeline,
 )
 from palimpsest.transcript.values import Price
+from palimpsest.transcript.visible_text import visible_line
 
 SUBAGENT = "task"
 """Key in a call's metadata for the session that the call started."""
@@ -382,7 +383,10 @@ def _note_of(info: MessageInfo | None) -> dict[str, Any]:
 def _cache_marks(sent: JsonValue) -> tuple[str, ...]:
     """Return the captured cache marks in words; another program may have written the log."""
     marks = [mark for mark in sent.list_at("marks") if isinstance(mark, list)][:MOST_MARKS]
-    texts = [tuple(word[:MARK_CHARS] for word in mark if isinstance(word, str)) for mark in marks]
+    texts = [
+        tuple(visible_line(word[:MARK_CHARS]) for word in mark if isinstance(word, str))
+        for mark in marks
+    ]
     return tuple(
         f"{place} for {lifetime}" if lifetime else place
         for place, lifetime, *_ in ((*words, "", "") for words in texts)
