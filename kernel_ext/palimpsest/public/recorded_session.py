@@ -98,12 +98,15 @@ def open_recording(
     price: PriceWords | None = None,
     lifetime: str | float | None = None,
     control: ImportControl | None = None,
+    captured: str | Path | None = None,
 ) -> Recording[RecordedSession]:
     """Open the sessions of a recording, of a folder of recordings, or of a project, for review.
 
     Any recording that can be imported is accepted (docs/import.md); of a project (a folder with ``.palimpsest``) all
     sessions are read, or the one named by ``session``. Nothing is written beside it. ``price`` and ``lifetime`` apply
-    to all of its sessions, as in ``inspect``. Each session is a review that can be inspected in a cell and written as
+    to all of its sessions, as in ``inspect``. ``captured`` is a capture of the recording's HTTP (HAR, or the lines of
+    claude-tap or claude-trace): its requests then show the system prompt, the tools and the cache marks that were sent.
+    Each session is a review that can be inspected in a cell and written as
     a report. Raises UserError with one sentence.
     """
     opened = recording.open_recording(
@@ -115,5 +118,6 @@ def open_recording(
         lifetime=lifetime,
         control=control,
         review=RecordedSession,
+        captured=captured,
     )
     return cast("Recording[RecordedSession]", opened)

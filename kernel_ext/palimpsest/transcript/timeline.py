@@ -31,8 +31,9 @@ CHARS4 = "chars/4"
 
 GONE_STATES: frozenset[ItemState] = frozenset({"out", "reverted", "summarised"})
 """States in which an item is not in the request; a summary's tokens are counted at the first item it covers."""
-Seen = Literal["exact", "rebuilt", "partial"]
-"""Source of a request's contents: as it was sent, rebuilt from the messages before it, or known in part."""
+Seen = Literal["exact", "captured", "rebuilt", "partial"]
+"""Source of a request's contents: as it was sent, in part from a capture of what was sent (system prompt, tools and cache
+marks), rebuilt from the messages before it, or known in part."""
 RequestStatus = Literal["ok", "aborted", "refused"]
 EventKind = Literal["prune", "compact", "compact failed", "undo", "fork", "model", "effort", "idle"]
 """``compact failed``: a requested summary failed or was unusable, so that nothing was replaced."""
@@ -130,6 +131,8 @@ class TimelineRequest:
     output_limit: int = 0
     """Tokens of the model's longest answer; 0 where it is not known."""
     input_limit: int | None = None
+    cache_marks: tuple[str, ...] = ()
+    """The places after which the client asked for the prompt to be cached, in words, where they were captured."""
     caching: bool | None = None
     """Whether the provider caches prompts of this model; None where it is not known."""
     overflowed: bool = False
@@ -152,6 +155,16 @@ class TimelineRequest:
     def reported(self) -> int | None:
         """Tokens of the whole prompt, as reported."""
         return self.usage.prompt if self.usage is not None and self.usage.prompt else None
+
+    def changed_sections(
+        self, before: "TimelineRequest"
+    ) -> tuple[Literal["tools", "system prompt"], ...]:
+        """Return which of tools and system prompt differ from another request's, where both are known."""
+        sections: tuple[tuple[Literal["tools", "system prompt"], str, str], ...] = (
+            ("tools", before.tools_hash, self.tools_hash),
+            ("system prompt", before.system_hash, self.system_hash),
+        )
+        return tuple(name for name, old, new in sections if old and new and old != new)
 
     def seconds_since(self, before: "TimelineRequest | None") -> float | None:
         """Return the seconds since another request ended; None where they are not known."""

@@ -2261,7 +2261,7 @@ export interface RequestColumns {
   window: number[];
   reserve: number[];
   status: ('ok' | 'aborted' | 'refused')[];
-  seen: ('exact' | 'rebuilt' | 'partial')[];
+  seen: ('exact' | 'captured' | 'rebuilt' | 'partial')[];
   /** Tokens of the whole prompt, a fact; None where nothing was reported. */
   reported: (number | null)[];
   /** Tokens of the prompt that were read from the cache. */
@@ -2278,9 +2278,12 @@ export interface RequestColumns {
 export interface RequestText {
   request: number;
   policy: string;
-  /** How it is known: exactly as sent, rebuilt from earlier messages, incomplete, or estimated for a policy. */
-  basis: 'exact' | 'rebuilt' | 'partial' | 'estimate';
-  /** The basis in a sentence. */
+  /**
+   * How it is known: exactly as sent, in part from a capture, rebuilt from earlier messages, incomplete, or estimated for
+   * a policy.
+   */
+  basis: 'exact' | 'captured' | 'rebuilt' | 'partial' | 'estimate';
+  /** The basis in words. */
   note: string;
   /** With at most ``BLOCK_CHARS`` characters of each text; an item's whole text is a question of its own. */
   blocks: RequestItem[];

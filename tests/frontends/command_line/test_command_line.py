@@ -18,6 +18,7 @@ from palimpsest.frontends.command_line.main import main
 
 SCHEMA = json.loads((PACKAGE / "frontends/command_line/report.schema.json").read_text("utf-8"))
 PI = "pi_large_session.jsonl"
+CAPTURED = Path(__file__).parents[2] / "recordings/formats/samples/captured_http"
 
 
 def valid(report: Any) -> Any:
@@ -45,6 +46,30 @@ def test_a_folder_is_one_table_in_the_order_that_is_named(tmp_path: Path) -> Non
     assert "Together: 6 requests, 660 tokens read, 30 written" in shown.out
     assert one.code == 2
     assert "--by is about all sessions of a folder; leave out --session." in one.err
+
+
+@pytest.mark.slow
+def test_inspect_joins_a_recording_with_a_capture_of_its_requests(tmp_path: Path) -> None:
+    (transcript,) = (CAPTURED / "transcript").glob("*.jsonl")
+    capture = CAPTURED / "claude_code.har"
+
+    alone = run("inspect", str(transcript), "--json", cwd=tmp_path)
+    ran = run("inspect", str(transcript), "--captured", str(capture), "--json", cwd=tmp_path)
+    two = run("compare", str(transcript), str(transcript), "--captured", str(capture), cwd=tmp_path)
+
+    assert ran.code == 0
+    assert "shown with another recording, which has their answers: 5." in ran.err
+    sessions = valid(ran.json)["sessions"]
+    assert [session["origin"] for session in sessions] == [
+        "claude-code",
+        "claude-code",
+        "captured-http",
+        "captured-http",
+    ]
+    known = [session["input"] for session in valid(alone.json)["sessions"]]
+    assert [session["input"] for session in sessions][:2] == known
+    assert (two.code, two.out) == (2, "")
+    assert "--captured belongs to one recording; give one to compare." in two.err
 
 
 @pytest.mark.slow

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.model.adapter.unstreamed_answer import LONGEST
-from palimpsest.model.direct.event_stream import EventDecoder, StreamTooLong, stream_values
+from palimpsest.model.direct.event_stream import stream_values
 from palimpsest.model.errors.exception_details import NotAStream
+from palimpsest.model.wire.server_events import LONGEST, EventDecoder, StreamTooLong
 
 VALUES = [{"text": "Grüße 🐧\n\r "}, {"n": [1, {"a": "}"}]}, 7, {"é": None}]
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.recordings.formats.reading import SAMPLES
 from tests.sample_size import thinned
 
+from palimpsest.recordings.formats.captured_http import CapturedHttpImporter
 from palimpsest.recordings.formats.claude_code import ClaudeCodeImporter
 from palimpsest.recordings.formats.cline import ClineImporter
 from palimpsest.recordings.formats.codex import CodexImporter
@@ -40,6 +41,8 @@ LINES: list[tuple[Importer, str]] = [
     (GeminiCliImporter(), "printed/gemini.jsonl"),
     (GeminiCliImporter(), "printed/gemini.json"),
     (GeminiCliImporter(), "printed/gemini_session.jsonl"),
+    (CapturedHttpImporter(), "captured_http/claude_trace.jsonl"),
+    (CapturedHttpImporter(), "captured_http/sdk.har"),
 ]
 ODD: st.SearchStrategy[Any] = st.sampled_from(
     [

@@ -1,5 +1,7 @@
 """A small file of any format does not eat the machine: what is built of it is bounded, and the answer is a sentence."""
 
+import base64
+import gzip
 import json
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from tests.recordings.formats.captures import entry, har
 from tests.recordings.formats.imported import bring
 from tests.recordings.formats.reading import SAMPLES
 from tests.sample_size import sampled_cases
@@ -113,6 +116,21 @@ def within(name: str, place: bytes, value: bytes) -> Callable[[Path], Path]:
     return written
 
 
+def captured(*contents: bytes, is_packed: bool) -> Callable[[Path], Path]:
+    """Return what writes captured answers with a content, as text or packed as the server sent it."""
+
+    def written(path: Path) -> Path:
+        body = {"model": "claude-opus-4-8", "messages": [{"role": "user", "content": "Hi"}]}
+        address = "https://api.anthropic.com/v1/messages"
+        answers = [{"text": content.decode()} for content in contents]
+        if is_packed:
+            packed = [base64.b64encode(gzip.compress(content)) for content in contents]
+            answers = [{"text": text.decode(), "encoding": "base64"} for text in packed]
+        return har(path, *(entry(address, body, answer) for answer in answers))
+
+    return written
+
+
 FAT = b'"fat": ' + objects() + b", "
 FILES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "one.eval": (lambda path: evaluation(path, zz=objects(60_000_000)), MAKES_TOO_MUCH),
@@ -137,11 +155,15 @@ FILES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "codex_exec.jsonl": (within("printed/codex.jsonl", b'"item":{', FAT), TAKES_TOO_MUCH),
     "codex_39.jsonl": (within("printed/codex_39.jsonl", b'"msg":{', FAT), TAKES_TOO_MUCH),
     "gemini_stream.jsonl": (within("printed/gemini.jsonl", b'\n{', FAT), TAKES_TOO_MUCH),
+    "bombs.har": (captured(*[b" " * 10_000_000] * 200, is_packed=True), MAKES_TOO_MUCH),
+    "objects.har": (captured(b'{"content": %s}' % objects(), is_packed=False), TAKES_TOO_MUCH),
+    "events.har": (captured(b"data: %s\n\n" % objects(15_000_000), is_packed=False), TAKES_TOO_MUCH),
+    "tap.jsonl": (within("captured_http/claude_trace.jsonl", b'"body": {', FAT), TAKES_TOO_MUCH),
     "openhands.jsonl": (within("openhands_v0.jsonl", b'"history": [', b"{" + FAT[:-2] + b"},"), TAKES_TOO_MUCH),
 }  # fmt: skip
 
-WAYS = ("one.eval", "attached.eval", "pi.jsonl")
-"""A value that is large, one that is named many times, and what is large in a line."""
+WAYS = ("one.eval", "attached.eval", "pi.jsonl", "bombs.har")
+"""A value that is large, one that is named many times, what is large in a line, and what many small ones unpack to."""
 
 
 @pytest.mark.slow
@@ -160,7 +182,15 @@ def test_what_is_built_of_a_small_file_is_bounded(tmp_path: Path, name: str) -> 
     assert any(sentence in text and text.endswith(".") for text in said), said
 
 
-@pytest.mark.parametrize("name", ["inspect_plain.eval", "inspect_summary.eval", "otel_genai.jsonl"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "inspect_plain.eval",
+        "inspect_summary.eval",
+        "otel_genai.jsonl",
+        "captured_http/claude_code.har",
+    ],
+)
 def test_recorded_files_are_far_from_the_bounds(name: str) -> None:
     _, report = bring(SAMPLES / name, MemoryStore())
 

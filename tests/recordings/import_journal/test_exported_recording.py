@@ -2,14 +2,16 @@
 
 from pathlib import Path
 
-from tests.recordings.formats.imported import bring, info, origin
-from tests.recordings.formats.sample_files import sample
+from tests.recordings.formats.imported import bring, info, now, origin
+from tests.recordings.formats.sample_files import FOLDER, sample
 
 from palimpsest.model.tokenizer import counter
+from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.store.exchange.json_export import export_json
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.layout import prepare
 
 
@@ -35,10 +37,29 @@ def test_it_comes_back_as_the_recording_it_is(tmp_path: Path) -> None:
     before, after = origin(store, imported.id), origin(other, back.id)
     assert {name: after[name] for name in before} == before
     assert after["exported"]["from"] == "palimpsest"
-    was, now = timeline_of(store, imported.id, counter), timeline_of(other, back.id, counter)
-    assert (now.origin, now.items, now.requests) == (was.origin, was.items, was.requests)
-    assert len(now.requests) > 0
+    was, new = timeline_of(store, imported.id, counter), timeline_of(other, back.id, counter)
+    assert (new.origin, new.items, new.requests) == (was.origin, was.items, was.requests)
+    assert len(new.requests) > 0
     assert [session.outcome for session in bring(file, other)[1].sessions] == ["same"]
+
+
+def test_what_was_captured_of_its_requests_comes_back_too(tmp_path: Path) -> None:
+    captured = FOLDER / "captured_http"
+    (transcript,) = (captured / "transcript").glob("*.jsonl")
+    store, capture = MemoryStore(), captured / "claude_code.har"
+    report = REGISTRY.import_from(store, transcript, now, captured=capture)
+    file = exported(store, report.sessions[0].id, tmp_path / "exported.json")
+
+    other, again = bring(file)
+
+    was = timeline_of(store, report.sessions[0].id, counter)
+    is_now = timeline_of(other, again.sessions[0].id, counter)
+    assert is_now.requests == was.requests
+    assert was.requests[0].cache_marks[-1] == "message 1, block 2"
+    sections = [item.index for item in was.items if item.kind in ("system", "tools")]
+    assert len(sections) == 4
+    for index in sections:
+        assert is_now.read(index) == was.read(index) != ""
 
 
 def test_the_recording_itself_goes_on_from_there(tmp_path: Path) -> None:

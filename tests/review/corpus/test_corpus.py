@@ -1,6 +1,7 @@
 """A folder of sessions is one table, reviewed by any executor; what was found is kept, what is broken is named."""
 
 import os
+import shutil
 import subprocess
 import sys
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -9,12 +10,14 @@ from typing import Any
 
 import pytest
 from tests.frontends.command_line.command_line import run
+from tests.recordings.formats.sample_files import FOLDER
 from tests.review.corpus.corpus_folder import broken, recordings
 from tests.review.corpus.policies_of_others import EndsItsProcess
 from tests.sample_size import thinned
 
 import palimpsest
 from palimpsest.review.corpus.corpus import Corpus
+from palimpsest.review.corpus.session_sources import sources_in
 from palimpsest.transcript.errors import UserError
 
 POLICIES = ["recorded", "opencode.prune", "sweagent.last_n n=3"]
@@ -52,6 +55,23 @@ def test_one_row_a_session_with_the_recorded_figures(folder: Path) -> None:
     assert swe.tools["bash"] == 6
     assert found["claude-code"].compactions == 1
     assert len(found) == 4
+
+
+def test_a_capture_beside_recordings_is_named_and_counts_nothing_twice(tmp_path: Path) -> None:
+    captured = FOLDER / "captured_http"
+    both, alone = tmp_path / "both", tmp_path / "alone"
+    shutil.copytree(captured / "transcript", both)
+    alone.mkdir()
+    for folder in (both, alone):
+        shutil.copyfile(captured / "claude_code.har", folder / "claude_code.har")
+
+    found = sources_in(both)
+    assert [Path(source.path).suffix for source in found.sources] == [".jsonl"]
+    (sentence,) = found.left_out
+    assert sentence.startswith(f"{both / 'claude_code.har'}: It is captured HTTP beside other")
+
+    assert [Path(source.path).suffix for source in sources_in(alone).sources] == [".har"]
+    assert sources_in(alone).left_out == ()
 
 
 def test_nothing_is_read_before_a_table_is_asked_for(folder: Path) -> None:

@@ -16,7 +16,7 @@ cause is unexplained.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple
 
 from palimpsest.context_policies.prompt_cache.recorded_clock import behind_the_clock
@@ -56,6 +56,11 @@ SAME_SHARE = 0.02
 """Maximum relative difference of two reads of the same prefix: cache marks are set at blocks, not at tokens."""
 MOST_BEHIND = 5
 """Maximum requests by which a cache may lag behind."""
+
+SECTION_CHANGES: Mapping[BreakCause, str] = {
+    "tools": "the tool definitions changed",
+    "system prompt": "the system prompt changed",
+}
 
 
 class FoundCause(NamedTuple):
@@ -108,10 +113,8 @@ def _differences_sent(
         yield FoundCause("compacted", "a summary replaced earlier messages")
     if before.model != request.model:
         yield FoundCause("model", f"the model changed from {before.model} to {request.model}")
-    if before.tools_hash != request.tools_hash:
-        yield FoundCause("tools", "the tool definitions changed")
-    if before.system_hash != request.system_hash:
-        yield FoundCause("system prompt", "the system prompt changed")
+    for section in request.changed_sections(before):
+        yield FoundCause(section, SECTION_CHANGES[section])
     if "undo" in kinds:
         yield FoundCause("reverted", "the user took messages back")
     transitions = timeline.transitions

@@ -116,11 +116,7 @@ def _pauses(
             continue
         if not (is_known(before) and is_known(after)):
             continue
-        has_same_settings = (
-            before.model == after.model
-            and before.system_hash == after.system_hash
-            and before.tools_hash == after.tools_hash
-        )
+        has_same_settings = before.model == after.model and not after.changed_sections(before)
         seconds = after.seconds_since(before)
         stored_tokens = before.usage.cache_read + before.usage.cache_write
         if not has_same_settings or seconds is None or stored_tokens < MIN_TOKENS:

@@ -190,9 +190,7 @@ def _has_changed_beginning(
 ) -> bool:
     """Return whether tools, system prompt or thinking changed since the cached prompt, so that none of it is read."""
     before = cached.request
-    if cached.is_whole and (
-        before.tools_hash != request.tools_hash or before.system_hash != request.system_hash
-    ):
+    if cached.is_whole and request.changed_sections(before):
         return True
     if cached.is_whole and request.cache_miss in CHANGED_BEGINNING:
         return True

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from palimpsest.review.session_review import PolicyLike, SessionReview
 
 ALL_POLICIES = "all"
-PRICE_FIELDS = ("session", "price", "lifetime")
+SHARED_FIELDS = ("session", "price", "lifetime", "captured")
 Policies = Annotated[
     tuple[tuple[str, ...], ...] | None, Argument("NAME", nargs="+", action="append")
 ]
@@ -51,6 +51,8 @@ class RecordingOperation(Operation):
     """the prices of a model, units, MODEL=in/out/read/write (USD per million tokens), or a price file"""
     lifetime: Annotated[str | None, Argument("TIME")] = None
     """how long the cache keeps a prefix: seconds, or 5m, 1h"""
+    captured: Annotated[FileName | None, Argument("FILE")] = None
+    """captured HTTP of the same session (HAR, claude-tap): requests show what was sent"""
 
     def answer(self, context: OperationContext) -> CommandReport:
         """Run the operation, blocking; raises UserError."""
@@ -69,7 +71,11 @@ class RecordingOperation(Operation):
 
         control = ImportControl(context.progress or ignore_progress)
         return recording.open_recording(
-            path, control=control, price=self.price, lifetime=self.lifetime
+            path,
+            control=control,
+            price=self.price,
+            lifetime=self.lifetime,
+            captured=self.captured,
         )
 
 
@@ -85,7 +91,7 @@ class ShowFigures(RecordingOperation):
         Argument("COLUMN", choices=("cost", "waste", "input", "requests", "breaks", "file")),
     ] = ""
     """of a folder one table of its sessions, the largest first: cost, waste, input, requests, breaks or file"""
-    forms = (_terminal_form("inspect", "path", "by", *PRICE_FIELDS, has_rows=True),)
+    forms = (_terminal_form("inspect", "path", "by", *SHARED_FIELDS, has_rows=True),)
 
     def answer(self, context: OperationContext) -> CommandReport:
         from palimpsest.frontends.operation_text.session_report import SessionReport
@@ -133,7 +139,7 @@ class CompareRecordings(RecordingOperation):
     """what stands where policies would have had a summary: stub(1500), extract(2000), recorded"""
     forms = (
         _terminal_form(
-            "compare", "path", "policy", "window", "summary", *PRICE_FIELDS, has_rows=True
+            "compare", "path", "policy", "window", "summary", *SHARED_FIELDS, has_rows=True
         ),
     )
 
@@ -145,6 +151,8 @@ class CompareRecordings(RecordingOperation):
             raise UserError(
                 "Policies are compared over one recording; give one, or neither --policy nor --summary."
             )
+        if others and self.captured:
+            raise UserError("--captured belongs to one recording; give one to compare.")
         return (
             self._compare_recordings(first, others[0], context)
             if others
@@ -203,7 +211,7 @@ class WriteReport(RecordingOperation):
         Argument("{none,preview,all}", choices=("none", "preview", "all")),
     ] = "preview"
     """of the session's texts: none, the first 200 characters (the default), or all"""
-    forms = (_terminal_form("report", "path", "file", "policy", "texts", *PRICE_FIELDS),)
+    forms = (_terminal_form("report", "path", "file", "policy", "texts", *SHARED_FIELDS),)
 
     def answer(self, context: OperationContext) -> CommandReport:
         if self.path is None:  # a session of the kernel's project

@@ -12,6 +12,7 @@ from contextlib import aclosing
 from typing import Any
 
 from palimpsest.model.errors.exception_details import NotAStream
+from palimpsest.model.wire.server_events import LONGEST
 
 FIELDS = ("data", "event", "id", "retry", ":")
 """Beginnings of the lines of an event stream."""
@@ -24,8 +25,6 @@ END = re.compile(rb"data: ?\[DONE\]\s*$")
 TAIL_BYTES = 64
 IGNORED_LINES = (b":", b"id:", b"retry:")
 """Beginnings of lines without content of the answer."""
-LONGEST = 16_000_000
-"""Maximum bytes that are read of an unstreamed answer."""
 
 
 def is_stream(head: bytes) -> bool:

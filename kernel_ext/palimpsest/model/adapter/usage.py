@@ -140,3 +140,51 @@ def estimate(
     if not usage.output + usage.reasoning:
         update |= {"output": count(text), "reasoning": count(reasoning)}
     return usage.model_copy(update=update)
+
+
+def usage_as_openai(usage: dict[str, Any]) -> dict[str, Any]:
+    """Return Anthropic's usage report in OpenAI's form, whose prompt includes cached tokens."""
+    rounds = [item for item in usage.get("iterations") or () if isinstance(item, dict)]
+    read, write = (
+        _sum(name, rounds or [usage])
+        for name in ("cache_read_input_tokens", "cache_creation_input_tokens")
+    )
+    prompt = _plus(_sum("input_tokens", rounds or [usage]), read, write)
+    completion = _sum("output_tokens", rounds or [usage])
+    hours = [
+        field(usage_round, "cache_creation", "ephemeral_1h_input_tokens")
+        for usage_round in rounds or [usage]
+    ]
+    thoughts = [
+        field(usage_round, "output_tokens_details", "thinking_tokens")
+        for usage_round in rounds or [usage]
+    ]
+    known = [count for count in hours if count is not None]
+    hour = _plus(*known) if known else field(usage, "cache_creation", "ephemeral_1h_input_tokens")
+    thought = None if None in thoughts else _plus(*thoughts)
+    if isinstance(thought, int) and isinstance(completion, int):
+        thought = min(max(0, thought), completion)
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": _plus(prompt, completion),
+        "cache_read_input_tokens": read,
+        "cache_creation_input_tokens": write,
+        "prompt_tokens_details": {
+            "cache_creation_token_details": {"ephemeral_1h_input_tokens": hour}
+        },
+        "completion_tokens_details": {"reasoning_tokens": thought},
+        "service_tier": usage.get("service_tier"),
+    }
+
+
+def _sum(name: str, rounds: list[dict[str, Any]]) -> Any:
+    return _plus(*(usage_round.get(name) or 0 for usage_round in rounds))
+
+
+def _plus(*values: Any) -> Any:
+    """Return a sum; with any value that is no number, an impossible value that invalidates the whole report."""
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return "no number"
+    return sum(values)

@@ -4,6 +4,7 @@ Formats with an unmistakable beginning come first; those that resemble others co
 """
 
 from palimpsest.recordings.formats.atif import AtifImporter
+from palimpsest.recordings.formats.captured_http import CapturedHttpImporter
 from palimpsest.recordings.formats.claude_code import ClaudeCodeImporter
 from palimpsest.recordings.formats.cline import ClineImporter
 from palimpsest.recordings.formats.codex import CodexImporter
@@ -23,6 +24,7 @@ BUILT_IN: tuple[AnyImporter, ...] = (
     PiImporter(),
     CodexImporter(),
     ClaudeCodeImporter(),
+    CapturedHttpImporter(),
     InspectEvalImporter(),
     SweAgentImporter(),
     MiniSweAgentImporter(),

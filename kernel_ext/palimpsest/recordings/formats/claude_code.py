@@ -37,6 +37,7 @@ from palimpsest.recordings.printed_streams.claude_code_stream import (
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.reading.recorded import (
+    REQUESTS_NOT_RECORDED,
     CompactionRead,
     GapRead,
     MessageRead,
@@ -59,7 +60,6 @@ from palimpsest.transcript.strings.relative_paths import recorded_name
 MOST_SESSIONS = 200
 """Most branches and subagents that are read for one recording; each requires another pass over its file."""
 CLEARED = "[Old tool result content cleared]"
-NOT_RECORDED = "The system prompt and the tools are not in the recording."
 SUMMARY_WRITERS = "agent-acompact-*.jsonl"
 """Name pattern of the files with requests that wrote summaries."""
 WORKFLOWS = "workflows"
@@ -270,7 +270,7 @@ class _PathReader:
             if not has_begun:
                 has_begun = True
                 yield self._begin(record)
-                yield GapRead(NOT_RECORDED)
+                yield GapRead(REQUESTS_NOT_RECORDED)
             if number in self._index.gaps:
                 yield from self._answers.in_order(GapRead("Records before this one are missing."))
             yield from self._record(record, node, number)

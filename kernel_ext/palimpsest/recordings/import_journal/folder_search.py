@@ -11,7 +11,7 @@ from palimpsest.store.project_folder.layout import FOLDER
 MOST_DEPTH = 6
 """Depth to which folders are searched for recordings; Codex sorts its own by year, month and day."""
 MOST_RECORDINGS = 10_000
-ENDINGS = frozenset({".json", ".jsonl", ".traj", ".eval", ".db", ".sqlite", ".ndjson"})
+ENDINGS = frozenset({".json", ".jsonl", ".traj", ".eval", ".db", ".sqlite", ".ndjson", ".har"})
 MOST_NAMED = 3
 """Most files without a recording that are named; all are counted."""
 

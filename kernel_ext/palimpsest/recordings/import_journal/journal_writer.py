@@ -8,9 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from palimpsest.recordings.import_journal.captured_answers import (
+    CapturedAnswers,
+    answer_names,
+)
 from palimpsest.recordings.import_journal.importer_errors import log_importer_error
 from palimpsest.recordings.import_journal.session_journal import Differs, SessionJournal
-from palimpsest.recordings.reading.importer import Importer, LoneReader, Recogniser
+from palimpsest.recordings.reading.importer import (
+    CaptureImporter,
+    Importer,
+    LoneReader,
+    Recogniser,
+)
 from palimpsest.recordings.reading.json_fields import NUMBER_NOTES
 from palimpsest.recordings.reading.reading_budget import (
     MOST_VALUE_BYTES,
@@ -105,6 +114,8 @@ class RecordingImport:
     _control: ImportControl
     _alone: bool
     """Whether subagents in separate recordings are left out, since they are imported separately."""
+    _captured: CapturedAnswers
+    """What captures hold of the requests of recordings that are imported together."""
     _copies: dict[str, int] = field(default_factory=dict)
     """For each recorded session id, the number of earlier imports from which this recording differs."""
     _journal: SessionJournal | None = None
@@ -112,6 +123,8 @@ class RecordingImport:
     _numbers: dict[str, int] = field(default_factory=dict)
     _requests: int = 0
     """Answers of the session so far."""
+    _answers: set[str] = field(default_factory=set)
+    """The names of the answers that were read of a capture: another capture may hold the same exchanges."""
     _early_problems: list[tuple[str, str]] = field(default_factory=list)
     """Problems found before the first session begins."""
 
@@ -120,10 +133,14 @@ class RecordingImport:
         while True:
             size = size_of(self._path)
             with reading(size), counted_bytes(size, self._control.progress) as count:
+                self._answers.clear()
                 try:
-                    return self._read(count)
+                    self._read(count)
                 except Differs:
                     self._copies[self._recorded_id] = self._copies.get(self._recorded_id, 0) + 1
+                else:
+                    self._captured.joined |= self._answers
+                    return
                 finally:
                     self._close()
 
@@ -144,6 +161,18 @@ class RecordingImport:
         self._finish(complete=not self._log.is_stopped)
 
     def _values(self) -> Iterator[Recorded]:
+        importer, captured = self._importer, self._captured
+        if isinstance(importer, CaptureImporter):
+            for value in importer.read_rest(self._path, self._report, captured.joined):
+                if isinstance(value, MessageRead) and value.role == "assistant":
+                    self._answers.update(answer_names(value)[:1])
+                yield value
+        elif captured:
+            yield from captured.joined_values(self._recorded_values(), self._report)
+        else:
+            yield from self._recorded_values()
+
+    def _recorded_values(self) -> Iterator[Recorded]:
         importer = self._importer
         if self._alone and isinstance(importer, LoneReader):
             yield from importer.read_alone(self._path, self._report)

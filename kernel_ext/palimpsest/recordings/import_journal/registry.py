@@ -13,10 +13,21 @@ from functools import lru_cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 
+from palimpsest.recordings.import_journal.captured_answers import CapturedAnswers
 from palimpsest.recordings.import_journal.folder_search import FolderContents, search_folder
 from palimpsest.recordings.import_journal.importer_errors import errors_folder
-from palimpsest.recordings.import_journal.journal_writer import ImportLog, RecordingImport
-from palimpsest.recordings.reading.importer import AnyImporter, Head, WholeImporter
+from palimpsest.recordings.import_journal.journal_writer import (
+    ImportLog,
+    RecordingImport,
+    size_of,
+)
+from palimpsest.recordings.reading.importer import (
+    AnyImporter,
+    CaptureImporter,
+    Head,
+    WholeImporter,
+)
+from palimpsest.recordings.reading.reading_budget import reading
 from palimpsest.recordings.reading.sources import head_of, is_compressed
 from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.interface import Store
@@ -70,13 +81,15 @@ class ImporterRegistry:
         *,
         alone: bool = False,
         errors_in: Callable[[], Path] | None = None,
+        captured: Path | None = None,
     ) -> ImportReport:
         """Import the sessions at a path; raises UserError with one sentence where there are none.
 
         A folder that is no recording itself is searched for recordings. With ``alone`` nothing else is imported than the
         recording itself; without it, the other recordings in its folder are. In a folder, as with ``alone``, subagents in
-        separate recordings are not searched for. ``errors_in`` returns the folder in whose ``errors.log`` an importer's
-        own error is written; by default that of the store's project.
+        separate recordings are not searched for. ``captured`` is a capture of the recording's requests, with which it is
+        joined; in a folder, recordings are joined with the captures there. ``errors_in`` returns the folder in whose
+        ``errors.log`` an importer's own error is written; by default that of the store's project.
         """
         if not path.exists():
             raise NotFound(f"There is no {str(path)!r}.")
@@ -85,27 +98,41 @@ class ImporterRegistry:
         log = ImportLog(errors_in or partial(errors_folder, store))
         importer = self.recognise(path, partial(_report_failure, log, path))
         has_failed = bool(log.problems)
-        import_one = partial(_import_with, store, clock, log, control or ImportControl())
+        contents = search_folder(path, self._importer_of, importer)
+        if captured is not None:
+            contents = replace(contents, recordings=(*contents.recordings, self._capture(captured)))
+        answers = _captured_answers(contents, importer, log)
+        import_one = partial(_import_with, store, clock, log, control or ImportControl(), answers)
         if importer is not None:
             if alone:
                 import_one(importer, path, alone=True)
             else:
-                self._import_recording(path, importer, log, partial(import_one, alone=False))
+                _import_recording(path, importer, contents, log, partial(import_one, alone=False))
         elif is_compressed(path):
             raise UserError(f"{str(path)!r} is compressed: unpack it, and open what comes out.")
-        elif not path.is_dir() or not self._import_folder(path, log, import_one):
+        elif not _import_contents(contents, log, import_one):
             if has_failed:
                 return log.import_report()
-            compressed = self.contents(path).compressed
-            if compressed:
+            if contents.compressed:
                 raise UserError(
                     f"{str(path)!r} holds no session that can be imported, but compressed files such as "
-                    f"{compressed[0].name!r}: unpack them, and import what comes out."
+                    f"{contents.compressed[0].name!r}: unpack them, and import what comes out."
                 )
             raise UserError(
                 f"{str(path)!r} holds no session that can be imported; what can be: {self.titles()}."
             )
         return log.import_report()
+
+    def _capture(self, path: Path) -> tuple[Path, AnyImporter]:
+        """Return a capture with its importer; raises UserError where the path is none."""
+        if not path.exists():
+            raise NotFound(f"There is no {str(path)!r}.")
+        importer = self._importer_of(path)
+        if not isinstance(importer, CaptureImporter):
+            raise UserError(
+                f"{str(path)!r} is no captured HTTP; give a HAR file, or the lines of claude-tap or claude-trace."
+            )
+        return path, importer
 
     def contents(self, path: Path) -> FolderContents:
         """Return the recordings at or below a path, sorted, and the files that are none; a project's folder is none."""
@@ -117,39 +144,6 @@ class ImporterRegistry:
             else replace(contents, recordings=((path, importer), *contents.recordings))
         )
 
-    def _import_recording(
-        self, path: Path, importer: AnyImporter, log: ImportLog, import_one: Callable[..., None]
-    ) -> None:
-        """Import a recording, and the others that its folder holds; raises UserError where nothing can be imported."""
-        try:
-            import_one(importer, path)
-        except UserError as error:
-            if not self._import_folder(path, log, import_one, importer):
-                raise
-            log.report(path.name, str(error))
-        else:
-            self._import_folder(path, log, import_one, importer)
-
-    def _import_folder(
-        self,
-        folder: Path,
-        log: ImportLog,
-        import_one: Callable[..., None],
-        owner: AnyImporter | None = None,
-    ) -> bool:
-        """Import every recording below a folder, but what belongs to ``owner``'s; returns False where there is none."""
-        contents = search_folder(folder, self._importer_of, owner)
-        for path, importer in contents.recordings:
-            try:
-                import_one(importer, path, alone=True)
-            except UserError as error:
-                log.report(path.name, str(error))
-            if log.is_stopped:
-                return True
-        for path, sentence in contents.left_out():
-            log.report(path.name, sentence)
-        return bool(contents.recordings)
-
     def _importer_of(self, path: Path) -> AnyImporter | None:
         try:
             return self.recognise(path)
@@ -157,18 +151,77 @@ class ImporterRegistry:
             return None
 
 
+def _captured_answers(
+    contents: FolderContents, owner: AnyImporter | None, log: ImportLog
+) -> CapturedAnswers:
+    """Return what the captures of a folder hold of the requests of its other recordings; nothing where it has none."""
+    answers = CapturedAnswers()
+    captures = [
+        (path, importer)
+        for path, importer in contents.recordings
+        if isinstance(importer, CaptureImporter)
+    ]
+    if owner is None and len(captures) == len(contents.recordings):
+        return answers
+    for path, importer in captures:
+        try:
+            with reading(size_of(path)):
+                answers.add_requests(importer.sent_requests(path))
+        except (UserError, OSError):
+            continue  # importing the capture itself reports the error
+        except Exception as error:  # noqa: BLE001 - an importer may be anybody's
+            _report_failure(log, path, importer, error)
+    return answers
+
+
+def _import_recording(
+    path: Path,
+    importer: AnyImporter,
+    contents: FolderContents,
+    log: ImportLog,
+    import_one: Callable[..., None],
+) -> None:
+    """Import a recording, and the others beside it; raises UserError where nothing can be imported."""
+    try:
+        import_one(importer, path)
+    except UserError as error:
+        if not _import_contents(contents, log, import_one):
+            raise
+        log.report(path.name, str(error))
+    else:
+        _import_contents(contents, log, import_one)
+
+
+def _import_contents(
+    contents: FolderContents, log: ImportLog, import_one: Callable[..., None]
+) -> bool:
+    """Import recordings, captures after those that they are joined with; returns False where there is none."""
+    in_order = sorted(contents.recordings, key=lambda found: isinstance(found[1], CaptureImporter))
+    for path, importer in in_order:
+        try:
+            import_one(importer, path, alone=True)
+        except UserError as error:
+            log.report(path.name, str(error))
+        if log.is_stopped:
+            return True
+    for path, sentence in contents.left_out():
+        log.report(path.name, sentence)
+    return bool(contents.recordings)
+
+
 def _import_with(
     store: Store,
     clock: Callable[[], int],
     log: ImportLog,
     control: ImportControl,
+    captured: CapturedAnswers,
     importer: AnyImporter,
     path: Path,
     *,
     alone: bool,
 ) -> None:
     if not isinstance(importer, WholeImporter):
-        RecordingImport(store, importer, path, clock, log, control, alone).run()
+        RecordingImport(store, importer, path, clock, log, control, alone, captured).run()
         return
     try:
         report = importer.import_whole(store, path, clock, control)

@@ -222,6 +222,7 @@ class SessionBuilder:
             has_time=value.created is not None,
             client=value.client or None,
             cache_miss=value.cache_miss or None,
+            sent=self.facts.sent_note(value.sent),
             **{COPIED: is_copied or None},
         )
         yield from self._answer_parts(value, info)

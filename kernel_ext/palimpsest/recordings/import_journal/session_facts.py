@@ -4,7 +4,7 @@ import json
 
 from palimpsest.recordings.import_journal.message_parts import UNKNOWN, model_ref
 from palimpsest.recordings.import_journal.recorded_names import RecordedNames
-from palimpsest.recordings.reading.recorded import Json, MessageRead, SessionBegin
+from palimpsest.recordings.reading.recorded import Json, MessageRead, SentRead, SessionBegin
 from palimpsest.store.interface import Store
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime, Spent
@@ -34,7 +34,10 @@ class RecordingFacts:
         """The totals that the recording states for the whole session."""
         self._gaps: list[Json] = []
         self._more_gaps = 0
+        self._store = store
         self._texts = _stored_texts(begin, store)
+        self._sent: Json = {}
+        """The newest captured system prompt and tools, as references to blobs."""
 
     @property
     def title(self) -> str:
@@ -54,6 +57,18 @@ class RecordingFacts:
         model = model_ref(value.model) if value.model else self.model
         effort = value.effort if value.effort is not None or value.model else model.variant
         self.model = model.model_copy(update={"variant": effort})
+
+    def sent_note(self, sent: SentRead | None) -> Json | None:
+        """Return what a capture holds of a request for the note of its answer; texts are stored as blobs."""
+        if sent is None:
+            return None
+        if sent.system is not None:
+            texts = json.dumps(sent.system, ensure_ascii=False)
+            self._sent["system"] = _store_text(texts, "application/json", self._store)
+        if sent.tools is not None:
+            self._sent["tools"] = _store_text(sent.tools, "application/json", self._store)
+        marks = [[mark.place, mark.lifetime] for mark in sent.marks]
+        return {**self._sent, "marks": marks}
 
     def add_usage(self, usage: Usage, cost: float | None) -> Spent:
         """Add the usage of one request, and return the added amount."""

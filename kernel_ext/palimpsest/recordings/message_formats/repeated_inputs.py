@@ -5,6 +5,7 @@ answer with calls by their ids. Messages that are missing from the next request 
 summary, or removed; the order of the messages decides which of these is reported.
 """
 
+import json
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,6 +31,8 @@ from palimpsest.transcript.values import Usage
 Key = tuple[str, ...]
 Parts = tuple[Text | Thinking | Media | Call, ...]
 ANSWER_NOT_RECORDED = "The request that made this answer is not in the recording."
+CHANGED = "A later request shows this message in another form, which is not kept."
+LEFT_OUT = "The client left earlier messages out from here on, with nothing in their place."
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,8 @@ class RecordedReduction:
     tokens_after: int | None = None
     usage: Usage | None = None
     model: str = ""
+    written_by: str | None = None
+    """The session in the same recording whose last request wrote the summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +114,13 @@ class _NextInput:
 class RepeatedInputs:
     """Reads the messages of one session from the inputs of its requests."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, captured: bool = False) -> None:
+        """With ``captured`` every input is whole and exact, as it was sent.
+
+        What is then in an input without a request of its own, such as an answer from before the capture, is told as
+        messages of the program; a message in another form as changed; and messages that are gone as left out.
+        """
+        self._captured = captured
         self._entries: list[_InputEntry] = []
         """The entries of the last request's input, with its answer."""
         self._input: list[InputMessage] = []
@@ -147,7 +158,7 @@ class RepeatedInputs:
             entries += changed_range.entries
             if kept and shown:
                 owners |= dict(kept.calls)
-                if shown.result and shown.digest != kept.shown_hash:
+                if shown.result and kept.call and shown.digest != kept.shown_hash:
                     is_restored = shown.digest == kept.whole_hash
                     yield ReducedRead(
                         kept.call,
@@ -169,6 +180,18 @@ class RepeatedInputs:
         name = _unused_name(answer.id, self._answers)
         self._entries.append(self._entry_of_answer(name, recorded, own_parts))
         return replace(answer, id=name, parts=own_parts)
+
+    def results(self, results: Iterable[ResultRead]) -> Iterator[ResultRead]:
+        """Add the results in the newest answer, of calls that the provider ran; yield them with the ids of their calls."""
+        for result in results:
+            if call := self._latest.get(result.call):
+                digest = fingerprint(result.output)
+                owner = self._message_of_call[call]
+                # An input shows the results of a message before its other contents.
+                self._entries.insert(
+                    -1, _InputEntry(("result", result.call), owner, call, digest, digest)
+                )
+                yield replace(result, call=call)
 
     def _store_counts(self, messages: Iterable[InputMessage]) -> None:
         """Store the counts after each message, up to the first message whose entries are not in the list."""
@@ -224,16 +247,26 @@ class RepeatedInputs:
             if entry.call and entry.message not in removed:
                 yield ReducedRead(entry.call, "", rule=reduction.rule if reduction else "")
         new = changed_range.new
-        if (
+        first = next((entry for entry in new if entry.key[0] == "user"), None)
+        if removed and self._captured and not reduction and _is_changed(changed_range):
+            new = []
+            for kept, shown in zip(changed_range.removed, changed_range.new, strict=True):
+                yield GapRead(CHANGED, message=kept.message)
+                changed_range.entries.append(replace(kept, key=shown.key))
+        elif (
             removed
             and not reduction
             and _is_reverted(
-                changed_range, changed_range.is_last and len(removed) < len(self._entries)
+                changed_range,
+                changed_range.is_last and len(removed) < len(self._entries),
+                captured=self._captured,
             )
         ):
             yield RemovedRead(removed, step.created)
+        elif removed and self._captured and first is None:
+            yield GapRead(LEFT_OUT)
+            yield RemovedRead(removed, step.created)
         elif removed:
-            first = next((entry for entry in new if entry.key[0] == "user"), None)
             new = [entry for entry in new if entry is not first]
             summary = _joined_text(first.message.parts) if first and first.message else ""
             recorded_reduction = reduction or RecordedReduction()
@@ -246,6 +279,7 @@ class RepeatedInputs:
                 tokens_after=recorded_reduction.tokens_after,
                 usage=recorded_reduction.usage,
                 model=recorded_reduction.model,
+                written_by=recorded_reduction.written_by,
             )
             yield compaction
             if first:
@@ -259,6 +293,9 @@ class RepeatedInputs:
         created = step.created
         if result := shown.result:
             call = step.call_ids.get(result.call) or self._latest.get(result.call)
+            if not call and self._captured:
+                yield self._of_program(shown, (Text(result.output), *result.media), entries, step)
+                return
             if not call:
                 chars = len(result.output)
                 yield GapRead("A result stood in a request without its call.", chars=chars)
@@ -270,6 +307,8 @@ class RepeatedInputs:
             message = MessageRead(self._next("m"), "user", shown.message.parts, created)
             entries.append(_InputEntry(shown.key, message.id))
             yield message
+        elif shown.message and self._captured:
+            yield self._of_program(shown, shown.message.parts, entries, step)
         elif shown.message:
             parts = tuple(
                 self._own_call(part) if isinstance(part, Call) else part
@@ -280,6 +319,15 @@ class RepeatedInputs:
             entries.append(entry)
             yield MessageRead(entry.message, "assistant", parts, created)
             yield GapRead(ANSWER_NOT_RECORDED, message=entry.message)
+
+    def _of_program(
+        self, shown: _ShownEntry, parts: Parts, entries: list[_InputEntry], step: _NextInput
+    ) -> MessageRead:
+        """Return what no request of the session made as a message of the program; a call becomes its tool and input."""
+        name = self._next("m")
+        entries.append(_InputEntry(shown.key, name))
+        texts = tuple(map(_text_of_program, parts))
+        return MessageRead(name, "user", texts, step.created, by_program=True)
 
     def _entry_of_answer(self, message: str, recorded: Parts, own_parts: Parts) -> _InputEntry:
         ids = tuple(
@@ -365,12 +413,36 @@ def _key(role: str, parts: Parts) -> Key:
     return (role, fingerprint(_joined_text(parts)).hex(), *media)
 
 
-def _is_reverted(changed_range: _ChangedRange, is_tail: bool) -> bool:  # noqa: FBT001
+def _is_reverted(changed_range: _ChangedRange, is_tail: bool, *, captured: bool) -> bool:  # noqa: FBT001
     """Return whether the user removed the last messages: a prompt and all after it, or an answer to retry."""
-    first_kind = changed_range.removed[0].key[0]
+    kinds = {entry.key[0] for entry in changed_range.removed}
     return is_tail and (
-        first_kind == "user" or not any(entry.key[0] == "user" for entry in changed_range.new)
+        changed_range.removed[0].key[0] == "user"
+        or not any(entry.key[0] == "user" for entry in changed_range.new)
+        or (captured and "user" not in kinds)
     )
+
+
+def _is_changed(changed_range: _ChangedRange) -> bool:
+    """Return whether messages of the user stand where as many stood, in another form, before messages that stayed."""
+    keys = [entry.key for entry in changed_range.removed]
+    keys += [entry.key for entry in changed_range.new]
+    return (
+        not changed_range.is_last
+        and len(changed_range.removed) == len(changed_range.new)
+        and all(key[0] == "user" for key in keys)
+    )
+
+
+def _text_of_program(part: Text | Thinking | Media | Call) -> Text | Thinking | Media:
+    match part:
+        case Text():
+            return replace(part, synthetic=True)
+        case Call():
+            given = json.dumps(part.input, ensure_ascii=False)
+            return Text(f"{part.tool} {given}", synthetic=True)
+        case _:
+            return part
 
 
 def _joined_text(parts: Iterable[object]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from palimpsest.recordings.reading.recorded import Recorded
+from palimpsest.recordings.reading.recorded import Recorded, SentRead
 from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 
@@ -83,6 +83,17 @@ class FolderFormat(Protocol):
 
     def own_files(self, names: Collection[str]) -> Collection[str]:
         """Return which entries of a recorded folder belong to the recording, of all names in it."""
+
+
+@runtime_checkable
+class CaptureImporter(Importer, Protocol):
+    """An importer of captured requests, which are joined with the recordings that have their answers."""
+
+    def sent_requests(self, path: Path) -> Iterator[tuple[tuple[str, ...], SentRead]]:
+        """Yield what each captured request held beside its messages, with the names of its answer, the surest first."""
+
+    def read_rest(self, path: Path, report: Report, joined: Collection[str]) -> Iterator[Recorded]:
+        """Yield the sessions without a request whose answer has its surest name in ``joined``."""
 
 
 AnyImporter = Importer | WholeImporter

@@ -6,13 +6,15 @@ session; where there are none, the importer numbers the values (``m1``, ``m2``, 
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from palimpsest.transcript.timeline import RecordedTotals
 from palimpsest.transcript.values import ToolSpec, Usage
 
 Json = dict[str, Any]
+REQUESTS_NOT_RECORDED = "The system prompt and the tools are not in the recording."
+"""The gap of a recording without them; a capture of its requests has both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,35 @@ def media_of(parts: Iterable[object]) -> tuple[Media, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheMark:
+    """A place of a request after which the client asked the provider to keep the prompt in its cache."""
+
+    place: str
+    """``tool 25``, ``system block 3`` or ``message 7, block 2``, counted from 1 as sent."""
+    lifetime: str = ""
+    """``5m`` or ``1h``; empty where the client left it to the provider."""
+
+
+@dataclass(frozen=True, slots=True)
+class SentRead:
+    """What a captured request held beside its messages, exactly as sent."""
+
+    system: tuple[str, ...] | None = None
+    """The blocks of the system prompt; None where they are those of the captured request before."""
+    tools: str | None = None
+    """The offered tools, as the JSON that was sent; None where they are those of the captured request before."""
+    marks: tuple[CacheMark, ...] = ()
+
+    def after(self, before: "SentRead") -> "SentRead":
+        """Return what was sent, without a system prompt and tools that the request before had, too."""
+        return replace(
+            self,
+            system=None if self.system == before.system else self.system,
+            tools=None if self.tools == before.tools else self.tools,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class MessageRead:
     """A user's message, or one answer of the model: one request.
 
@@ -133,6 +164,8 @@ class MessageRead:
     """Whether the answer is the summary of the compaction before it."""
     session: str | None = None
     """For a user message: the subagent's session in the same recording whose result it contains."""
+    sent: SentRead | None = None
+    """For an answer: what a capture of its request holds; None where the request was not captured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,12 +53,16 @@ from palimpsest.transcript.timeline import (
     Timeline,
 )
 from palimpsest.transcript.values import Price
+from palimpsest.transcript.visible_text import visible_line
 
 SUBAGENT = "task"
 """Key in a call's metadata for the session that the call started."""
 OPENCODE_SUBAGENT = "sessionId"
 """The same key in OpenCode's task tool."""
 LABEL_CHARS = 80
+CHARS_PER_TOKEN = 4
+"""By the recorded estimate of the tokens of a system prompt and of tools."""
+MOST_MARKS, MARK_CHARS = 100, 60
 SESSION_EVENTS = frozenset({"session.created", "session.updated"})
 TIMELINE_EVENTS = frozenset(
     {
@@ -145,6 +149,8 @@ class TimelineBuilder:
         """Number of the last record that a fork shares with the session that it was forked from."""
         self._copied: set[str] = set()
         """The messages that count in another session."""
+        self._section_hashes: dict[str, Any] = {}
+        """Of an imported session: the hashes of the system prompt and tools that were captured last."""
 
     @property
     def _origin(self) -> str:
@@ -279,14 +285,21 @@ class TimelineBuilder:
         self._flush()
         window = self._imported.get("window")
         note = _note_of(info)
+        sent = JsonValue(note.get("sent"))
+        for kind in ("tools", "system"):
+            if sha256 := sent.text(kind, "sha256"):
+                self._add_section(kind, sha256, sent.count(kind, "chars"))
+                self._section_hashes[f"{kind}_hash"] = sha256
         self._begin(
             info,
             has_time=note.get("timed") is not False,
             client=_note_text(note, "client"),
             cache_miss=_note_text(note, "cache_miss"),
             window=window if isinstance(window, int) else 0,
-            seen="rebuilt",
+            seen="captured" if sent else "rebuilt",
             price=self._price(info.model.id),
+            cache_marks=_cache_marks(sent),
+            **self._section_hashes,
         )
 
     def _begin_request(self, request: StepRequest, ts: int) -> None:
@@ -297,9 +310,7 @@ class TimelineBuilder:
         self._requests.remove_newest(info.id)
         self._flush(except_id=info.id)
         for kind, blob in (("tools", request.tools), ("system", request.system)):
-            replaced = self._item_list.add_section(kind, blob.sha256, request.kinds.get(kind, 0))
-            if replaced is not None:
-                self._states.show(replaced, "out", 0, f"another {kind}")
+            self._add_section(kind, blob.sha256, CHARS_PER_TOKEN * request.kinds.get(kind, 0))
         self._last = request
         self._begin(
             info,
@@ -319,6 +330,12 @@ class TimelineBuilder:
             estimated=request.tokens,
             calibration=request.facts.calibration,
         )
+
+    def _add_section(self, kind: str, sha256: str, chars: int) -> None:
+        """Add a system prompt or tools, which replace those of the request before."""
+        replaced = self._item_list.add_section(kind, sha256, chars)
+        if replaced is not None:
+            self._states.show(replaced, "out", 0, f"another {kind}")
 
     def _left_out(self) -> frozenset[str] | None:
         """Return the messages that a request under the newest request's policy would leave out now."""
@@ -394,6 +411,20 @@ def _note_of(info: MessageInfo | None) -> dict[str, Any]:
     """Return the note that an importer added to a message."""
     note = None if info is None else (info.model_extra or {}).get("imported")
     return note if isinstance(note, dict) else {}
+
+
+def _cache_marks(sent: JsonValue) -> tuple[str, ...]:
+    """Return the captured cache marks in words; another program may have written the log."""
+    marks = [mark for mark in sent.list_at("marks") if isinstance(mark, list)][:MOST_MARKS]
+    texts = [
+        tuple(visible_line(word[:MARK_CHARS]) for word in mark if isinstance(word, str))
+        for mark in marks
+    ]
+    return tuple(
+        f"{place} for {lifetime}" if lifetime else place
+        for place, lifetime, *_ in ((*words, "", "") for words in texts)
+        if place
+    )
 
 
 def _note_text(note: dict[str, Any], name: str) -> str:

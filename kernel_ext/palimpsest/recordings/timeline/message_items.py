@@ -257,7 +257,7 @@ class ItemList:
         )
         return tuple(item.index for item in self.items[:until] if item.kind not in _SECTION_KINDS)
 
-    def add_section(self, kind: str, sha256: str, tokens: int) -> int | None:
+    def add_section(self, kind: str, sha256: str, chars: int) -> int | None:
         """Add the item of a system prompt or of the tools, and return the item that it replaces, if there is one."""
         section_before = self._sections.get(kind)
         if section_before is not None and self.blobs[self.items[section_before].id] == sha256:
@@ -274,7 +274,7 @@ class ItemList:
                 message="",
                 turn=self.turn,
                 entered=self.entered,
-                chars=tokens * 4,
+                chars=chars,
                 label="System prompt" if kind == "system" else "Tool definitions",
                 block=self._block,
                 hash=sha256[:32],

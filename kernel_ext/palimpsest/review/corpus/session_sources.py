@@ -11,6 +11,7 @@ from pathlib import Path
 
 from palimpsest.home_paths import home_path
 from palimpsest.recordings.formats.built_in import REGISTRY
+from palimpsest.recordings.reading.importer import CaptureImporter
 from palimpsest.recordings.reading.shared_beginnings import earlier_recordings
 from palimpsest.review.recorded_sessions.recording import project_root
 from palimpsest.store.log.segments import SEGMENT_NAME
@@ -22,6 +23,11 @@ MAX_DEPTH = 6
 """Maximum depth to which folders are searched for projects, as for recordings."""
 MAX_FILES = 10_000
 """Maximum files of one recording that are hashed."""
+CAPTURE_BESIDE = (
+    "It is captured HTTP beside other recordings, whose requests it may hold once more, and was left out; "
+    "inspect with --captured joins it with one."
+)
+"""Each source is read by itself, so a capture is not joined here."""
 _PIECE = 1 << 20
 
 
@@ -45,7 +51,7 @@ class FolderSources:
 
     sources: tuple[SessionSource, ...]
     left_out: tuple[str, ...]
-    """A sentence on each file that is not read: a compressed one, or one that is no recording."""
+    """A sentence on each file that is not read: a compressed one, one that is no recording, or a capture beside others."""
 
 
 def sources_in(folder: str | Path) -> FolderSources:
@@ -57,9 +63,18 @@ def sources_in(folder: str | Path) -> FolderSources:
     left_out: tuple[str, ...] = ()
     if project_root(top) is None or top.name != ".palimpsest":
         contents = REGISTRY.contents(top)
-        sources += [SessionSource(str(path)) for path, _ in contents.recordings]
+        captures = {
+            path for path, reader in contents.recordings if isinstance(reader, CaptureImporter)
+        }
+        if len(captures) == len(contents.recordings):
+            captures = set()
+        sources += [
+            SessionSource(str(path)) for path, _ in contents.recordings if path not in captures
+        ]
+        sentences = [(path, CAPTURE_BESIDE) for path in sorted(captures)]
         left_out = tuple(
-            visible_line(f"{path}: {sentence}") for path, sentence in contents.left_out()
+            visible_line(f"{path}: {sentence}")
+            for path, sentence in (*sentences, *contents.left_out())
         )
     if not sources:
         raise UserError(f"{str(top)!r} holds no session that can be read: {REGISTRY.titles()}.")

@@ -155,14 +155,16 @@ def open_recording(
     control: ImportControl | None = None,
     review: ReviewMaker[RecordingReview] = RecordingReview,
     alone: bool = False,
+    captured: str | Path | None = None,
 ) -> Recording[RecordingReview]:
     """Open the sessions of a recording, of a folder of recordings, or of a project, for review.
 
     A recording may be any that can be imported (docs/import.md); of a project (a folder with ``.palimpsest``)
     its sessions are read, or the one named. Nothing is written beside it. ``price`` and ``lifetime`` hold for all of its
     sessions: a model's id, ``units``, ``MODEL=in/out/read/write`` or a price file, several in a list; and the seconds for
-    which the cache keeps a prefix. ``review`` makes the review of a timeline. With ``alone`` a session is reviewed as one of many: subagents
-    in recordings of their own are not looked for, and a fork has only its own requests. Raises UserError with one sentence.
+    which the cache keeps a prefix. ``review`` makes the review of a timeline. With ``alone`` a session is reviewed as one of
+    many: subagents in recordings of their own are not looked for, and a fork has only its own requests. ``captured`` is a
+    capture of the recording's requests (HAR, claude-tap), with which it is joined. Raises UserError with one sentence.
     """
     make_recording = partial(
         Recording[RecordingReview],
@@ -174,6 +176,10 @@ def open_recording(
     target = home_path(path)
     root = project_root(target)
     if root is not None:
+        if captured is not None:
+            raise UserError(
+                "A project's own sessions have all that was sent; give a recording to --captured."
+            )
         store = _project_store(root, session)
         ids = [session] if session else [info.id for info in store.list()]
         return make_recording(store, ids, reads_log=True, own_only=alone)
@@ -189,6 +195,7 @@ def open_recording(
             control,
             alone=alone,
             errors_in=errors_folder,
+            captured=None if captured is None else home_path(captured),
         )
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

@@ -4,12 +4,13 @@ Only the requested one is built, on demand; the texts stay in the log.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal
 
 from palimpsest.context_policies.replay.simulation import Simulation
+from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, Told, table_of
 from palimpsest.render.safety.escaping import clean, in_html
 from palimpsest.review.request_contents.neutral_request import body_of, neutral_messages_of
@@ -26,13 +27,17 @@ from palimpsest.transcript.context_values.neutral_messages import NeutralMessage
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.timeline import Timeline
 
-Exactness = Literal["exact", "rebuilt", "partial", "estimate"]
+Exactness = Literal["exact", "captured", "rebuilt", "partial", "estimate"]
 EXACTNESS: Mapping[Exactness, str] = {
     "exact": "As it was sent: rebuilt from the log, and its hash is the recorded one.",
+    "captured": "System prompt, tools and cache marks are recorded, from a capture of what was sent, and no estimate; the "
+    "messages are those that were recorded before it.",
     "rebuilt": "Rebuilt from the messages that were recorded before it.",
     "partial": "In part: the recording lacks some of it.",
     "estimate": "As the policy would have sent it: the actions are the recorded ones.",
 }
+MARKED = "The client marked the prompt for the cache up to: {places}."
+NOT_MARKED = "The client set no cache marks."
 EXCERPT_CHARS = 120
 BLOCK_CHARS = 2_000
 """Maximum characters of a block's text in HTML."""
@@ -82,8 +87,12 @@ class ShownRequest(ShownAsTable):
 
     @property
     def note(self) -> str:
-        """A sentence on how the request is known."""
-        return EXACTNESS[self.basis]
+        """How the request is known, and which cache marks it carried where they were captured."""
+        sentence = EXACTNESS[self.basis]
+        if self.basis != "captured":
+            return sentence
+        marks = self.timeline.requests[self.request].cache_marks
+        return f"{sentence} {MARKED.format(places='; '.join(marks)) if marks else NOT_MARKED}"
 
     def find(self, text: str) -> tuple[FoundText, ...]:
         """Return the places of a plain text in the request, ignoring case; nothing for an empty text.
@@ -158,6 +167,7 @@ class ShownRequest(ShownAsTable):
             "note": self.note,
             "tokens": round(self.tokens),
             "sha256": self.sha256,
+            "cache_marks": list(self.timeline.requests[self.request].cache_marks),
             "blocks": [_block_fields(block) for block in self.blocks],
             "beside": [_block_fields(block) for block in self.beside],
             "system": self.system,
@@ -208,7 +218,7 @@ def request_at(
     blocks = item_blocks(timeline, shown, recorded=simulation.policy == "recorded")
     system_text = "\n\n".join(block.text for block in blocks if block.kind == "system")
     system = system_text or (sent.system if sent is not None else "")
-    tools = sent.tools if sent is not None else ()
+    tools = _captured_tools(blocks) or (sent.tools if sent is not None else ())
     recorded_texts = ("", "") if system_text or sent is None else (sent.system, sent.tools_text)
     messages = neutral_messages_of(timeline, blocks, "" if system_text else system)
     return make_request(
@@ -224,6 +234,12 @@ def request_at(
         messages=messages,
         make_body=lambda: body_of(messages, timeline_request.model, tools),
     )
+
+
+def _captured_tools(blocks: Sequence[RequestItem]) -> tuple[Mapping[str, Any], ...]:
+    """Return the tools that a capture holds as sent; none where there are none."""
+    texts = (block.text for block in blocks if block.kind == "tools" and block.state == "whole")
+    return tuple(tool.fields() for text in texts for tool in JsonValue(text).decoded().objects())
 
 
 def _item_number(block: RequestItem) -> int | None:

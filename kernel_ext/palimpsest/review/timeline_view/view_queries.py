@@ -127,10 +127,11 @@ class RequestText(Value):
 
     request: int
     policy: str
-    basis: Literal["exact", "rebuilt", "partial", "estimate"]
-    """How it is known: exactly as sent, rebuilt from earlier messages, incomplete, or estimated for a policy."""
+    basis: Literal["exact", "captured", "rebuilt", "partial", "estimate"]
+    """How it is known: exactly as sent, in part from a capture, rebuilt from earlier messages, incomplete, or estimated for
+    a policy."""
     note: str
-    """The basis in a sentence."""
+    """The basis in words."""
     blocks: tuple[RequestItem, ...]
     """With at most ``BLOCK_CHARS`` characters of each text; an item's whole text is a question of its own."""
     first: int = 0

@@ -1,0 +1,132 @@
+"""Decode the events of a streamed answer from its bytes, which may be cut anywhere.
+
+Lines end with LF, CRLF or CR; comments, ids and delays are ignored; the data of one event may take several lines.
+Servers omit the empty line between events, the space after the colon and the end marker, so an event is passed on as
+soon as its data is a whole JSON value.
+Border: bytes in, JSON values out, without their meaning; nothing of a network is imported, so that captured answers are
+read by the same rules.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+LONGEST = 16_000_000
+"""Maximum bytes of one event, and of an answer that was not streamed."""
+END_OF_LINE = re.compile(rb"\r\n|\n|\r")
+END_MARK = "[DONE]"
+
+
+class StreamTooLong(ValueError):
+    """An event exceeds the limit of bytes."""
+
+
+class EventDecoder:
+    """Turns pieces of a stream into the values of its events."""
+
+    def __init__(self) -> None:
+        self._rest: list[bytes] = []
+        """The beginning of an incomplete line."""
+        self._held = 0
+        self._data: list[str] = []
+        """Lines of an event that is not yet a JSON value."""
+        self._name = ""
+        self._data_chars = 0
+        self.done = False
+        """Whether the end marker arrived."""
+
+    def feed(self, piece: bytes) -> Iterator[Any]:
+        """Yield the values that a piece completes; raises ValueError for an event that is no JSON."""
+        if b"\n" not in piece and b"\r" not in piece:
+            self._keep_piece(piece)
+            return
+        buffered = b"".join((*self._rest, piece)) if self._rest else piece
+        self._rest, self._held = [], 0
+        if b"\r" in buffered:
+            # The LF of a CRLF may come with the next piece.
+            tail = b"\r" if buffered.endswith(b"\r") else b""
+            lines = END_OF_LINE.split(buffered[: len(buffered) - len(tail)])
+            lines[-1] += tail
+        else:
+            lines = buffered.split(b"\n")
+        last = lines.pop()
+        for line in lines:
+            yield from self._line(line)
+            if self.done:
+                return
+        if last:
+            self._keep_piece(last)
+
+    def end(self) -> Iterator[Any]:
+        """Yield the event that the end of the bytes completes; an event that was cut off is dropped."""
+        rest = b"".join(self._rest).rstrip(b"\r")
+        self._rest = []
+        if self.done:
+            return
+        try:
+            values = [*self._line(rest), *self._line(b"")]
+        except ValueError:
+            return
+        yield from values
+
+    def _keep_piece(self, piece: bytes) -> None:
+        self._held += len(piece)
+        if self._held > LONGEST:
+            raise StreamTooLong("An event of the stream is too long.")
+        self._rest.append(piece)
+
+    def _line(self, line: bytes) -> Iterator[Any]:
+        if line.startswith(b"data:"):
+            text = line[6 if line[5:6] == b" " else 5 :].decode()
+            if text.startswith(END_MARK):
+                self.done = True
+                return
+            yield from self._add(text)
+        elif not line:
+            yield from self._dispatch()
+        elif line.startswith(b"event:"):
+            self._name = line[6:].strip().decode("utf-8", "replace")
+
+    def _add(self, text: str) -> Iterator[Any]:
+        if self._data:
+            self._data_chars += len(text)
+            if self._data_chars > LONGEST:
+                raise StreamTooLong("An event of the stream is too long.")
+            self._data.append(text)
+            value = _value("\n".join(self._data)) if text.rstrip().endswith(("}", "]")) else None
+        elif not text.strip():
+            return
+        else:
+            value = _value(text)
+            if value is None:
+                self._data, self._data_chars = [text], len(text)
+        if value is not None:
+            self._data = []
+            yield self._error_by_name(value[0])
+
+    def _dispatch(self) -> Iterator[Any]:
+        """End an event; its data must now be JSON, else ValueError is raised."""
+        data, self._data = self._data, []
+        if data:
+            yield self._error_by_name(_whole_json("\n".join(data)))
+        self._name = ""
+
+    def _error_by_name(self, value: Any) -> Any:
+        """Return a value, or an error where only the event's name marks it as one."""
+        is_error = self._name == "error" and isinstance(value, dict)
+        return {"error": value} if is_error and "error" not in value else value
+
+
+def _value(text: str) -> tuple[Any] | None:
+    try:
+        return (_whole_json(text),)
+    except ValueError:
+        return None
+
+
+def _whole_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise json.JSONDecodeError("Nested too deeply", text[:0], 0) from None

@@ -1,0 +1,126 @@
+"""Read requests to Anthropic's messages, and their answers."""
+
+from typing import Any
+
+from palimpsest.model.adapter.usage import usage_as_openai
+from palimpsest.recordings.captured_http.captured_requests import (
+    CapturedRequest,
+    SharedMessages,
+    all_marks,
+    by_program,
+)
+from palimpsest.recordings.format_parts.claude_code_blocks import (
+    PROGRAM,
+    cache_miss_of,
+    provider_results,
+)
+from palimpsest.recordings.message_formats.chat_messages import usage_of
+from palimpsest.recordings.message_formats.content_blocks import block_part, content_parts
+from palimpsest.recordings.message_formats.repeated_inputs import InputMessage, Parts
+from palimpsest.recordings.reading.json_fields import JsonValue
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    ResultRead,
+    Text,
+    media_of,
+    words_of,
+)
+from palimpsest.transcript.values import Usage
+
+EDITED = "The provider cleared {count} from the prompt before it answered, as the client had asked."
+
+
+def read_request(request: CapturedRequest, body: JsonValue, shared: SharedMessages) -> None:
+    """Add the body of a request."""
+    system, tools, messages = body.get("system"), body.list_at("tools"), body.list_at("messages")
+    blocks = content_parts(system)
+    request.system = tuple(shared.same(part.text) for part in blocks if isinstance(part, Text))
+    request.tools = shared.tools_text(tools)
+    request.marks = all_marks(tools, system, messages)
+    request.effort = body.text("output_config", "effort")
+    for message in body.objects("messages"):
+        shared.add_message(request, message.fields(), _message)
+
+
+def read_answer(request: CapturedRequest, answer: JsonValue) -> None:
+    """Add an answer, streamed or not."""
+    request.answer = tuple(_answer_parts(answer))
+    request.results = tuple(provider_results(answer))
+    request.usage = _usage(answer.at("usage"))
+    request.finish = answer.finish("stop_reason")
+    request.cache_miss = cache_miss_of(answer)
+    request.notes = tuple(
+        EDITED.format(count=edited)
+        for edit in answer.objects("context_management", "applied_edits")
+        if (edited := _edited(edit))
+    )
+
+
+def session_of(body: JsonValue) -> str:
+    """Return the client's id of the session, which newer clients write as JSON into the user's id."""
+    user = body.text("metadata", "user_id")
+    named = JsonValue(user).decoded().text("session_id")
+    return named or (user.rpartition("_session_")[2] if "_session_" in user else "")
+
+
+def _answer_parts(answer: JsonValue) -> Parts:
+    return tuple(
+        part for block in answer.objects("content") if (part := block_part(block)) is not None
+    )
+
+
+def _message(message: JsonValue) -> InputMessage:
+    content = message.get("content")
+    blocks = [] if isinstance(content, str) else message.objects("content")
+    parts = tuple(_user_part(part) for part in content_parts(content))
+    results = tuple(_result(block) for block in blocks if block.get("type") == "tool_result")
+    match message.get("role"):
+        case "assistant":
+            return InputMessage("assistant", parts, tuple(provider_results(message)))
+        case "user":
+            return InputMessage("user", parts, results)
+        case _:
+            return InputMessage("user", by_program(parts), results)
+
+
+def _user_part(part: Any) -> Any:
+    """Return a part of a message; texts that a program wrote in the user's place are marked."""
+    is_by_program = isinstance(part, Text) and part.text.lstrip().startswith(PROGRAM)
+    return by_program((part,))[0] if is_by_program else part
+
+
+def _result(block: JsonValue) -> ResultRead:
+    inner = tuple(content_parts(block.get("content"))) if block.get("content") else ()
+    kept = tuple(part for part in inner if not isinstance(part, Call))
+    known = {"text", "image", "document"}
+    others = [
+        Text(JsonValue(other.raw).as_text())
+        for other in block.objects("content")
+        if other.get("type") not in known
+    ]
+    return ResultRead(
+        block.id("tool_use_id"),
+        words_of((*kept, *others)),
+        is_error=block.get("is_error") is True,
+        media=media_of(kept),
+    )
+
+
+def _usage(report: JsonValue) -> Usage | None:
+    if not report:
+        return None
+    rounds = report.objects("iterations")
+    fields = {**report.fields(), "iterations": [usage_round.fields() for usage_round in rounds]}
+    missing = {name: 0 for name in ("input_tokens", "output_tokens") if fields.get(name) is None}
+    return usage_of(usage_as_openai({**fields, **missing}))
+
+
+def _edited(edit: JsonValue) -> str:
+    """Return what an applied edit of the context took away, in words; empty where it took nothing."""
+    counts = (
+        (edit.count("cleared_tool_uses"), "results of tools"),
+        (edit.count("cleared_thinking_turns"), "turns of thinking"),
+    )
+    words = [f"{count:,} {what}" for count, what in counts if count]
+    tokens = edit.count("cleared_input_tokens")
+    return " and ".join(words) + (f" ({tokens:,} tokens)" if words and tokens else "")

@@ -1,0 +1,159 @@
+"""A captured request to a model with its answer, in the neutral form, whichever provider's interface it used."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from palimpsest.recordings.message_formats.repeated_inputs import InputMessage, Parts
+from palimpsest.recordings.reading.json_fields import JsonValue, fingerprint
+from palimpsest.recordings.reading.recorded import CacheMark, Call, Json, ResultRead, Text
+from palimpsest.transcript.redaction.secret_names import is_secret_name
+from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
+from palimpsest.transcript.redaction.secret_removal import redacted_value
+from palimpsest.transcript.values import Usage
+
+MARK = "cache_control"
+"""Field of a block after which the prompt is to be kept in the provider's cache."""
+HOLDERS = frozenset({"headers", "env"})
+"""Fields of a tool whose texts may all be keys."""
+SCHEMAS = frozenset({"parameters", "input_schema", "parametersJsonSchema", "response"})
+"""Fields of a tool that hold a schema."""
+MOST_MARKS = 100
+"""Most cache marks that are kept of one request; Anthropic accepts four."""
+
+
+@dataclass(slots=True)
+class CapturedRequest:
+    """A request to a model with its answer."""
+
+    interface: str
+    """``anthropic``, ``chat``, ``responses`` or ``gemini``."""
+    place: str
+    conversation: str = ""
+    """The client's id of the session, and of the agent in it, where it sent one."""
+    system: tuple[str, ...] = ()
+    tools: str = "[]"
+    """The tools as JSON, as sent."""
+    marks: tuple[CacheMark, ...] = ()
+    messages: list[InputMessage] = field(default_factory=list)
+    keys: list[bytes] = field(default_factory=list)
+    """The hash of each message, without cache marks."""
+    follows: str = ""
+    """The id of the answer after which it goes on without repeating the messages."""
+    id: str = ""
+    """The provider's id of the answer."""
+    answer: Parts = ()
+    results: tuple[ResultRead, ...] = ()
+    """Results, in the answer, of calls that the provider ran itself."""
+    created: int | None = None
+    completed: int | None = None
+    model: str = ""
+    effort: str = ""
+    client: str = ""
+    cache_miss: str = ""
+    usage: Usage | None = None
+    finish: str | None = None
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+    """Sentences about what the provider changed in the context before it answered."""
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has no answer that a later request could repeat."""
+        return not self.answer
+
+
+class SharedMessages:
+    """Converts messages, each content once: the requests of a conversation repeat their messages."""
+
+    def __init__(self) -> None:
+        self._messages: dict[bytes, InputMessage] = {}
+        self._texts: dict[str, str] = {}
+        self.held_bytes = 0
+        """Bytes of the different messages, system prompts and tools so far."""
+
+    def add_message(
+        self, request: CapturedRequest, raw: Json, convert: Callable[[JsonValue], InputMessage]
+    ) -> None:
+        """Add a message to a request; ``convert`` is called for a content that is new."""
+        text = json.dumps(without_marks(raw), sort_keys=True)
+        key = fingerprint(text)
+        message = self._messages.get(key)
+        if message is None:
+            message = self._messages[key] = convert(JsonValue(raw))
+            self.held_bytes += len(text)
+        request.messages.append(message)
+        request.keys.append(key)
+
+    def same(self, text: str) -> str:
+        """Return the one object that is kept of equal texts."""
+        if text not in self._texts:
+            self.held_bytes += len(text)
+        return self._texts.setdefault(text, text)
+
+    def tools_text(self, tools: list[Any]) -> str:
+        """Return tools as the JSON that was sent, without keys of servers that the provider connects to."""
+        kept = _without_keys(redacted_value(tools, scrub))
+        return self.same(json.dumps(kept, ensure_ascii=False))
+
+
+def _without_keys(value: Any, *, is_secret: bool = False) -> Any:
+    """Return a tool's definition without keys: a tool of the provider may name a server with its headers.
+
+    What a schema says of an input is no value, and stays.
+    """
+    if isinstance(value, dict):
+        return {
+            name: inner
+            if name in SCHEMAS
+            else _without_keys(
+                inner, is_secret=is_secret or name in HOLDERS or is_secret_name(name)
+            )
+            for name, inner in value.items()
+        }
+    if isinstance(value, list):
+        return [_without_keys(inner, is_secret=is_secret) for inner in value]
+    return REDACTED if is_secret and isinstance(value, str) else value
+
+
+def without_marks(value: Any) -> Any:
+    """Return a JSON value without its cache marks."""
+    if isinstance(value, dict):
+        return {name: without_marks(inner) for name, inner in value.items() if name != MARK}
+    return [without_marks(inner) for inner in value] if isinstance(value, list) else value
+
+
+def marks_in(place: str, blocks: Iterable[Any]) -> Iterator[CacheMark]:
+    """Yield the cache marks of a list of blocks; ``place`` is what one of them is called, before its number."""
+    for number, block in enumerate(blocks, 1):
+        mark = JsonValue(block).get(MARK)
+        if isinstance(mark, dict):
+            yield CacheMark(f"{place} {number}", JsonValue(mark).text("ttl")[:10])
+
+
+def all_marks(tools: list[Any], system: Any, messages: list[Any]) -> tuple[CacheMark, ...]:
+    """Return the cache marks of a request in the order of the prompt: tools, system prompt, messages."""
+    marks = [*marks_in("tool", tools), *marks_in("system block", JsonValue(system).list_at())]
+    for number, message in enumerate(messages, 1):
+        marks += marks_in(f"message {number}, block", JsonValue(message).list_at("content"))
+        if isinstance(JsonValue(message).get(MARK), dict):
+            marks.append(CacheMark(f"message {number}", JsonValue(message).text(MARK, "ttl")[:10]))
+    return tuple(marks[:MOST_MARKS])
+
+
+def by_program(parts: Parts) -> Parts:
+    """Return the parts of a message that the client's program wrote in the user's place."""
+    return tuple(
+        replace(part, synthetic=True) if isinstance(part, Text) else part for part in parts
+    )
+
+
+def first_text(value: Mapping[str, Any], *names: str) -> str:
+    """Return the first of several text fields that is not empty."""
+    return next((text for name in names if (text := JsonValue(value).text(name))), "")
+
+
+def calls_in(parts: Parts) -> Iterator[Call]:
+    """Yield the calls of an answer."""
+    return (part for part in parts if isinstance(part, Call))

@@ -1,0 +1,93 @@
+"""Read requests to Gemini's ``generateContent`` and ``streamGenerateContent``, and their answers."""
+
+from collections.abc import Iterator
+
+from palimpsest.recordings.captured_http.captured_requests import CapturedRequest, SharedMessages
+from palimpsest.recordings.message_formats.repeated_inputs import InputMessage
+from palimpsest.recordings.reading.json_fields import JsonValue, media_at, usage_of_whole_prompt
+from palimpsest.recordings.reading.recorded import Call, Media, ResultRead, Text, Thinking
+
+FINISHES = {"STOP": "stop", "MAX_TOKENS": "length"}
+FILTERED = frozenset({"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"})
+
+
+def read_request(request: CapturedRequest, body: JsonValue, shared: SharedMessages) -> None:
+    """Add the body of a request; Gemini CLI sends it inside of another object."""
+    inner = body.at("request") or body
+    system = inner.either("systemInstruction", "system_instruction")
+    parts = [system] if system.text("text") else system.objects("parts")
+    request.system = tuple(shared.same(part.text("text")) for part in parts if part.text("text"))
+    request.tools = shared.tools_text(inner.list_at("tools"))
+    for content in inner.objects("contents"):
+        shared.add_message(request, content.fields(), _message)
+
+
+def read_answer(request: CapturedRequest, answer: JsonValue) -> None:
+    """Add an answer, streamed or not."""
+    inner = answer.at("response") or answer
+    candidate = inner.first("candidates")
+    request.answer = tuple(_parts(candidate.at("content")))
+    request.id = inner.id("responseId")
+    request.model = inner.text("modelVersion") or request.model
+    reason = candidate.text("finishReason")
+    has_calls = any(isinstance(part, Call) for part in request.answer)
+    finish = "content-filter" if reason in FILTERED else FINISHES.get(reason)
+    request.finish = "tool-calls" if has_calls and finish == "stop" else finish
+    counts = inner.at("usageMetadata")
+    thoughts = counts.tokens("thoughtsTokenCount")
+    request.usage = usage_of_whole_prompt(
+        # Prompts of the provider's own tools are counted beside the prompt, thoughts beside the answer.
+        counts.tokens("promptTokenCount") + counts.tokens("toolUsePromptTokenCount"),
+        counts.tokens("candidatesTokenCount") + thoughts,
+        read=counts.tokens("cachedContentTokenCount"),
+        reasoning=thoughts,
+    )
+
+
+def _message(content: JsonValue) -> InputMessage:
+    results = tuple(
+        _result(answer)
+        for part in content.objects("parts")
+        if (answer := part.at("functionResponse"))
+    )
+    parts = tuple(_parts(content))
+    if content.get("role") == "model":
+        return InputMessage("assistant", parts, results)
+    return InputMessage("user", parts, results)
+
+
+def _result(answer: JsonValue) -> ResultRead:
+    response = answer.at("response")
+    is_named = "output" in response or "error" in response
+    output = (response.either("output", "error") if is_named else response).as_text()
+    return ResultRead(answer.id("id"), output, is_error="error" in response)
+
+
+def _parts(content: JsonValue) -> Iterator[Text | Thinking | Media | Call]:
+    """Yield the parts of a content; texts of a stream that follow each other are one."""
+    held, is_thought = list[str](), False
+    for part in content.objects("parts"):
+        text = part.text("text")
+        if text and part.get("thought") is True is not is_thought and held:
+            yield _text(held, is_thought=is_thought)
+            held = []
+        if text:
+            is_thought = part.get("thought") is True
+            held.append(text)
+            continue
+        if held:
+            yield _text(held, is_thought=is_thought)
+            held = []
+        if call := part.at("functionCall"):
+            yield Call(call.id("id"), call.text("name") or "unknown", call.tool_input("args"))
+        elif data := part.text("inlineData", "data"):
+            yield Media(part.text("inlineData", "mimeType") or "image/png", data)
+        elif address := part.get("fileData", "fileUri"):
+            yield media_at(address, part.text("fileData", "mimeType"))
+    if held:
+        yield _text(held, is_thought=is_thought)
+
+
+def _text(texts: list[str], *, is_thought: bool) -> Text | Thinking:
+    text = "".join(texts)
+    return Thinking(text) if is_thought else Text(text)

@@ -1,0 +1,266 @@
+"""The requests to models among captured exchanges; all other exchanges are counted and named."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from palimpsest.recordings.captured_http import (
+    anthropic_exchange,
+    gemini_exchange,
+    openai_exchange,
+)
+from palimpsest.recordings.captured_http.captured_requests import CapturedRequest, SharedMessages
+from palimpsest.recordings.captured_http.exchanges import (
+    WEBSOCKET,
+    CapturedExchange,
+    UnreadableBody,
+)
+from palimpsest.recordings.captured_http.streamed_answers import (
+    WholeAnswer,
+    anthropic_answer,
+    chat_answer,
+    gemini_answer,
+    is_event_stream,
+    responses_answer,
+    stream_events,
+)
+from palimpsest.recordings.message_formats.chat_messages import full_model_name
+from palimpsest.recordings.reading.importer import Report
+from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
+from palimpsest.transcript.redaction.secret_patterns import scrub
+from palimpsest.transcript.visible_text import visible_line
+
+MOST_HELD_BYTES = 256_000_000
+"""Most bytes of different messages, system prompts and tools that are held of one capture."""
+MOST_NAMED = 8
+"""Most kinds of other exchanges that are named; all are counted."""
+NAME_CHARS = 80
+SEGMENT_CHARS = 32
+"""A longer part of a path may be a key and is not named."""
+COUNTING = re.compile(r"(?:/count_tokens|:countTokens|/input_tokens)$")
+"""Ends of the paths of calls that only count tokens: they are no requests of a session."""
+ERROR_CHARS = 500
+HELD_TOO_MUCH = (
+    "The capture holds more than {most:,} MB of different messages: what follows was left out. Save fewer sessions in one "
+    "capture."
+)
+COUNTED = "Calls that only counted tokens are no requests and were left out: {count:,}."
+OTHERS = "Exchanges that are no requests to a model were left out: {names}."
+CUT = "The capture has the answer only up to a place."
+_PROGRAM_VERSION = re.compile(r"\A[\w.-]{1,40}/(\d[\w.+-]{0,39})")
+
+
+class Interface(NamedTuple):
+    """How the exchanges of one provider's interface are read."""
+
+    name: str
+    path: "re.Pattern[str]"
+    read_request: Callable[[CapturedRequest, JsonValue, SharedMessages], None]
+    read_answer: Callable[[CapturedRequest, JsonValue], None]
+    whole_answer: Callable[[Iterable[Any]], WholeAnswer]
+
+
+INTERFACES = (
+    Interface(
+        "anthropic",
+        re.compile(r"/v1/messages$"),
+        anthropic_exchange.read_request,
+        anthropic_exchange.read_answer,
+        anthropic_answer,
+    ),
+    Interface(
+        "chat",
+        re.compile(r"/chat/completions$"),
+        openai_exchange.read_chat_request,
+        openai_exchange.read_chat_answer,
+        chat_answer,
+    ),
+    Interface(
+        "responses",
+        re.compile(r"/responses$"),
+        openai_exchange.read_responses_request,
+        openai_exchange.read_responses_answer,
+        responses_answer,
+    ),
+    Interface(
+        "gemini",
+        re.compile(r":(?:generateContent|streamGenerateContent)$"),
+        gemini_exchange.read_request,
+        gemini_exchange.read_answer,
+        gemini_answer,
+    ),
+)
+
+
+class RequestReader:
+    """Reads the requests to models of one capture, in the order in which they were sent."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._shared = SharedMessages()
+        self._others: Counter[str] = Counter()
+        self._counting = 0
+        self._seen: set[tuple[str, str]] = set()
+        """The ids of answers with the time of their requests: a file may hold an exchange twice."""
+
+    def requests(self, exchanges: Iterable[CapturedExchange]) -> list[CapturedRequest]:
+        """Return the requests; report what was left out."""
+        requests: list[CapturedRequest] = []
+        for exchange in exchanges:
+            request = self._request(exchange)
+            if request is not None:
+                requests.append(request)
+            if self._shared.held_bytes > MOST_HELD_BYTES:
+                self._report(
+                    exchange.place, HELD_TOO_MUCH.format(most=MOST_HELD_BYTES // 1_000_000)
+                )
+                break
+        self._report_others()
+        requests.sort(key=lambda request: request.created or 0)
+        return requests
+
+    def _request(self, exchange: CapturedExchange) -> CapturedRequest | None:
+        interface = _interface_of(exchange)
+        if interface is None:
+            if exchange.method == "POST" and COUNTING.search(exchange.path):
+                self._counting += 1
+            else:
+                self._others[_name_of(exchange)] += 1
+            return None
+        request = CapturedRequest(
+            interface.name,
+            exchange.place,
+            created=exchange.started,
+            completed=exchange.ended,
+            client=_version_of(exchange.headers.text("user-agent")),
+        )
+        try:
+            body = exchange.request.json()
+        except UnreadableBody as error:
+            self._report(exchange.place, f"The request cannot be read and was left out: {error}.")
+            return None
+        if not any(name in body for name in ("messages", "input", "contents", "request")):
+            self._report(exchange.place, "The request holds no messages and was left out.")
+            return None
+        request.model = _model_name(exchange, body)
+        request.conversation = _conversation_of(exchange, body)
+        interface.read_request(request, body, self._shared)
+        self._answer(request, exchange, interface)
+        key = request.id, str(exchange.started)
+        if request.id and key in self._seen:
+            self._report(exchange.place, "The capture holds this exchange twice; it counts once.")
+            return None
+        self._seen.add(key)
+        return request
+
+    def _answer(
+        self, request: CapturedRequest, exchange: CapturedExchange, interface: Interface
+    ) -> None:
+        try:
+            answer = _whole_answer(exchange, interface)
+        except UnreadableBody as error:
+            self._report(exchange.place, f"The answer cannot be read and was left out: {error}.")
+            answer = WholeAnswer(error=f"The answer in the capture cannot be read: {error}.")
+        document = answer.document
+        request.id = document.id("id")
+        request.model = full_model_name(document.text("model")) or request.model
+        has_failed = exchange.status >= 400 or document.get("type") == "error"
+        if has_failed or (answer.error and not document):
+            words = document.text("error", "message") or answer.error
+            request.error = (words or f"The server answered with status {exchange.status}.")[
+                :ERROR_CHARS
+            ]
+            request.finish = "error"
+            return
+        interface.read_answer(request, document)
+        if answer.error:
+            request.error, request.finish = answer.error[:ERROR_CHARS], "error"
+        elif not answer.is_whole:
+            request.finish = "aborted"
+            request.error = CUT
+        if interface.name == "gemini":
+            request.model = full_model_name(request.model)
+
+    def _report_others(self) -> None:
+        if self._counting:
+            self._report("", COUNTED.format(count=self._counting))
+        if self._others:
+            names = [f"{count:,} {name}" for name, count in self._others.most_common(MOST_NAMED)]
+            rest = len(self._others) - len(names)
+            named = sum(count for _, count in self._others.most_common(MOST_NAMED))
+            unnamed = self._others.total() - named
+            more = f", and {unnamed:,} to {rest:,} more places" if rest > 0 else ""
+            self._report("", OTHERS.format(names=", ".join(names) + more))
+
+
+def _interface_of(exchange: CapturedExchange) -> Interface | None:
+    if exchange.method != "POST":
+        return None
+    return next(
+        (interface for interface in INTERFACES if interface.path.search(exchange.path)), None
+    )
+
+
+def _whole_answer(exchange: CapturedExchange, interface: Interface) -> WholeAnswer:
+    """Return the answer as one document; raises UnreadableBody."""
+    if exchange.events:
+        return interface.whole_answer(exchange.events)
+    response = exchange.response
+    if response.problem:
+        raise UnreadableBody(response.problem)
+    if response.value is None and not response.content.strip():
+        return WholeAnswer(NOTHING, is_whole=exchange.status >= 400)
+    if response.value is None and is_event_stream(response.content):
+        return interface.whole_answer(stream_events(response.content))
+    if exchange.status >= 400:
+        try:
+            return WholeAnswer(response.json())
+        except UnreadableBody:
+            return WholeAnswer()
+    document = response.json()
+    if isinstance(document.raw, list):  # Gemini streams a list where no events are asked for
+        return interface.whole_answer(document.raw)
+    return WholeAnswer(document)
+
+
+def _model_name(exchange: CapturedExchange, body: JsonValue) -> str:
+    name = body.text("model")
+    if not name and "/models/" in exchange.path:  # Gemini's is in the path
+        name = exchange.path.rpartition("/models/")[2].partition(":")[0]
+    return full_model_name(name[:NAME_CHARS])
+
+
+def _conversation_of(exchange: CapturedExchange, body: JsonValue) -> str:
+    headers = exchange.headers
+    session = headers.text("x-claude-code-session-id") or headers.text("session_id")
+    session = session or body.id("prompt_cache_key") or _anthropic_session(body)
+    return "/".join(word for word in (session, headers.text("x-claude-code-agent-id")) if word)
+
+
+def _anthropic_session(body: JsonValue) -> str:
+    return anthropic_exchange.session_of(body)[:NAME_CHARS]
+
+
+def _version_of(user_agent: str) -> str:
+    """Return the version of the program that sent a request."""
+    match = _PROGRAM_VERSION.match(user_agent)
+    return match[1] if match else ""
+
+
+def _name_of(exchange: CapturedExchange) -> str:
+    """Return what an exchange is called in a report: method, host and path, without anything that could be a key."""
+    segments = [
+        segment if len(segment) <= SEGMENT_CHARS else "…" for segment in exchange.path.split("/")
+    ]
+    method = exchange.method if exchange.method in (*_METHODS, WEBSOCKET) else "?"
+    name = visible_line(scrub(f"{method} {exchange.host}{'/'.join(segments)}"))
+    return name if len(name) <= NAME_CHARS else f"{name[: NAME_CHARS - 1]}…"
+
+
+_METHODS = ("GET", "POST", "PUT", "HEAD", "DELETE", "PATCH", "OPTIONS", "CONNECT")
+
+
+def model_requests(exchanges: Iterator[CapturedExchange], report: Report) -> list[CapturedRequest]:
+    """Return the requests to models among exchanges, in the order in which they were sent."""
+    return RequestReader(report).requests(exchanges)

@@ -1,0 +1,179 @@
+"""Read requests to OpenAI's chat completions and responses, and their answers."""
+
+from palimpsest.recordings.captured_http.captured_requests import (
+    CapturedRequest,
+    SharedMessages,
+    all_marks,
+    by_program,
+)
+from palimpsest.recordings.format_parts.codex_items import (
+    CALLS,
+    OUTPUTS,
+    answer_part,
+    is_written_by_codex,
+    message_parts,
+    provider_result,
+    ran_at_provider,
+    result_of,
+)
+from palimpsest.recordings.message_formats.chat_messages import (
+    content_parts,
+    recorded_calls,
+    text_of,
+    thinking_parts,
+    usage_of,
+)
+from palimpsest.recordings.message_formats.chat_stream import result_ids
+from palimpsest.recordings.message_formats.repeated_inputs import InputMessage, Parts
+from palimpsest.recordings.reading.json_fields import JsonValue
+from palimpsest.recordings.reading.recorded import (
+    Call,
+    Json,
+    ResultRead,
+    Text,
+    media_of,
+    words_of,
+)
+
+SYSTEM_ROLES = frozenset({"system", "developer"})
+
+
+def read_chat_request(request: CapturedRequest, body: JsonValue, shared: SharedMessages) -> None:
+    """Add the body of a request to the chat completions; system messages at its beginning are the system prompt."""
+    messages = body.objects("messages")
+    tools = body.list_at("tools") or body.list_at("functions")
+    opening = _opening_count(messages)
+    request.system = tuple(
+        shared.same(text_of(message.get("content"))) for message in messages[:opening]
+    )
+    request.tools = shared.tools_text(tools)
+    request.marks = all_marks(tools, None, body.list_at("messages"))
+    request.effort = body.text("reasoning_effort") or body.text("reasoning", "effort")
+    for message in messages[opening:]:
+        shared.add_message(request, message.fields(), _chat_message)
+
+
+def read_chat_answer(request: CapturedRequest, answer: JsonValue) -> None:
+    """Add a completion, streamed or not."""
+    choice = answer.first("choices")
+    request.answer = _chat_answer_parts(choice.at("message"))
+    request.usage = usage_of(answer.get("usage"), answer.get("service_tier"))
+    request.finish = choice.finish("finish_reason")
+
+
+def _opening_count(messages: list[JsonValue]) -> int:
+    return next(
+        (
+            index
+            for index, message in enumerate(messages)
+            if message.get("role") not in SYSTEM_ROLES
+        ),
+        len(messages),
+    )
+
+
+def _chat_answer_parts(message: JsonValue) -> Parts:
+    calls = tuple(Call(name, tool, given) for name, tool, given in recorded_calls(message))
+    refusal = message.text("refusal")
+    refused = (Text(refusal),) if refusal else ()
+    return (*thinking_parts(message), *content_parts(message.get("content")), *refused, *calls)
+
+
+def _chat_message(message: JsonValue) -> InputMessage:
+    match message.get("role"):
+        case "assistant":
+            return InputMessage("assistant", _chat_answer_parts(message))
+        case "tool" | "function":
+            parts = content_parts(message.get("content"))
+            call = next(iter(result_ids(message)), "")
+            return InputMessage(
+                "user", results=(ResultRead(call, words_of(parts, ""), media=media_of(parts)),)
+            )
+        case "user":
+            return InputMessage("user", content_parts(message.get("content")))
+        case _:
+            return InputMessage("user", by_program(content_parts(message.get("content"))))
+
+
+def read_responses_request(
+    request: CapturedRequest, body: JsonValue, shared: SharedMessages
+) -> None:
+    """Add the body of a request for a response: instructions, and system messages at the beginning of the input."""
+    given = body.get("input")
+    items = [JsonValue({"role": "user", "content": given})] if isinstance(given, str) else []
+    items += body.objects("input")
+    opening = _opening_count(items)
+    instructions = body.text("instructions")
+    opening_texts = [words_of(message_parts(item.at("content"))) for item in items[:opening]]
+    request.system = tuple(
+        shared.same(text) for text in ([instructions] if instructions else []) + opening_texts
+    )
+    request.tools = shared.tools_text(body.list_at("tools"))
+    request.effort = body.text("reasoning", "effort")
+    request.follows = body.id("previous_response_id")
+    for group in _groups(items[opening:]):
+        shared.add_message(request, {"items": [item.fields() for item in group]}, _grouped_message)
+
+
+def read_responses_answer(request: CapturedRequest, answer: JsonValue) -> None:
+    """Add a response, streamed or not."""
+    items = answer.objects("output")
+    request.answer = tuple(part for item in items for part in answer_part(item))
+    request.results = tuple(provider_result(item, None) for item in items if ran_at_provider(item))
+    request.usage = usage_of(answer.get("usage"), answer.get("service_tier"))
+    status = answer.text("status")
+    reason = answer.text("incomplete_details", "reason")
+    request.error = answer.text("error", "message") or request.error
+    request.finish = (
+        "length"
+        if reason == "max_output_tokens"
+        else "content-filter"
+        if reason
+        else "error"
+        if status == "failed"
+        else "tool-calls"
+        if any(isinstance(part, Call) for part in request.answer)
+        else "stop"
+        if status == "completed"
+        else None
+    )
+
+
+def _groups(items: list[JsonValue]) -> list[list[JsonValue]]:
+    """Return the items of an input by message: those of one answer stand together."""
+    groups: list[list[JsonValue]] = []
+    was_answer = False
+    for item in items:
+        is_answer = _is_of_answer(item)
+        if is_answer and was_answer:
+            groups[-1].append(item)
+        else:
+            groups.append([item])
+        was_answer = is_answer
+    return groups
+
+
+def _is_of_answer(item: JsonValue) -> bool:
+    kind = item.text("type")
+    if kind in CALLS or kind == "reasoning" or ran_at_provider(item):
+        return True
+    return kind in ("", "message") and item.get("role") == "assistant"
+
+
+def _grouped_message(group: JsonValue) -> InputMessage:
+    items = group.objects("items")
+    first = items[0]
+    if _is_of_answer(first):
+        parts = tuple(part for item in items for part in answer_part(JsonValue(_with_type(item))))
+        results = tuple(provider_result(item, None) for item in items if ran_at_provider(item))
+        return InputMessage("assistant", parts, results)
+    if first.get("type") in OUTPUTS:
+        return InputMessage("user", results=(result_of(first, None),))
+    parts = message_parts(first.at("content"))
+    is_by_program = first.get("role") in SYSTEM_ROLES or is_written_by_codex(words_of(parts))
+    return InputMessage("user", by_program(parts) if is_by_program else parts)
+
+
+def _with_type(item: JsonValue) -> Json:
+    """Return an item with the type that a message may leave out."""
+    return {"type": "message", **item.fields()}

@@ -1,0 +1,72 @@
+"""Read captured HTTP between an agent and its models: HAR 1.2, and the lines of claude-tap and claude-trace.
+
+Every request holds its whole input, so each message is yielded once, and what a later request lacks or shows otherwise is
+a fact of the recording. Conversations that go on from each other's answers are one session; all other traffic is counted
+and named. No header, cookie or query of a request is in any value but the client's version.
+"""
+
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from palimpsest.recordings.captured_http.captured_requests import CapturedRequest
+from palimpsest.recordings.captured_http.captured_sessions import sent_values, sessions_of
+from palimpsest.recordings.captured_http.exchanges import har_exchanges, line_exchanges
+from palimpsest.recordings.captured_http.model_requests import model_requests
+from palimpsest.recordings.import_journal.captured_answers import answer_names
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.recorded import MessageRead, Recorded, SentRead
+from palimpsest.recordings.reading.sources import discard_report
+from palimpsest.transcript.errors import UserError
+
+HEAD_BYTES = 4_096
+_HAR = re.compile(rb'\A\s*\{\s*"log"\s*:\s*\{')
+_HAR_FIELDS = (b'"creator"', b'"entries"')
+_LINE = re.compile(rb'"request"\s*:\s*\{\s*"(?:timestamp|method|url|path)"\s*:')
+
+
+class CapturedHttpImporter:
+    """Reads the requests of a capture as sessions, or beside the transcript of the same session."""
+
+    name = "captured-http"
+    title = "Captured HTTP (HAR, claude-tap, claude-trace)"
+    tried_on = "files of the real writer"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a file begins like a HAR file, or like a line with a request and how it was sent."""
+        beginning = head.start[:HEAD_BYTES]
+        if _HAR.match(beginning):
+            return any(name in head.start for name in _HAR_FIELDS)
+        return beginning.lstrip()[:1] == b"{" and _LINE.search(beginning) is not None
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield each conversation as a session."""
+        requests = _requests(path, report)
+        if not requests:
+            raise UserError(f"{str(path)!r} holds no request to a model's interface that is known.")
+        yield from sessions_of(requests, self.name, report)
+
+    def sent_requests(self, path: Path) -> Iterator[tuple[tuple[str, ...], SentRead]]:
+        """Yield what each captured request held beside its messages, by the names of its answer."""
+        for request, sent in sent_values(_requests(path, discard_report)):
+            yield _names_of(request), sent
+
+    def read_rest(self, path: Path, report: Report, joined: Collection[str]) -> Iterator[Recorded]:
+        """Yield the sessions without a request whose answer has its surest name in ``joined``."""
+        requests = _requests(path, report)
+        indexes = [
+            index
+            for index, request in enumerate(requests)
+            if any(name in joined for name in _names_of(request)[:1])
+        ]
+        yield from sessions_of(requests, self.name, report, indexes)
+
+
+def _requests(path: Path, report: Report) -> list[CapturedRequest]:
+    with path.open("rb") as file:
+        is_har = _HAR.match(file.read(HEAD_BYTES)) is not None
+    return model_requests((har_exchanges if is_har else line_exchanges)(path, report), report)
+
+
+def _names_of(request: CapturedRequest) -> tuple[str, ...]:
+    return answer_names(MessageRead(request.id, "assistant", request.answer, usage=request.usage))
