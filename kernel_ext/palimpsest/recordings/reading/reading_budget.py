@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -31,6 +32,7 @@ TOO_MUCH = (
     "was read until there is kept. If you trust it, unpack it or save fewer sessions in one file with the program that "
     "made it."
 )
+_WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
 _BUDGET: ContextVar[Callable[[int], None] | None] = ContextVar("_BUDGET", default=None)
 
 
@@ -70,14 +72,24 @@ def value_bytes(value: Any) -> int:
         inner = open_values.pop()
         if isinstance(inner, str):
             size += len(inner)
+        elif type(inner) in _WITHOUT_TEXT:
+            continue
         elif isinstance(inner, dict):
-            size += LOOK_BYTES * len(inner) + sum(len(key) for key in inner if isinstance(key, str))
+            size += LOOK_BYTES * len(inner) + sum(
+                [len(key) for key in inner if isinstance(key, str)]
+            )
             open_values.extend(inner.values())
         elif isinstance(inner, list | tuple):
             size += LOOK_BYTES * len(inner)
             open_values.extend(inner)
         elif isinstance(inner, BaseModel):
             open_values.extend(vars(inner).values())
-        elif is_dataclass(inner) and not isinstance(inner, type):
-            open_values.extend(getattr(inner, field.name) for field in fields(inner))
+        else:
+            open_values.extend([getattr(inner, name) for name in _field_names(type(inner))])
     return size
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    """Return the names of a dataclass's fields; none of any other type."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
