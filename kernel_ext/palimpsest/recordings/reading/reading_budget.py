@@ -35,6 +35,8 @@ TOO_MUCH = (
 _WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
 _BUDGET: ContextVar[Callable[[int], None] | None] = ContextVar("_BUDGET", default=None)
 
+_TOTAL: ContextVar[list[int] | None] = ContextVar("_TOTAL", default=None)
+
 
 class MakesTooMuch(UserError):
     """Raised where a recording exceeds its budget; the message is a sentence for the user."""
@@ -59,8 +61,21 @@ def reading(size: int) -> Iterator[None]:
         _BUDGET.reset(token)
 
 
+@contextmanager
+def counting() -> Iterator[Callable[[], int]]:
+    """Count the bytes that recordings come to while the block runs; the yielded function returns how many so far."""
+    total = [0]
+    token = _TOTAL.set(total)
+    try:
+        yield lambda: total[0]
+    finally:
+        _TOTAL.reset(token)
+
+
 def spend(size: int) -> None:
     """Subtract bytes from the budget of the current recording, if there is one; raises MakesTooMuch."""
+    if (total := _TOTAL.get()) is not None:
+        total[0] += size
     if (spend_bytes := _BUDGET.get()) is not None:
         spend_bytes(size)
 
