@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from palimpsest.context_policies.registry import get
 from palimpsest.home_paths import home_path
@@ -24,7 +24,6 @@ from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
-from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
 from palimpsest.review.recorded_sessions.stored_review import Reviewing, ReviewMaker, review_made_by
 from palimpsest.review.session_review import GetPolicy
 from palimpsest.store.disk import storage_errors, temporary_folder
@@ -37,6 +36,9 @@ from palimpsest.store.project_folder.layout_file import read_layout
 from palimpsest.store.project_folder.migration_run import refuse_newer
 from palimpsest.store.project_folder.migrations import STEPS, is_older, newest_version
 from palimpsest.transcript.errors import NotFound, UserError
+
+if TYPE_CHECKING:
+    from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
 
 MOST_MEMORY_BYTES = 64_000_000
 """Bytes that the values of a recording may come to in memory, as an import counts them: about a third more is taken."""
@@ -105,8 +107,10 @@ class Recording(Sequence[Reviewing]):
     def __iter__(self) -> Iterator[Reviewing]:
         return (self._review(session_id) for session_id in self.ids)
 
-    def answers(self, session: str = "") -> SessionAnswers:
+    def answers(self, session: str = "") -> "SessionAnswers":
         """Return the object for questions about a session, by default the first; raises NotFound."""
+        from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
+
         if not self.ids or (session and session not in self.ids):
             raise NotFound(
                 f"The recording has no session {session!r}; it has {len(self)} sessions."
