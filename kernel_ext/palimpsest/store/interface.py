@@ -157,6 +157,8 @@ class Store(Protocol):
     """
 
     project_id: str
+    opens_from_checkpoint: bool
+    """Whether a checkpoint at the end of a long session lets it be opened faster."""
 
     def acquire(
         self, session_id: str, owner: Owner, *, create: bool = False, steal: bool = False

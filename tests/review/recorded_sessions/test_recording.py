@@ -1,6 +1,7 @@
 """A recording is opened for review without a kernel, and nothing of that stays on the disk."""
 
 import gc
+import json
 import tempfile
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 from tests.recordings.formats.sample_files import sample
 
 import palimpsest
+from palimpsest.review.recorded_sessions import recording as opened
 from palimpsest.transcript.errors import NotFound, UserError
 
 
@@ -20,7 +22,14 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
+@pytest.fixture
+def on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no recording fit into memory."""
+    monkeypatch.setattr(opened, "MAX_MEMORY_BYTES", 10_000)
+
+
 @pytest.mark.slow
+@pytest.mark.usefixtures("on_disk")
 def test_the_sessions_of_a_recording_are_reviews(tmp_path: Path, temporary: Path) -> None:
     path = sample("pi_large_session.jsonl", tmp_path)
 
@@ -39,6 +48,7 @@ def test_the_sessions_of_a_recording_are_reviews(tmp_path: Path, temporary: Path
 
 
 @pytest.mark.soak  # with each commit the sessions of a recording are reviews, above
+@pytest.mark.usefixtures("on_disk")
 def test_the_temporary_folder_goes_with_the_last_review(tmp_path: Path, temporary: Path) -> None:
     review = palimpsest.open_recording(sample("codex_rollout.jsonl", tmp_path))[0]
     gc.collect()
@@ -51,6 +61,48 @@ def test_the_temporary_folder_goes_with_the_last_review(tmp_path: Path, temporar
     assert list(temporary.iterdir()) == []
 
 
+def test_a_recording_that_fits_is_opened_in_memory(tmp_path: Path, temporary: Path) -> None:
+    review = palimpsest.open_recording(sample("codex_rollout.jsonl", tmp_path))[0]
+
+    assert review.timeline.read(0) != ""
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_recording_is_the_same_in_memory_and_on_the_disk(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = sample("codex_rollout.jsonl", tmp_path)
+    in_memory = palimpsest.open_recording(path)[0]
+    monkeypatch.setattr(opened, "MAX_MEMORY_BYTES", 10_000)
+
+    on_disk = palimpsest.open_recording(path)[0]
+
+    assert len(list(temporary.iterdir())) == 1
+    assert on_disk.timeline == in_memory.timeline
+    assert [on_disk.timeline.read(item.index) for item in on_disk.timeline.items] == [
+        in_memory.timeline.read(item.index) for item in in_memory.timeline.items
+    ]
+    assert (on_disk.requests.text, on_disk.wastes().text) == (
+        in_memory.requests.text,
+        in_memory.wastes().text,
+    )
+
+
+def test_a_small_file_whose_values_are_large_is_opened_on_the_disk(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [{"role": role, "content": "yes"} for role in ("user", "assistant") * 50]
+    path = tmp_path / "chat.json"
+    path.write_text(json.dumps({"messages": lines}))
+    monkeypatch.setattr(opened, "MAX_MEMORY_BYTES", path.stat().st_size + 1)
+
+    review = palimpsest.open_recording(path)[0]
+
+    assert len(list(temporary.iterdir())) == 1
+    assert len(review.timeline.requests) == 50
+
+
+@pytest.mark.usefixtures("on_disk")
 def test_what_cannot_be_read_leaves_nothing(tmp_path: Path, temporary: Path) -> None:
     (tmp_path / "notes.json").write_text("{}")
 

@@ -10,7 +10,8 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import Any
+from itertools import chain, repeat
+from typing import Any, NamedTuple
 
 from palimpsest.context.compaction.language_words import LANGUAGE_WORDS, RECEIVERS, SUFFIXES
 from palimpsest.lazy_patterns import lazy_pattern
@@ -35,8 +36,10 @@ _MARKS = lazy_pattern(r"(?:\x1b|\\x1b|\\e|\\u001b|\\033)\[[\d;]*[A-Za-z]|\[\d{1,
 _LINE_NUMBER = lazy_pattern(
     r"^[ \t]*(?:[-+>*][ \t]*)?\d{1,6}(?:→|\t|[:|-](?=\D|$)|[ \t]*[|│])", re.MULTILINE
 )
+# A pattern that begins with a set of characters is looked for only where one of them stands: its first character comes
+# first, and then what must stand before it.
 _TIME = lazy_pattern(
-    r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|\b\d\d?:\d\d:\d\d(?:[.,]\d+)?\b|\b\d+m\d+(?:\.\d+)?s\b"
+    r"\d(?<=\b\d)(?:\d{3}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|\d?:\d\d:\d\d(?:[.,]\d+)?\b|\d*m\d+(?:\.\d+)?s\b)"
 )
 _GREP = lazy_pattern(
     rf"^([^\s:]{{1,{4 * LONGEST}}}?\.[A-Za-z][A-Za-z0-9]{{0,9}})-\d{{1,6}}-", re.MULTILINE
@@ -52,7 +55,13 @@ _STYLE = lazy_pattern(
 _URL = lazy_pattern(
     r"\b(?!file:)[a-z][a-z0-9+.-]{1,15}://[^\s<>\"'`)\]}|\\,;]{1,2000}|(?<![\w.])(?:(?:\d{1,3}\.){3}\d{1,3}|localhost):\d{2,5}\b"
 )
-_MIME = lazy_pattern(r"\b(?:application|audio|font|image|message|multipart|text|video)/[\w.+*-]+")
+_PORT = lazy_pattern(r"\.\d{1,3}:\d")
+"""The end of the address of a machine and its port."""
+_MIME_TYPES = tuple(
+    f"{kind}/"
+    for kind in ("application", "audio", "font", "image", "message", "multipart", "text", "video")
+)
+_MIME = lazy_pattern(rf"\b(?:{'|'.join(_MIME_TYPES)})[\w.+*-]+")
 _SCOPED = lazy_pattern(r"(?<![\w/.])@[a-z0-9][\w.-]{0,100}/[a-z0-9][\w.-]{0,100}")
 _SLASHED = lazy_pattern(
     rf"(?<![\w/<])(?:~|\.{{1,2}})?/?(?:[\w.@$+*-]{{1,{LONGEST}}}/){{1,64}}(?:[\w.@$+*-]{{1,{LONGEST}}})?|(?<![\w/<.}}])/[\w.-]{{1,{LONGEST}}}"
@@ -61,11 +70,11 @@ _FILE = lazy_pattern(
     rf"(?<![\w/$.*-])\.?[\w-]{{1,{LONGEST}}}(?:\.[\w-]{{1,{LONGEST}}}){{0,5}}\.[A-Za-z][A-Za-z0-9]{{0,9}}\b(?!\()"
 )
 _COMMAND = lazy_pattern(r"(?<![\w/.<>}])/[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w/.-])")
-_ERRNO = (
-    f"(?:{'|'.join(sorted(code for code in errno.errorcode.values() if len(code) > LEAST_CHARS))})"
-)
+_ERRNO = "|".join(sorted(code[1:] for code in errno.errorcode.values() if len(code) > LEAST_CHARS))
 _ERROR = lazy_pattern(
-    rf"\b[A-Z]\w*(?:Error|Exception|Warning)\b(?:: [^\n]{{1,80}})?|\b(?:TS|E|W|F|C|R|RUF|SIM|PLR)\d{{3,5}}\b|\b{_ERRNO}\b|(?<=\bcode )E[A-Z]{{4,14}}\b"
+    rf"[A-Z](?<=\b.)(?:\w*(?:Error|Exception|Warning)\b(?:: [^\n]{{1,80}})?"
+    r"|(?:(?<=T)S|(?<=[EWFCR])|(?<=R)UF|(?<=S)IM|(?<=P)LR)\d{3,5}\b"
+    rf"|(?<=E)(?:{_ERRNO})\b|(?<=\bcode E)[A-Z]{{4,14}}\b)"
 )
 _IDENTIFIER = lazy_pattern(
     r"""\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b   # a UUID
@@ -88,6 +97,25 @@ _NUMBER = lazy_pattern(
     r"|(?<![\w.])\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w%])|#(?:[0-9a-fA-F]{8}|[0-9a-fA-F]{6}|\d{2,6})\b|\b(?=[0-9A-Fa-f]{0,5}[A-Fa-f])(?=[0-9A-Fa-f]{0,5}\d)[0-9A-F]{6}\b"
 )
 
+_PIECE = lazy_pattern(r"""[^\s"'=;:\[\])&^|\\{(]+\(?""")
+"""A piece between characters that stand in no path, identifier or number, and that none of their patterns looks at.
+
+The opening bracket of a call stays at the end of its piece, since a name before it is no file.
+"""
+MOST_PIECE_CHARS = 80
+"""Maximum characters of a piece whose names are cached; code repeats its words, and long pieces are data."""
+CACHED_PIECES = 1 << 15
+
+
+class _PieceNames(NamedTuple):
+    """The names in one piece of a text, by the pattern that found them."""
+
+    slashed: tuple[str, ...]
+    files: tuple[str, ...]
+    identifiers: tuple[str, ...]
+    commands: tuple[str, ...]
+    numbers: tuple[str, ...]
+
 
 def names_of(text: str) -> Iterator[tuple[str, str]]:
     """Yield kind and name of each name in a text, kind by kind."""
@@ -109,24 +137,61 @@ def kind_of_name(name: str) -> str:
 
 def _names_by_kind(text: str) -> Iterator[tuple[str, Iterable[str]]]:
     text, windows_paths = readable_text(text)
-    urls = [match[0].rstrip(".:") for match in _URL.finditer(text)]
-    text = _MIME.sub(" ", _URL.sub(" ", text))
-    scoped = [match[0] for match in _SCOPED.finditer(text)]
-    text = _SCOPED.sub(" ", text)
+    urls: list[str] = []
+    if "://" in text or "localhost:" in text or _PORT.search(text) is not None:
+        urls += (match[0].rstrip(".:") for match in _URL.finditer(text))
+        text = _URL.sub(" ", text) if urls else text
+    if any(map(text.__contains__, _MIME_TYPES)):
+        text = _MIME.sub(" ", text)
+    scoped: list[str] = []
+    if "@" in text:
+        scoped += (match[0] for match in _SCOPED.finditer(text))
+        text = _SCOPED.sub(" ", text) if scoped else text
     errors = [match[0].rstrip(".,:;") for match in _ERROR.finditer(text)]
-    paths = [*windows_paths, *_paths(text)]
-    yield "paths", paths
+    pieces = [
+        names
+        for piece in _PIECE.findall(text)
+        if (names := (_cached_names if len(piece) <= MOST_PIECE_CHARS else _piece_names)(piece))
+    ]
+    slashed, files, identifiers, commands, numbers = map(
+        chain.from_iterable, zip(*pieces, strict=True) if pieces else repeat((), 5)
+    )
+    yield "paths", chain(windows_paths, slashed, files)
     yield "URLs", urls
     yield "errors", errors
-    yield "identifiers", [*scoped, *_identifiers(text)]
-    yield "numbers", _numbers(text)
+    yield "identifiers", chain(scoped, identifiers, commands)
+    yield "numbers", numbers
 
 
-def _paths(text: str) -> Iterator[str]:
+def _piece_names(piece: str) -> _PieceNames | None:
+    """Return the names in a piece of a text; None where there is none, as in a plain word."""
+    if piece.isalpha() and piece.islower():
+        return None
+    names = _PieceNames(
+        (*_slashed(piece),),
+        (*_files(piece),),
+        (*_identifiers(piece),),
+        (*_commands(piece),),
+        (*_numbers(piece),),
+    )
+    return names if any(names) else None
+
+
+_cached_names = lru_cache(CACHED_PIECES)(_piece_names)
+
+
+def _slashed(text: str) -> Iterator[str]:
+    if "/" not in text:
+        return
     for match in _SLASHED.finditer(text):
         name = match[0].rstrip(".,:;*")
         if name not in PLAIN_PATHS and _is_path(name, quoted=_is_quoted(text, match)):
             yield name
+
+
+def _files(text: str) -> Iterator[str]:
+    if "." not in text:
+        return
     for match in _FILE.finditer(text):
         stem, _, suffix = match[0].rpartition(".")
         if (
@@ -170,6 +235,11 @@ def _identifiers(text: str) -> Iterator[str]:
         is_dunder = name.startswith("__") and name.endswith("__")
         if name not in LANGUAGE_WORDS and not is_error and not is_dunder:
             yield name
+
+
+def _commands(text: str) -> Iterator[str]:
+    if "/" not in text:
+        return
     for match in _COMMAND.finditer(text):
         if "-" in match[0] or not _in_path(text, match):
             yield match[0]
@@ -194,11 +264,19 @@ def readable_text(text: str) -> tuple[str, list[str]]:
             pass
         else:
             text = "\n".join(_texts_in(arguments))
-    windows_paths = [path[0] for path in _WINDOWS.finditer(text)]
-    text = _MARKS.sub(" ", _WINDOWS.sub(" ", text))
-    text = _ESCAPED.sub(lambda escape: "\n" if escape[1] != '"' else " ", text)
+    windows_paths: list[str] = []
+    if ":\\" in text:
+        windows_paths += (path[0] for path in _WINDOWS.finditer(text))
+        text = _WINDOWS.sub(" ", text)
+    if "[" in text:
+        text = _MARKS.sub(" ", text)
+    if "\\" in text:
+        text = _ESCAPED.sub(lambda escape: "\n" if escape[1] != '"' else " ", text)
     text = _LINE_NUMBER.sub(" ", _GREP.sub(r"\1 ", text))
-    text = _TAG.sub(" ", _DATA.sub(" ", text))
+    if "data:" in text:
+        text = _DATA.sub(" ", text)
+    if "<" in text:
+        text = _TAG.sub(" ", text)
     return _STYLE.sub(" ", _TIME.sub(" ", text)), windows_paths
 
 

@@ -6,7 +6,8 @@ together. A placeholder also replaces a result that is shorter than itself, as t
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
 
 from palimpsest.context_policies.interface.policy import Change, Decided, PolicyView, Probe, none_of
 from palimpsest.transcript.timeline import ItemState, Timeline
@@ -95,9 +96,39 @@ def shown_chat(view: PolicyView, *, calls: bool = False) -> list[int]:
     OpenAI's chat completions count this way, and the libraries built on them. With ``calls`` each call is a
     message as well, together with the text before it: as in OpenHands, whose events are single actions.
     """
-    starts: list[int] = []
+    if not isinstance(view, _Remembering):
+        return _grown_chat(view, _ShownChat(), calls=calls)
+    chat: _ShownChat = view.kept.setdefault(f"shown chat {calls}", _ShownChat())
+    changed = min(view.shown_changes[chat.changes :], default=view.count)
+    chat.changes = len(view.shown_changes)
+    del chat.starts[bisect_left(chat.starts, changed) :]
+    return _grown_chat(view, chat, calls=calls)
+
+
+@runtime_checkable
+class _Remembering(Protocol):
+    """A view that says which items were hidden or shown again, and keeps values from one step to the next."""
+
+    count: int
+    shown_changes: list[int]
+    kept: dict[str, Any]
+
+
+@dataclass(slots=True)
+class _ShownChat:
+    """The first shown items of messages, up to where something changed since they were found."""
+
+    starts: list[int] = field(default_factory=list)
+    changes: int = 0
+    """Number of changes of the view that were considered."""
+
+
+def _grown_chat(view: PolicyView, chat: _ShownChat, *, calls: bool) -> list[int]:
+    """Find the messages from the newest known one on, and return all; which items begin one depends on none before it."""
+    starts, shown = chat.starts, view.shown_items
+    first = starts.pop() if starts else -1
     block, has_call = -1, False
-    for index in view.shown_items:
+    for index in shown[bisect_left(shown, first) :]:
         item = view.item(index)
         if item.kind in FIXED_KINDS:
             continue
@@ -106,7 +137,7 @@ def shown_chat(view: PolicyView, *, calls: bool = False) -> list[int]:
             starts.append(index)
             block, has_call = item.block, False
         has_call = has_call or is_call
-    return starts
+    return [*starts]
 
 
 def shown_turns(view: PolicyView) -> list[int]:

@@ -202,8 +202,7 @@ class OpenHandsMask(MaskWindow):
 
     def _kept_count(self, view: PolicyView) -> int:
         """Return how many observations are among the newest events."""
-        events = shown_events(view)
-        newest = events[max(0, len(events) - self.n) :]
+        newest = shown_events(view)[-self.n :] if self.n > 0 else []
         return sum(view.item(index).kind == "output" for index in newest)
 
     def _probe(self, view: PolicyView) -> Probe:

@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from palimpsest.context_policies.interface.policy import Change, Since
 from palimpsest.transcript.timeline import (
@@ -62,6 +63,10 @@ class ReplayView:
         self.outputs: list[int] = []
         self.shown_outputs = 0
         self.shown_items: list[int] = []
+        self.shown_changes: list[int] = []
+        """The items that were hidden or shown again after they had been added, in the order of these changes."""
+        self.kept: dict[str, Any] = {}
+        """What functions over the shown items keep from one step to the next."""
         self.count = 0
         self.turn = 0
         self.request: TimelineRequest = timeline.requests[0]
@@ -125,6 +130,7 @@ class ReplayView:
             self.shown_outputs += (1 - 2 * is_removed) * (self._items[index].kind == "output")
             position = bisect_left(self.shown_items, index)
             self.shown_items[position : position + is_removed] = () if is_removed else (index,)
+            self.shown_changes.append(index)
         self._removed[index] = is_removed
 
     @property

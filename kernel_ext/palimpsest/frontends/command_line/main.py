@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from palimpsest import __version__
 from palimpsest.frontends import terminal
 from palimpsest.frontends.operations.modules import MODULES
+from palimpsest.paused_collection import collection_paused
 
 if TYPE_CHECKING:
     from palimpsest.frontends.operation_base.operation import Form, Operation
@@ -112,7 +113,8 @@ def run_command(arguments: Namespace) -> int:
         raise UserError("--baseline is for a condition; give --fail-if as well.")
     baseline = read_baseline(Path(baseline_file)) if baseline_file else None
     operation = requested_operation(arguments)
-    with terminal_context(arguments) as context:
+    # What a command makes stays until its end, so that a collection would find nothing, again and again.
+    with terminal_context(arguments) as context, collection_paused():
         report = operation.report(operation.run_synchronously(context))
     failures = failed_conditions(conditions, report.json(), baseline) if conditions else []
     form: OutputForm = "markdown" if getattr(arguments, "markdown", False) else "text"

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NoReturn, cast
 from palimpsest.frontends import terminal
 from palimpsest.frontends.operation_base.operation import OperationContext
 from palimpsest.home_paths import home_path
-from palimpsest.session.sharing.import_place import ImportPlace
 from palimpsest.transcript.errors import UserError
 
 if TYPE_CHECKING:
     from palimpsest.frontends.cell_turn.services import FrontendServices
+    from palimpsest.session.sharing.import_place import ImportPlace
 
 LARGE_BYTES = 5_000_000
 """Least size of a source whose progress is shown; smaller ones are read at once."""
@@ -56,9 +56,10 @@ def terminal_context(arguments: Namespace) -> Iterator[OperationContext]:
             terminal.end_progress()
 
 
-def project_place(project: str | None) -> ImportPlace:
+def project_place(project: str | None) -> "ImportPlace":
     """Return the project of a folder, or of the current folder; raises UserError where it cannot be written."""
     from palimpsest.recordings.formats.built_in import REGISTRY
+    from palimpsest.session.sharing.import_place import ImportPlace
     from palimpsest.store.log.store_factory import find_project, open_store
 
     start = home_path(project) if project else find_project(Path.cwd())

@@ -125,6 +125,8 @@ class RecordingImport:
     """Answers of the session so far."""
     _answers: set[str] = field(default_factory=set)
     """The names of the answers that were read of a capture: another capture may hold the same exchanges."""
+    _size: int = 0
+    """Bytes that were counted for the newest value."""
     _early_problems: list[tuple[str, str]] = field(default_factory=list)
     """Problems found before the first session begins."""
 
@@ -185,7 +187,8 @@ class RecordingImport:
         try:
             value = next(values, None)
             if value is not None:
-                spend(value_bytes(value))
+                self._size = value_bytes(value)
+                spend(self._size)
         except MakesTooMuch as error:
             self._report("", str(error))
             return None
@@ -237,8 +240,8 @@ class RecordingImport:
         kind = _KINDS.get(type(value), "value")
         self._numbers[kind] = self._numbers.get(kind, 0) + 1
         place = f"{kind} {self._numbers[kind]}"
-        if (size := value_bytes(value)) > MOST_VALUE_BYTES:
-            self._report(place, TOO_LONG.format(size=size // 1_000_000))
+        if self._size > MOST_VALUE_BYTES:
+            self._report(place, TOO_LONG.format(size=self._size // 1_000_000))
             return
         try:
             journal.add_value(value, place)

@@ -205,7 +205,8 @@ class SessionJournal:
             if complete:
                 self._events.extend(self._builder.ending())
             self._write(complete=complete, sync=True)
-            if complete and (self._has_summary or self._builder.messages >= INDEXED_MESSAGES):
+            is_long = self._has_summary or self._builder.messages >= INDEXED_MESSAGES
+            if complete and is_long and self._store.opens_from_checkpoint:
                 state = self._store.load(self._names.session)
                 write_checkpoint(self._store, self._open(), state, self._builder.facts.time)
         new: Outcome = "copy" if self._copy else "new"

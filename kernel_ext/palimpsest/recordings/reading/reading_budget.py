@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -31,7 +32,10 @@ TOO_MUCH = (
     "was read until there is kept. If you trust it, unpack it or save fewer sessions in one file with the program that "
     "made it."
 )
+_WITHOUT_TEXT = frozenset({int, float, bool, type(None)})
 _BUDGET: ContextVar[Callable[[int], None] | None] = ContextVar("_BUDGET", default=None)
+
+_TOTAL: ContextVar[list[int] | None] = ContextVar("_TOTAL", default=None)
 
 
 class MakesTooMuch(UserError):
@@ -57,8 +61,21 @@ def reading(size: int) -> Iterator[None]:
         _BUDGET.reset(token)
 
 
+@contextmanager
+def counting() -> Iterator[Callable[[], int]]:
+    """Count the bytes that recordings come to while the block runs; the yielded function returns how many so far."""
+    total = [0]
+    token = _TOTAL.set(total)
+    try:
+        yield lambda: total[0]
+    finally:
+        _TOTAL.reset(token)
+
+
 def spend(size: int) -> None:
     """Subtract bytes from the budget of the current recording, if there is one; raises MakesTooMuch."""
+    if (total := _TOTAL.get()) is not None:
+        total[0] += size
     if (spend_bytes := _BUDGET.get()) is not None:
         spend_bytes(size)
 
@@ -70,14 +87,24 @@ def value_bytes(value: Any) -> int:
         inner = open_values.pop()
         if isinstance(inner, str):
             size += len(inner)
+        elif type(inner) in _WITHOUT_TEXT:
+            continue
         elif isinstance(inner, dict):
-            size += LOOK_BYTES * len(inner) + sum(len(key) for key in inner if isinstance(key, str))
+            size += LOOK_BYTES * len(inner) + sum(
+                [len(key) for key in inner if isinstance(key, str)]
+            )
             open_values.extend(inner.values())
         elif isinstance(inner, list | tuple):
             size += LOOK_BYTES * len(inner)
             open_values.extend(inner)
         elif isinstance(inner, BaseModel):
             open_values.extend(vars(inner).values())
-        elif is_dataclass(inner) and not isinstance(inner, type):
-            open_values.extend(getattr(inner, field.name) for field in fields(inner))
+        else:
+            open_values.extend([getattr(inner, name) for name in _field_names(type(inner))])
     return size
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    """Return the names of a dataclass's fields; none of any other type."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from palimpsest.recordings.reading.json_fields import JsonValue
@@ -128,7 +129,7 @@ class TimelineBuilder:
         self._session_id = session_id
         self._texts = ItemTexts(store, session_id, str)
         self._count = count
-        self._price = price
+        self._price = cache(price)
         self._session: SessionInfo | None = None
         self._imported: dict[str, Any] = {}
         """The notes about the recording of an imported session."""
@@ -236,7 +237,7 @@ class TimelineBuilder:
         if message is not None:
             message.parts[part.id] = part
         elif part.id in self._item_list.waiting and isinstance(part, ToolPart):
-            self._item_list.waiting[part.id] = part
+            self._item_list.update_waiting(part)
 
     def _delta(self, delta: PartDelta) -> None:
         message = self._open.get(delta.message_id)

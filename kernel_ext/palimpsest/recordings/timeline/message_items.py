@@ -57,6 +57,11 @@ class ItemList:
         """The first request that can show the items added now."""
         self.waiting: dict[str, ToolPart] = {}
         """Calls without a result yet, by the ids of their parts."""
+        self._arrived: set[str] = set()
+        """Those of them whose result has come since the last item was added."""
+        self._waiting_since: dict[str, int] = {}
+        """For each of them, the number of calls that began to wait before it."""
+        self._waited = 0
         self.answers: dict[str, tuple[int, int]] = {}
         """First and last item of each message, without the results of its calls."""
         self.blobs: dict[str, str] = {}
@@ -113,8 +118,15 @@ class ItemList:
 
     def add_results(self) -> None:
         """Add the items of results that have arrived for earlier calls."""
-        for part_id in [name for name, part in self.waiting.items() if result_of(part) is not None]:
+        for part_id in sorted(self._arrived, key=self._waiting_since.__getitem__):
             self._result(self.waiting.pop(part_id))
+            del self._waiting_since[part_id]
+        self._arrived.clear()
+
+    def update_waiting(self, part: ToolPart) -> None:
+        """Take the newest state of a call that waits for its result."""
+        self.waiting[part.id] = part
+        (self._arrived.discard if result_of(part) is None else self._arrived.add)(part.id)
 
     def add_message(
         self, info: MessageInfo, parts: Iterable[Part], *, is_copied: bool = False
@@ -135,7 +147,9 @@ class ItemList:
                 self._item(part.id, info, _kind(part, info), part_text(part), part=part)
         for part in calls:
             if result_of(part) is None:
-                self.waiting[part.id] = part
+                self._waited += 1
+                self._waiting_since.setdefault(part.id, self._waited)
+                self.update_waiting(part)
             else:
                 self._result(part)
 

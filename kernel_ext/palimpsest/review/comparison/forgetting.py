@@ -50,7 +50,7 @@ def find_forgotten(
     fetched: dict[int, int] = {}
     for use in lost_uses:
         if fetched.keys().isdisjoint(use.sources):
-            fetched[max(use.sources)] = use.request
+            fetched[use.newest] = use.request
     uses = len(references.uses)
     return Forgotten(
         repeated=repeated,

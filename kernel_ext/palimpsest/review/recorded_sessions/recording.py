@@ -1,38 +1,47 @@
 """The sessions of a recording, or of a project's folder, opened for review.
 
-A recording is imported into a store in a private temporary folder, so that it need not fit into memory; the folder is
-removed when no review reads from it any more. A project's own folder is read in place. No file is written beside
-either, and no content is run.
+A recording is imported into memory. What is larger than ``MAX_MEMORY_BYTES`` is imported into a store in a private
+temporary folder, so that it need not fit into memory; the folder is removed when no review reads from it any more. A
+project's own folder is read in place. No file is written beside either, and no content is run.
 """
 
 import shutil
 import time
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import overload
+from typing import TYPE_CHECKING, overload
 
 from palimpsest.context_policies.registry import get
 from palimpsest.home_paths import home_path
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal.importer_errors import errors_folder
+from palimpsest.recordings.import_journal.journal_writer import size_of
+from palimpsest.recordings.reading.reading_budget import counting
 from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
-from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
 from palimpsest.review.recorded_sessions.stored_review import Reviewing, ReviewMaker, review_made_by
 from palimpsest.review.session_review import GetPolicy
 from palimpsest.store.disk import storage_errors, temporary_folder
-from palimpsest.store.exchange.importer import ImportControl
+from palimpsest.store.exchange.importer import ImportControl, ImportReport
 from palimpsest.store.interface import Problem, Store
 from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.layout import FOLDER, Layout, prepare
 from palimpsest.store.project_folder.layout_file import read_layout
 from palimpsest.store.project_folder.migration_run import refuse_newer
 from palimpsest.store.project_folder.migrations import STEPS, is_older, newest_version
 from palimpsest.transcript.errors import NotFound, UserError
+
+if TYPE_CHECKING:
+    from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
+
+MAX_MEMORY_BYTES = 64_000_000
+"""Bytes that the values of a recording may come to in memory, as an import counts them: about a third more is taken."""
 
 
 class Recording(Sequence[Reviewing]):
@@ -100,8 +109,10 @@ class Recording(Sequence[Reviewing]):
     def __iter__(self) -> Iterator[Reviewing]:
         return (self._review(session_id) for session_id in self.ids)
 
-    def answers(self, session: str = "") -> SessionAnswers:
+    def answers(self, session: str = "") -> "SessionAnswers":
         """Return the object for questions about a session, by default the first; raises NotFound."""
+        from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
+
         if not self.ids or (session and session not in self.ids):
             raise NotFound(
                 f"The recording has no session {session!r}; it has {len(self)} sessions."
@@ -180,29 +191,80 @@ def open_recording(
             raise UserError(
                 "A project's own sessions have all that was sent; give a recording to --captured."
             )
-        store = _project_store(root, session)
-        ids = [session] if session else [info.id for info in store.list()]
-        return make_recording(store, ids, reads_log=True, own_only=alone)
-    folder = temporary_folder("palimpsest-recording-")
-    try:
-        with storage_errors(folder):
-            store = JsonlStore(prepare(folder))
-        remove = weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
-        report = REGISTRY.import_from(
-            store,
-            target,
-            lambda: time.time_ns() // 1_000_000,
-            control,
-            alone=alone,
-            errors_in=errors_folder,
-            captured=None if captured is None else home_path(captured),
-        )
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+        project = _project_store(root, session)
+        ids = [session] if session else [info.id for info in project.list()]
+        return make_recording(project, ids, reads_log=True, own_only=alone)
+    read = _Reading(
+        target,
+        control or ImportControl(),
+        alone,
+        None if captured is None else home_path(captured),
+    )
+    store, report, remove = _import_into_memory(read) or _import_into_folder(read)
     return make_recording(
         store, [imported.id for imported in report.sessions], report.problems, remove=remove
     )
+
+
+_Opened = tuple[Store, ImportReport, Callable[[], object]]
+"""The store of a recording, what its import reported, and a function that removes the store."""
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How a recording is read."""
+
+    path: Path
+    control: ImportControl
+    alone: bool
+    captured: Path | None
+
+    def into(self, store: Store, control: ImportControl) -> ImportReport:
+        """Import the recording into a store; raises UserError where it holds no session."""
+        return REGISTRY.import_from(
+            store,
+            self.path,
+            lambda: time.time_ns() // 1_000_000,
+            control,
+            alone=self.alone,
+            errors_in=errors_folder,
+            captured=self.captured,
+        )
+
+
+def _import_into_memory(read: _Reading) -> _Opened | None:
+    """Import a recording into memory; None where it is too large for that."""
+    if read.path.exists() and size_of(read.path) > MAX_MEMORY_BYTES:
+        return None
+    store = MemoryStore()
+    with counting() as count:
+
+        def is_too_large() -> bool:
+            return count() > MAX_MEMORY_BYTES
+
+        control = read.control
+        stops = replace(control, cancelled=lambda: is_too_large() or control.cancelled())
+        report = read.into(store, stops)
+        return None if is_too_large() else (store, report, store.clear)
+
+
+def _import_into_folder(read: _Reading) -> _Opened:
+    """Import a recording into a private temporary folder."""
+    folder = temporary_folder("palimpsest-recording-")
+    try:
+        with storage_errors(folder):
+            store = _TemporaryStore(prepare(folder))
+        remove = weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
+        return store, read.into(store, read.control), remove
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+class _TemporaryStore(JsonlStore):
+    """A store that is read once and removed, so that nothing is written to open it faster later."""
+
+    opens_from_checkpoint = False
 
 
 def project_root(path: Path) -> Path | None:

@@ -50,7 +50,7 @@ MAX_NEEDED_NAMES = 5
 MAX_NAME_CHARS = 80
 
 
-NameUses = Mapping[str, Sequence[tuple[int, frozenset[int]]]]
+NameUses = Mapping[str, Sequence[tuple[int, Sequence[int]]]]
 """For each name: the requests whose answers use it, ascending, each with the earlier items that contain it."""
 
 

@@ -4,10 +4,11 @@ A name is written once, with the items that contain it; the sources of a use are
 """
 
 from bisect import bisect_left
+from collections.abc import Sequence
 
 from palimpsest.review.review_files.columns import KeptValue
 from palimpsest.review.review_files.kept_timeline import check_places
-from palimpsest.review.tables.references import NameUse, References
+from palimpsest.review.tables.references import FirstItems, NameUse, References
 from palimpsest.transcript.timeline import Timeline
 
 
@@ -24,14 +25,14 @@ class KeptReferences(KeptValue):
     @classmethod
     def of(cls, references: References) -> "KeptReferences":
         """Return references in the form of a file."""
-        holders: dict[str, frozenset[int]] = {}
+        holders: dict[str, Sequence[int]] = {}
         for use in references.uses:
             if len(use.sources) > len(holders.get(use.name, ())):
                 holders[use.name] = use.sources
         index_by_name = {name: index for index, name in enumerate(holders)}
         return cls.model_construct(
             names=(*holders,),
-            holders=tuple(tuple(sorted(items_of_name)) for items_of_name in holders.values()),
+            holders=tuple(tuple(items_of_name) for items_of_name in holders.values()),
             requests=tuple(use.request for use in references.uses),
             uses=tuple(index_by_name[use.name] for use in references.uses),
         )
@@ -50,15 +51,11 @@ class KeptReferences(KeptValue):
             or list(self.requests) != sorted(self.requests)
         ):
             raise ValueError("Holders or uses are not in order.")
-        known_sources: dict[tuple[int, int], frozenset[int]] = {}
         uses = []
         for request, use in zip(self.requests, self.uses, strict=True):
             holders = self.holders[use]
             count = bisect_left(holders, timeline.requests[request].items)
             if not count:
                 raise ValueError("A name is used before any item holds it.")
-            sources = known_sources.get((use, count))
-            if sources is None:
-                sources = known_sources[use, count] = frozenset(holders[:count])
-            uses.append(NameUse(request, self.names[use], sources, holders[count - 1]))
+            uses.append(NameUse(request, self.names[use], FirstItems(holders, count)))
         return References(tuple(uses))

@@ -6,10 +6,11 @@ call.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby, islice
+from typing import overload
 
 from palimpsest.context.compaction.names import kind_of_name, names_of
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
@@ -20,16 +21,60 @@ _ANSWER = frozenset({"assistant", "call"})
 UsedItems = tuple[tuple[int, ...], ...]
 
 
+class FirstItems(Sequence[int]):
+    """The first items of an ascending list, which is shared and not copied; items may be added behind them."""
+
+    __slots__ = ("_count", "_items")
+
+    def __init__(self, items: Sequence[int], count: int) -> None:
+        self._items = items
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> int: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[int]: ...
+
+    def __getitem__(self, place: int | slice) -> int | Sequence[int]:
+        if isinstance(place, slice):
+            return self._items[: self._count][place]
+        return self._items[range(self._count)[place]]
+
+    def __iter__(self) -> Iterator[int]:
+        return islice(self._items, self._count)
+
+    def __contains__(self, item: object) -> bool:
+        if not isinstance(item, int):
+            return False
+        place = bisect_left(self._items, item, hi=self._count)
+        return place < self._count and self._items[place] == item
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FirstItems) and [*self] == [*other]
+
+    def __hash__(self) -> int:
+        return hash((*self,))
+
+    def __repr__(self) -> str:
+        return f"FirstItems({[*self]})"
+
+
 @dataclass(frozen=True, slots=True)
 class NameUse:
     """A use of a name by an answer, where an earlier item contains the name."""
 
     request: int
     name: str
-    sources: frozenset[int]
-    """The items that contain the name and existed when the request was sent."""
-    newest: int
-    """The newest of the sources."""
+    sources: FirstItems
+    """The items that contain the name and existed when the request was sent, ascending, at least one."""
+
+    @property
+    def newest(self) -> int:
+        """The newest of the sources."""
+        return self.sources[-1]
 
 
 @dataclass(frozen=True)
@@ -39,17 +84,21 @@ class References:
     uses: tuple[NameUse, ...]
     items_with_names: frozenset[int] | None = field(default=None, compare=False, repr=False)
     """The items that contain any name; None where they were not stored."""
-    counted: UsedItems | None = field(default=None, compare=False, repr=False)
-    """The result of ``used_by``, where it was computed before."""
+    complete_requests: int = field(default=0, compare=False, repr=False)
+    """Number of requests whose uses will not change when the session grows."""
+    used_before: list[tuple[int, ...]] = field(default_factory=list, compare=False, repr=False)
+    """The first rows of ``used_by``, for requests that are complete; filled by it, and shared while the session grows."""
 
     def used_by(self, requests: int) -> UsedItems:
         """Return, for each request, the items that contain a name used by its answer, ascending."""
-        if self.counted is not None:
-            return self.counted
-        items_by_request: list[tuple[int, ...]] = [()] * requests
-        for request, uses in groupby(self.uses, key=lambda use: use.request):
-            items_by_request[request] = sorted_sources(uses)
-        return tuple(items_by_request)
+        known = min(len(self.used_before), self.complete_requests)
+        first = bisect_left(self.uses, known, key=_request_of)
+        rows: list[tuple[int, ...]] = [()] * (requests - known)
+        for request, uses in groupby(islice(self.uses, first, None), key=_request_of):
+            rows[request - known] = sorted_sources(uses)
+        items_by_request = (*self.used_before[:known], *rows)
+        self.used_before[known:] = rows[: self.complete_requests - known]
+        return items_by_request
 
     @classmethod
     def of(cls, timeline: Timeline) -> "References":
@@ -59,7 +108,12 @@ class References:
     @cached_property
     def used(self) -> Mapping[int, int]:
         """The items that contain a name used by a later answer, each with the last request whose answer used one."""
-        return {item: use.request for use in self.uses for item in use.sources}
+        # The sources of a name only grow, so those of its last use are all of them.
+        last_uses = {use.name: use for use in self.uses}
+        used: dict[int, int] = {}
+        for use in sorted(last_uses.values(), key=_request_of):
+            used.update(dict.fromkeys(use.sources, use.request))
+        return used
 
     @cached_property
     def needed(self) -> Mapping[str, int]:
@@ -67,12 +121,16 @@ class References:
         return Counter(kind_of_name(use.name) for use in self.uses)
 
     @cached_property
-    def by_name(self) -> Mapping[str, tuple[tuple[int, frozenset[int]], ...]]:
+    def by_name(self) -> Mapping[str, tuple[tuple[int, Sequence[int]], ...]]:
         """For each name: the requests whose answers use it, ascending, and the earlier items that contain it."""
-        uses_by_name: dict[str, list[tuple[int, frozenset[int]]]] = {}
+        uses_by_name: dict[str, list[tuple[int, Sequence[int]]]] = {}
         for use in self.uses:
             uses_by_name.setdefault(use.name, []).append((use.request, use.sources))
         return {name: tuple(uses_of_name) for name, uses_of_name in uses_by_name.items()}
+
+
+def _request_of(use: NameUse) -> int:
+    return use.request
 
 
 def sorted_sources(uses: Iterable[NameUse]) -> tuple[int, ...]:
@@ -96,8 +154,8 @@ class GrowingReferences:
         self._requests = 0
         """Number of requests whose answers are complete, so that their uses are known."""
         self._items_with_names: set[int] = set()
-        self._used_items: list[tuple[int, ...]] = []
-        """The items that each of these requests' answers uses."""
+        self._used_before: list[tuple[int, ...]] = []
+        """The items that the first of these requests' answers use, as far as they were asked for."""
 
     def at(self, timeline: Timeline, settled: int) -> References:
         """Return the references of a timeline, whose first ``settled`` items can no longer change."""
@@ -111,25 +169,22 @@ class GrowingReferences:
         item_count = len(timeline.items)
         unsettled_names = {index: _names(timeline, index) for index in range(settled, item_count)}
         unfinished_uses: list[NameUse] = []
-        unfinished_items: list[tuple[int, ...]] = []
         for request in timeline.requests[self._requests :]:
             uses = [*self._uses_in(timeline, request, unsettled_names)]
-            source_items = sorted_sources(uses)
             is_followed = request.index + 1 < len(timeline.requests)
             is_complete = is_followed and request.answer[1] <= settled
             if is_complete and self._requests == request.index:
                 self._requests += 1
                 self._uses.extend(uses)
-                self._used_items.append(source_items)
             else:
                 unfinished_uses.extend(uses)
-                unfinished_items.append(source_items)
         return References(
             (*self._uses, *unfinished_uses),
             frozenset(self._items_with_names).union(
                 index for index, names in unsettled_names.items() if names
             ),
-            (*self._used_items, *unfinished_items),
+            self._requests,
+            self._used_before,
         )
 
     def _uses_in(
@@ -147,9 +202,9 @@ class GrowingReferences:
         )
         for name in used:
             holders = self._holders.get(name, [])
-            sources = holders[: bisect_left(holders, request.items)]
-            if sources:
-                yield NameUse(request.index, name, frozenset(sources), sources[-1])
+            count = bisect_left(holders, request.items)
+            if count:
+                yield NameUse(request.index, name, FirstItems(holders, count))
 
 
 def _names(timeline: Timeline, index: int) -> tuple[str, ...]:

@@ -86,6 +86,8 @@ RESTORE_SECONDS = 1.0
 class JsonlStore(BlobFolder):
     """Stores sessions and blobs in one ``.palimpsest`` folder; implements ``Store``."""
 
+    opens_from_checkpoint = True
+
     def __init__(
         self,
         layout: Layout,

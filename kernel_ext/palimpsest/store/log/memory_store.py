@@ -85,11 +85,15 @@ class MemoryWriter:
 class MemoryStore:
     """Stores sessions and blobs in dictionaries; implements ``Store``."""
 
+    opens_from_checkpoint = False
+
     def __init__(self, project_id: str | None = None) -> None:
         self.project_id = project_id or uuid4().hex
         self.lock = threading.RLock()
         self._logs: dict[str, MemoryLog] = {}
         self._blobs: dict[str, bytes] = {}
+        self._summaries: dict[str, tuple[int, SessionSummary | None]] = {}
+        """The entry of each session in the list, with the number of records from which it was made."""
 
     def acquire(
         self, session_id: str, owner: Owner, *, create: bool = False, steal: bool = False
@@ -143,12 +147,28 @@ class MemoryStore:
         """List the sessions, newest first."""
         with self.lock:
             summaries = [
-                _summary(session_id, self.load(session_id))
+                self._summary(session_id, log)
                 for session_id, log in self._logs.items()
                 if not log.hidden
             ]
         listed = [summary for summary in summaries if summary is not None and not summary.deleted]
         return sorted(listed, key=lambda summary: summary.updated, reverse=True)
+
+    def _summary(self, session_id: str, log: MemoryLog) -> SessionSummary | None:
+        """Return the session's entry in the session list, or None when it has no session record."""
+        made_of, summary = self._summaries.get(session_id, (-1, None))
+        if made_of != len(log.records):
+            state = self.load(session_id)
+            messages = state.older + len(state.slots())
+            summary = (
+                None
+                if state.session is None
+                else SessionSummary.of(
+                    session_id, state.session, messages=messages, deleted=state.deleted
+                )
+            )
+            self._summaries[session_id] = len(log.records), summary
+        return summary
 
     def recent(self, count: int) -> tuple[Sequence[SessionSummary], int]:  # noqa: ARG002
         """List all sessions: in memory listing fewer saves no time."""
@@ -202,6 +222,7 @@ class MemoryStore:
 
     def _remove(self, session_id: str, log: MemoryLog) -> None:
         del self._logs[session_id]
+        self._summaries.pop(session_id, None)
         parent_id = None if log.parent is None else log.parent.session_id
         parent = None if parent_id is None else self._logs.get(parent_id)
         if (
@@ -230,6 +251,13 @@ class MemoryStore:
         except KeyError:
             raise NotFound(f"There is no blob {sha256!r} in this store.") from None
 
+    def clear(self) -> None:
+        """Forget all sessions and blobs."""
+        with self.lock:
+            self._logs.clear()
+            self._blobs.clear()
+            self._summaries.clear()
+
     def _log(self, session_id: str) -> MemoryLog:
         try:
             return self._logs[session_id]
@@ -249,12 +277,3 @@ class MemoryStore:
             record for record in self._records(parent.session_id) if record.seq <= parent.seq
         )
         return (*inherited, *log.records)
-
-
-def _summary(session_id: str, state: State) -> SessionSummary | None:
-    """Return the session's entry in the session list, or None when it has no session record."""
-    session = state.session
-    if session is None:
-        return None
-    messages = state.older + len(state.slots())
-    return SessionSummary.of(session_id, session, messages=messages, deleted=state.deleted)

@@ -11,7 +11,7 @@ invalidate them. A block whose signed text contains a secret loses its signature
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from pydantic import BaseModel
@@ -177,15 +177,16 @@ def redacted_event(event: Event, scrub: Scrub) -> Event:
 
 def redacted_value(value: Any, scrub: Scrub) -> Any:
     """Return the value without secrets and lone surrogates; the same object if it has none."""
-    texts: dict[str, str] = {}
+    known: dict[str, str] = {}
 
-    def gathered(text: str) -> str:
-        joined = _joined_surrogates(text)
-        return texts.setdefault(joined, joined)
+    def scrubbed(text: str) -> str:
+        """Scrub a text that may stand in the value more than once."""
+        redacted = known.get(text)
+        if redacted is None:
+            redacted = known[text] = scrub(_joined_surrogates(text))
+        return redacted
 
-    joined = _redacted_value(value, gathered)
-    changed = {text: redacted for text in texts if (redacted := scrub(text)) != text}
-    return _redacted_value(joined, lambda text: changed.get(text, text)) if changed else joined
+    return _redacted_value(value, scrubbed)
 
 
 def _joined_surrogates(value: Any) -> Any:
@@ -197,6 +198,8 @@ def _redacted_value(value: Any, scrub: Scrub) -> Any:
     if type(value) in PLAIN:
         return value
     match value:
+        case "":
+            return value
         case str():
             redacted = (_joined_surrogates if value.startswith(("data:", "blob:")) else scrub)(
                 value
@@ -216,13 +219,15 @@ def _redacted_value(value: Any, scrub: Scrub) -> Any:
 
 def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
     update: dict[str, Any] = {}
+    output_fields = _output_fields(type(value))
     for name, field_value in _fields(value):
         if type(field_value) in PLAIN:
             continue
         if name in UNREDACTED_FIELDS or name.endswith("_id"):
             new = _joined_surrogates(field_value)
         else:
-            cleaned = _without_assigned(value, name, field_value)
+            is_output = name in output_fields
+            cleaned = _without_assigned(value, name, field_value) if is_output else field_value
             new = (
                 _redacted_metadata(cleaned, scrub)
                 if name == "metadata"
@@ -234,29 +239,29 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
 
 
 def _without_assigned(value: BaseModel, name: str, field_value: Any) -> Any:
-    """Return a field of an output without passwords of several words; the same object if it has none.
-
-    The input of a call is no output: the user must see the code that runs.
-    """
-    if isinstance(value, ToolCompleted | ToolFailed | ToolRunning):
-        if name == "metadata" and isinstance(field_value.get("output"), str):
-            output = hide_assigned_passwords(field_value["output"])
-            return (
-                field_value
-                if output == field_value["output"]
-                else {**field_value, "output": output}
-            )
-        is_output = name in ("output", "error")
-    else:
-        is_output = isinstance(value, TextPart) and value.synthetic and name == "text"
-    if not is_output or not isinstance(field_value, str):
+    """Return a field of an output without passwords of several words; the same object if it has none."""
+    if name == "metadata":
+        if not isinstance(field_value.get("output"), str):
+            return field_value
+        output = hide_assigned_passwords(field_value["output"])
+        return field_value if output == field_value["output"] else {**field_value, "output": output}
+    if not isinstance(field_value, str) or (isinstance(value, TextPart) and not value.synthetic):
         return field_value
     hidden = hide_assigned_passwords(field_value)
     return field_value if hidden == field_value else hidden
 
 
+@cache
+def _output_fields(kind: type[BaseModel]) -> frozenset[str]:
+    """Return the fields that hold output; the input of a call is none: the user must see the code that runs."""
+    if issubclass(kind, ToolCompleted | ToolFailed | ToolRunning):
+        return frozenset({"metadata", "output", "error"})
+    return frozenset({"text"} if issubclass(kind, TextPart) else ())
+
+
 def _fields(value: BaseModel) -> list[tuple[str, Any]]:
-    return [*value.__dict__.items(), *(value.__pydantic_extra__ or {}).items()]
+    extra = value.__pydantic_extra__
+    return [*value.__dict__.items(), *extra.items()] if extra else [*value.__dict__.items()]
 
 
 def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
