@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 MOST_MEMORY_BYTES = 64_000_000
 """Bytes that the values of a recording may come to in memory, as an import counts them: about a third more is taken."""
 
+VALUES_PER_BYTE = 3
+"""What the values of most recordings come to for each byte of a file; larger files are not tried in memory."""
+
 
 class Recording(Sequence[Reviewing]):
     """The sessions of one recording; a sequence of reviews, each made on demand.
@@ -181,9 +184,9 @@ def open_recording(
     target = home_path(path)
     root = project_root(target)
     if root is not None:
-        store = _project_store(root, session)
-        ids = [session] if session else [info.id for info in store.list()]
-        return make_recording(store, ids, reads_log=True)
+        project = _project_store(root, session)
+        ids = [session] if session else [info.id for info in project.list()]
+        return make_recording(project, ids, reads_log=True)
     control = control or ImportControl()
     in_memory = _import_into_memory(target, control, alone=alone)
     store, report, remove = in_memory or _import_into_folder(target, control, alone=alone)
@@ -198,7 +201,7 @@ _Opened = tuple[Store, ImportReport, Callable[[], object]]
 
 def _import_into_memory(path: Path, control: ImportControl, *, alone: bool) -> _Opened | None:
     """Import a recording into memory; None where it is too large for that."""
-    if path.exists() and size_of(path) > MOST_MEMORY_BYTES:
+    if path.exists() and size_of(path) * VALUES_PER_BYTE > MOST_MEMORY_BYTES:
         return None
     store = MemoryStore()
     with counting() as count:
@@ -208,7 +211,10 @@ def _import_into_memory(path: Path, control: ImportControl, *, alone: bool) -> _
 
         stops = replace(control, cancelled=lambda: is_too_large() or control.cancelled())
         report = _import(store, path, stops, alone=alone)
-        return None if is_too_large() else (store, report, store.clear)
+    if not is_too_large():
+        return store, report, store.clear
+    store.clear()
+    return None
 
 
 def _import_into_folder(path: Path, control: ImportControl, *, alone: bool) -> _Opened:
