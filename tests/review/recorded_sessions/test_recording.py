@@ -94,7 +94,7 @@ def test_a_small_file_whose_values_are_large_is_opened_on_the_disk(
     lines = [{"role": role, "content": "yes"} for role in ("user", "assistant") * 50]
     path = tmp_path / "chat.json"
     path.write_text(json.dumps({"messages": lines}))
-    monkeypatch.setattr(opened, "MAX_MEMORY_BYTES", path.stat().st_size + 1)
+    monkeypatch.setattr(opened, "MAX_MEMORY_BYTES", 3 * path.stat().st_size + 1)
 
     review = palimpsest.open_recording(path)[0]
 

@@ -100,7 +100,8 @@ def value_bytes(value: Any) -> int:
         elif isinstance(inner, BaseModel):
             open_values.extend(vars(inner).values())
         else:
-            open_values.extend([getattr(inner, name) for name in _field_names(type(inner))])
+            kind: Any = type(inner)
+            open_values.extend([getattr(inner, name) for name in _field_names(kind)])
     return size
 
 

@@ -43,6 +43,9 @@ if TYPE_CHECKING:
 MAX_MEMORY_BYTES = 64_000_000
 """Bytes that the values of a recording may come to in memory, as an import counts them: about a third more is taken."""
 
+VALUES_PER_BYTE = 3
+"""What the values of most recordings come to for each byte of a file; larger files are not tried in memory."""
+
 
 class Recording(Sequence[Reviewing]):
     """The sessions of one recording; a sequence of reviews, each made on demand.
@@ -234,7 +237,7 @@ class _Reading:
 
 def _import_into_memory(read: _Reading) -> _Opened | None:
     """Import a recording into memory; None where it is too large for that."""
-    if read.path.exists() and size_of(read.path) > MAX_MEMORY_BYTES:
+    if read.path.exists() and size_of(read.path) * VALUES_PER_BYTE > MAX_MEMORY_BYTES:
         return None
     store = MemoryStore()
     with counting() as count:
@@ -245,7 +248,10 @@ def _import_into_memory(read: _Reading) -> _Opened | None:
         control = read.control
         stops = replace(control, cancelled=lambda: is_too_large() or control.cancelled())
         report = read.into(store, stops)
-        return None if is_too_large() else (store, report, store.clear)
+    if not is_too_large():
+        return store, report, store.clear
+    store.clear()
+    return None
 
 
 def _import_into_folder(read: _Reading) -> _Opened:

@@ -148,7 +148,7 @@ class GrowingReferences:
 
     def __init__(self) -> None:
         self._names: list[tuple[str, ...]] = []
-        """The names of the items that will not change."""
+        """The names of the items that will not change; none of those that are no answer, which use no name."""
         self._holders: dict[str, list[int]] = {}
         self._uses: list[NameUse] = []
         self._requests = 0
@@ -161,7 +161,7 @@ class GrowingReferences:
         """Return the references of a timeline, whose first ``settled`` items can no longer change."""
         for index in range(len(self._names), settled):
             names = _names(timeline, index)
-            self._names.append(names)
+            self._names.append(names if timeline.items[index].kind in _ANSWER else ())
             for name in names:
                 self._holders.setdefault(name, []).append(index)
             if names:
