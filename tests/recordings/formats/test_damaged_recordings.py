@@ -1,4 +1,4 @@
-"""A changed or broken recording of OpenHands, Inspect, Cline, Gemini CLI or OpenTelemetry raises one sentence at most."""
+"""A changed or broken recording of any of these formats raises one sentence at most."""
 
 import copy
 import json
@@ -16,6 +16,9 @@ from tests.recordings.formats.reading import SAMPLES
 from palimpsest.recordings.formats.cline import ClineImporter
 from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter
 from palimpsest.recordings.formats.inspect_eval import InspectEvalImporter
+from palimpsest.recordings.formats.kimi_cli import KimiCliImporter
+from palimpsest.recordings.formats.mini_swe_agent import MiniSweAgentImporter
+from palimpsest.recordings.formats.openai_chat import OpenAIChatImporter
 from palimpsest.recordings.formats.openhands import OpenHandsImporter
 from palimpsest.recordings.formats.otel_genai import OtelGenAiImporter
 from palimpsest.recordings.reading.importer import Importer
@@ -29,6 +32,10 @@ LINES: list[tuple[Importer, str]] = [
     (OtelGenAiImporter(), "otel_genai.jsonl"),
     (OtelGenAiImporter(), "otel_genai.json"),
     (ClineImporter(), "cline/1793523600000_abcde_cli.messages.json"),
+    (KimiCliImporter(), "kimi_cli/84d6340d-a2ab-4b23-80e9-9055e61f92da/wire.jsonl"),
+    (MiniSweAgentImporter(), "mini-swe-agent-1.1.0.traj.json"),
+    (MiniSweAgentImporter(), "mini-swe-agent-list.json"),
+    (OpenAIChatImporter(), "openai_chat_pairs.json"),
 ]
 ODD: st.SearchStrategy[Any] = st.sampled_from(
     [
@@ -179,6 +186,9 @@ def test_a_log_with_broken_bytes_raises_nothing(
         ClineImporter(),
         GeminiCliImporter(),
         InspectEvalImporter(),
+        KimiCliImporter(),
+        MiniSweAgentImporter(),
+        OpenAIChatImporter(),
         OpenHandsImporter(),
         OtelGenAiImporter(),
     ],
@@ -197,10 +207,14 @@ def test_each_recording_is_recognised_by_one_importer_only() -> None:
         ClineImporter(),
         GeminiCliImporter(),
         InspectEvalImporter(),
+        KimiCliImporter(),
+        MiniSweAgentImporter(),
         OpenHandsImporter(),
         OtelGenAiImporter(),
     ]
-    names = [*(name for _, name in LINES), "cline", "openhands_v1", "inspect_plain.eval"]
+    alone = [name for importer, name in LINES if importer.name != "openai-chat"]
+    names = [*alone, "cline", "openhands_v1", "inspect_plain.eval"]
+    names += ["kimi_cli/84d6340d-a2ab-4b23-80e9-9055e61f92da"]
 
     for name in names:
         head = head_of(SAMPLES / name)

@@ -132,6 +132,12 @@ FILES: dict[str, tuple[Callable[[Path], Path], str]] = {
         within("cline/1793523600000_abcde_cli.messages.json", b'"messages": [', b"{" + FAT[:-2] + b"},"),
         TAKES_TOO_MUCH,
     ),
+    "mini_list.json": (within("mini-swe-agent-list.json", b'"role": "assistant",', FAT), TAKES_TOO_MUCH),
+    "chat.json": (within("openai_chat_pairs.json", b'"response": {', FAT), TAKES_TOO_MUCH),
+    "kimi.jsonl": (
+        within("kimi_cli/84d6340d-a2ab-4b23-80e9-9055e61f92da/wire.jsonl", b'"payload": {', FAT),
+        TAKES_TOO_MUCH,
+    ),
     "otel.jsonl": (within("otel_genai.jsonl", b"\n{", FAT), TAKES_TOO_MUCH),
     "openhands.jsonl": (within("openhands_v0.jsonl", b'"history": [', b"{" + FAT[:-2] + b"},"), TAKES_TOO_MUCH),
 }  # fmt: skip

@@ -9,6 +9,7 @@ from palimpsest.recordings.formats.cline import ClineImporter
 from palimpsest.recordings.formats.codex import CodexImporter
 from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter
 from palimpsest.recordings.formats.inspect_eval import InspectEvalImporter
+from palimpsest.recordings.formats.kimi_cli import KimiCliImporter
 from palimpsest.recordings.formats.mini_swe_agent import MiniSweAgentImporter
 from palimpsest.recordings.formats.openai_chat import OpenAIChatImporter
 from palimpsest.recordings.formats.opencode import OpenCodeImporter
@@ -24,6 +25,7 @@ BUILT_IN: tuple[AnyImporter, ...] = (
     CodexImporter(),
     ClaudeCodeImporter(),
     InspectEvalImporter(),
+    KimiCliImporter(),
     SweAgentImporter(),
     MiniSweAgentImporter(),
     OpenCodeImporter(),
