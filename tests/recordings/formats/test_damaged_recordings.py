@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.recordings.formats.reading import SAMPLES
 
+from palimpsest.recordings.formats.aider import AiderImporter
 from palimpsest.recordings.formats.cline import ClineImporter
 from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter
 from palimpsest.recordings.formats.inspect_eval import InspectEvalImporter
@@ -103,7 +104,7 @@ def test_values_of_other_types_raise_nothing(
     read(importer, path)
 
 
-@pytest.mark.parametrize(("importer", "name"), LINES)
+@pytest.mark.parametrize(("importer", "name"), [*LINES, (AiderImporter(), "aider.chat.history.md")])
 @SETTINGS
 @given(data=st.data())
 def test_broken_bytes_raise_nothing(
@@ -183,6 +184,7 @@ def test_a_log_with_broken_bytes_raises_nothing(
 @pytest.mark.parametrize(
     "importer",
     [
+        AiderImporter(),
         ClineImporter(),
         GeminiCliImporter(),
         InspectEvalImporter(),
@@ -204,6 +206,7 @@ def test_other_files_are_not_recognised(importer: Importer, tmp_path: Path) -> N
 
 def test_each_recording_is_recognised_by_one_importer_only() -> None:
     importers: list[Importer] = [
+        AiderImporter(),
         ClineImporter(),
         GeminiCliImporter(),
         InspectEvalImporter(),
@@ -213,7 +216,7 @@ def test_each_recording_is_recognised_by_one_importer_only() -> None:
         OtelGenAiImporter(),
     ]
     alone = [name for importer, name in LINES if importer.name != "openai-chat"]
-    names = [*alone, "cline", "openhands_v1", "inspect_plain.eval"]
+    names = [*alone, "aider.chat.history.md", "cline", "openhands_v1", "inspect_plain.eval"]
     names += ["kimi_cli/84d6340d-a2ab-4b23-80e9-9055e61f92da"]
 
     for name in names:

@@ -3,6 +3,7 @@
 Formats with an unmistakable beginning come first; those that resemble others come last.
 """
 
+from palimpsest.recordings.formats.aider import AiderImporter
 from palimpsest.recordings.formats.atif import AtifImporter
 from palimpsest.recordings.formats.claude_code import ClaudeCodeImporter
 from palimpsest.recordings.formats.cline import ClineImporter
@@ -26,6 +27,7 @@ BUILT_IN: tuple[AnyImporter, ...] = (
     ClaudeCodeImporter(),
     InspectEvalImporter(),
     KimiCliImporter(),
+    AiderImporter(),
     SweAgentImporter(),
     MiniSweAgentImporter(),
     OpenCodeImporter(),

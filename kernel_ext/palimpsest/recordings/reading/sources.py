@@ -78,7 +78,7 @@ def is_compressed(path: Path) -> bool:
 
 def json_lines(path: Path, report: Report) -> Iterator[tuple[int, JsonValue]]:
     """Yield the objects of a file with one JSON object a line, with their line numbers, from 1."""
-    for number, line in _lines(path, report):
+    for number, line in file_lines(path, report):
         if not line.strip():
             continue
         try:
@@ -97,7 +97,8 @@ def json_lines(path: Path, report: Report) -> Iterator[tuple[int, JsonValue]]:
             yield number, JsonValue(value)
 
 
-def _lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
+def file_lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file with their numbers, from 1; a line that is too long is reported and left out."""
     with open_regular(path, follow=True) as file:
         pieces: list[bytes] = []
         number, length = 1, 0
