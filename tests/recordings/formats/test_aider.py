@@ -10,7 +10,6 @@ from tests.recordings.formats.recording import requests_of
 from palimpsest.recordings.formats.aider import AiderImporter
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.reading.recorded import (
-    CompactionRead,
     GapRead,
     MessageRead,
     Recorded,
@@ -106,7 +105,7 @@ def test_what_the_program_sent_after_a_failed_edit_is_its_own_message() -> None:
     assert spoken(values)[-1].startswith("< Sorry.\n\nI will add a greeting.")
 
 
-def test_commands_are_no_messages_and_clear_empties_the_chat() -> None:
+def test_commands_are_no_messages_and_a_chat_that_ends_cleared_stays() -> None:
     values = sessions_in(REAL)[FIRST]
 
     assert [line for line in spoken(values) if line.startswith(">")] == [
@@ -114,7 +113,20 @@ def test_commands_are_no_messages_and_clear_empties_the_chat() -> None:
         "> What does it print?",
         "> Make it say bye.",
     ]
-    assert values[-1] == CompactionRead("c9", "", auto=False)
+    assert only(RemovedRead, values) == []
+
+
+def test_a_cleared_chat_is_gone_once_another_message_follows(tmp_path: Path) -> None:
+    values = history(
+        tmp_path / "h.md",
+        "\n#### One.  \n\n1\n\n#### /clear  \n> All chat history cleared.  \n\n#### Two.  \n\n2\n\n",
+    )
+
+    assert [[shown.text for shown in request] for request in requests_of(values)] == [
+        ["One."],
+        ["Two."],
+        ["Two.", "2"],
+    ]
 
 
 def test_quotes_and_headings_of_an_answer_stay_in_it() -> None:

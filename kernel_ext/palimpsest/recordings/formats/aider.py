@@ -20,7 +20,6 @@ from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import JsonValue, fingerprint, usage_of_whole_prompt
 from palimpsest.recordings.reading.reading_budget import MOST_VALUE_BYTES, spend
 from palimpsest.recordings.reading.recorded import (
-    CompactionRead,
     GapRead,
     MessageRead,
     Recorded,
@@ -133,6 +132,10 @@ class _AiderSession:
         """What the user wrote, until an answer or the next prompt comes."""
         self._by_editor = False
         """Whether the messages are for the editor model, whose prompt is the answer before it."""
+        self._sent: list[str] = []
+        """The messages that the next request would have."""
+        self._is_cleared = False
+        """Whether they were cleared; the last ones of a session stay."""
         self._editor_messages: list[str] = []
         """The messages of the editor's turn; later requests do not have them."""
         self._answered = b""
@@ -163,7 +166,13 @@ class _AiderSession:
     # Beginning
 
     def _begin(self) -> Iterator[Recorded]:
-        """Yield the session's beginning before its first value; Aider's first words name version and model."""
+        """Yield the session's beginning before its first message, and what was cleared before another one.
+
+        Aider's first words name version and model.
+        """
+        if self._is_cleared:
+            yield RemovedRead(tuple(self._sent))
+            self._sent, self._is_cleared = [], False
         if self._has_begun:
             return
         self._has_begun = True
@@ -187,6 +196,7 @@ class _AiderSession:
     def _next_id(self) -> str:
         self._count += 1
         name = f"m{self._count}"
+        self._sent.append(name)
         if self._by_editor:
             self._editor_messages.append(name)
         return name
@@ -198,6 +208,7 @@ class _AiderSession:
         yield from self._send_prompt(is_answered=False)
         if self._editor_messages:
             yield RemovedRead(tuple(self._editor_messages))
+            self._sent = self._sent[: -len(self._editor_messages)]
             self._editor_messages = []
         self._prompt = text if text != "<blank>" else None
         self._by_editor = bool(self._answered) and _text_hash(text) == self._answered
@@ -244,9 +255,7 @@ class _AiderSession:
 
     def _clear(self) -> Iterator[Recorded]:
         yield from self._finish_answer()
-        if self._has_begun:
-            self._count += 1
-            yield CompactionRead(f"c{self._count}", "", auto=False)
+        self._is_cleared = bool(self._sent)
 
     def _forget_shown(self) -> None:
         self._shown, self._shown_size = [], 0

@@ -27,6 +27,7 @@ from palimpsest.recordings.reading.recorded import (
     Json,
     MessageRead,
     Recorded,
+    RemovedRead,
     ResultRead,
     SessionBegin,
     Text,
@@ -227,12 +228,14 @@ class _KimiSession:
         self._calls = CallNames()
         self._ids: list[str] = []
         """The messages that are still sent."""
+        self._kept: list[str] = []
+        """All messages and compactions that were not taken back."""
         self._places: dict[bytes, str] = {}
         """The newest message with each content."""
         self._count = 0
-        self._compaction_count = 0
-        """Compactions, and contexts that the user cleared."""
-        self._summarised = 0
+        self._cleared: RemovedRead | None = None
+        """The messages of a cleared context, until the next one begins; the last ones of a session stay."""
+        self._compactions = 0
         self._prompt: tuple[JsonValue, int | None] | None = None
         """The turn's prompt, until its first step shows that it is sent."""
         self._command_output = ""
@@ -312,6 +315,7 @@ class _KimiSession:
         self._count += 1
         message = MessageRead(f"m{self._count}", role, parts, **facts)
         self._ids.append(message.id)
+        self._kept.append(message.id)
         calls = [part.id for part in parts if isinstance(part, Call)]
         self._places[message_key(role, words_of(parts, ""), calls)] = message.id
         return message
@@ -320,6 +324,9 @@ class _KimiSession:
         """Yield the turn's prompt, once its first step shows that it is sent."""
         if self._prompt is None:
             return
+        if self._cleared is not None:
+            yield self._cleared
+            self._ids, self._kept, self._cleared = [], [], None
         (content, time), self._prompt = self._prompt, None
         message = self._user(content, time)
         yield message
@@ -332,10 +339,7 @@ class _KimiSession:
         """Yield what a turn leaves open; a prompt without a step was a command, or was blocked."""
         yield from self._finish_answer(None)
         if self._prompt is not None and self._command_output == CLEARED and self._ids:
-            self._compaction_count += 1
-            name = f"c{self._compaction_count}"
-            yield CompactionRead(name, "", created=self._prompt[1], auto=False)
-            self._ids = [name]
+            self._cleared = RemovedRead(tuple(self._kept), created=self._prompt[1])
         self._prompt, self._command_output, self._step = None, "", None
 
     # Answers
@@ -452,10 +456,9 @@ class _KimiSession:
     # Compactions
 
     def _compaction(self, _payload: JsonValue, time: int | None) -> Iterator[Recorded]:
-        recorded = self._contexts.compaction(self._summarised)
-        self._summarised += 1
-        self._compaction_count += 1
-        name = f"c{self._compaction_count}"
+        recorded = self._contexts.compaction(self._compactions)
+        self._compactions += 1
+        name = f"c{self._compactions}"
         keeps_from: str | None = None
         if recorded is None:
             keeps_from = next(iter(self._ids[-KEPT_MESSAGES:]), None)
@@ -477,6 +480,7 @@ class _KimiSession:
             yield from self._gap_once(KEPT_UNKNOWN)
         start = self._ids.index(keeps_from) if keeps_from else len(self._ids)
         self._ids = [name, *self._ids[start:]]
+        self._kept.append(name)
         if self._step is not None:
             self._step.begun = time
 
