@@ -262,8 +262,8 @@ class ExampleAgentImporter:
     ),
     Change(
         "docs/import.md",
-        "| Example agent, pi, SWE-agent, mini-swe-agent, OpenAI chat JSONL | none",
-        "| pi, SWE-agent, mini-swe-agent, OpenAI chat JSONL | none",
+        "| Example agent, pi, SWE-agent, mini-swe-agent, OpenAI chat, Aider | none",
+        "| pi, SWE-agent, mini-swe-agent, OpenAI chat, Aider | none",
     ),
 )
 RECORDED_BY_EXAMPLE = (

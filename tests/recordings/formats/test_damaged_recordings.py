@@ -14,12 +14,16 @@ from hypothesis import strategies as st
 from tests.recordings.formats.reading import SAMPLES
 from tests.sample_size import thinned
 
+from palimpsest.recordings.formats.aider import AiderImporter
 from palimpsest.recordings.formats.captured_http import CapturedHttpImporter
 from palimpsest.recordings.formats.claude_code import ClaudeCodeImporter
 from palimpsest.recordings.formats.cline import ClineImporter
 from palimpsest.recordings.formats.codex import CodexImporter
 from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter
 from palimpsest.recordings.formats.inspect_eval import InspectEvalImporter
+from palimpsest.recordings.formats.kimi_cli import KimiCliImporter
+from palimpsest.recordings.formats.mini_swe_agent import MiniSweAgentImporter
+from palimpsest.recordings.formats.openai_chat import OpenAIChatImporter
 from palimpsest.recordings.formats.openhands import OpenHandsImporter
 from palimpsest.recordings.formats.otel_genai import OtelGenAiImporter
 from palimpsest.recordings.reading.importer import Importer
@@ -43,6 +47,10 @@ LINES: list[tuple[Importer, str]] = [
     (GeminiCliImporter(), "printed/gemini_session.jsonl"),
     (CapturedHttpImporter(), "captured_http/claude_trace.jsonl"),
     (CapturedHttpImporter(), "captured_http/sdk.har"),
+    (KimiCliImporter(), "kimi_cli/84d6340d-a2ab-4b23-80e9-9055e61f92da/wire.jsonl"),
+    (MiniSweAgentImporter(), "mini-swe-agent-1.1.0.traj.json"),
+    (MiniSweAgentImporter(), "mini-swe-agent-list.json"),
+    (OpenAIChatImporter(), "openai_chat_pairs.json"),
 ]
 ODD: st.SearchStrategy[Any] = st.sampled_from(
     [
@@ -110,7 +118,9 @@ def test_values_of_other_types_raise_nothing(
     read(importer, path)
 
 
-@pytest.mark.parametrize(("importer", "name"), thinned(LINES, 3))
+@pytest.mark.parametrize(
+    ("importer", "name"), thinned([*LINES, (AiderImporter(), "aider.chat.history.md")], 3)
+)
 @SETTINGS
 @given(data=st.data())
 def test_broken_bytes_raise_nothing(
@@ -191,11 +201,15 @@ def test_a_log_with_broken_bytes_raises_nothing(
 @pytest.mark.parametrize(
     "importer",
     [
+        AiderImporter(),
         ClaudeCodeImporter(),
         ClineImporter(),
         CodexImporter(),
         GeminiCliImporter(),
         InspectEvalImporter(),
+        KimiCliImporter(),
+        MiniSweAgentImporter(),
+        OpenAIChatImporter(),
         OpenHandsImporter(),
         OtelGenAiImporter(),
     ],
@@ -211,15 +225,20 @@ def test_other_files_are_not_recognised(importer: Importer, tmp_path: Path) -> N
 
 def test_each_recording_is_recognised_by_one_importer_only() -> None:
     importers: list[Importer] = [
+        AiderImporter(),
         ClaudeCodeImporter(),
         ClineImporter(),
         CodexImporter(),
         GeminiCliImporter(),
         InspectEvalImporter(),
+        KimiCliImporter(),
+        MiniSweAgentImporter(),
         OpenHandsImporter(),
         OtelGenAiImporter(),
     ]
-    names = [*(name for _, name in LINES), "cline", "openhands_v1", "inspect_plain.eval"]
+    alone = [name for importer, name in LINES if importer.name != "openai-chat"]
+    names = [*alone, "aider.chat.history.md", "cline", "openhands_v1", "inspect_plain.eval"]
+    names += ["kimi_cli/84d6340d-a2ab-4b23-80e9-9055e61f92da"]
 
     for name in names:
         head = head_of(SAMPLES / name)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.recordings.formats.recording import SAMPLES, read_all, requests_of
 
+from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.formats.mini_swe_agent import MiniSweAgentImporter
 from palimpsest.recordings.formats.swe_agent import SweAgentImporter
 from palimpsest.recordings.reading.recorded import (
@@ -14,6 +15,7 @@ from palimpsest.recordings.reading.recorded import (
     MessageRead,
     ResultRead,
     SessionBegin,
+    TotalsRead,
 )
 from palimpsest.recordings.reading.sources import head_of
 from palimpsest.transcript.errors import UserError
@@ -86,7 +88,11 @@ def test_the_older_form_without_calls_is_read(tmp_path: Path) -> None:
     messages: list[Any] = [
         {"role": "system", "content": "S"},
         {"role": "user", "content": "Task"},
-        {"role": "assistant", "content": "ls", "extra": {"response": {"usage": None}}},
+        {
+            "role": "assistant",
+            "content": "```bash\nls\n```",
+            "extra": {"response": {"usage": None}},
+        },
         {"role": "user", "content": "a.txt"},
         7,
         {"role": "assistant", "content": "done"},
@@ -112,6 +118,73 @@ def test_the_older_form_without_calls_is_read(tmp_path: Path) -> None:
     assert "The recording counts 3 requests, but has the answers of 2." in [
         gap.what for gap in recorded if isinstance(gap, GapRead)
     ]
+
+
+OLD = SAMPLES / "mini-swe-agent-1.1.0.traj.json"
+"""Written by mini-swe-agent 1.1.0 with scripted answers; the second one has no command."""
+LIST = SAMPLES / "mini-swe-agent-list.json"
+"""The messages of the same run alone, as the versions before 1.0 wrote them."""
+
+
+@pytest.mark.parametrize("form", ["old", "list", "messages", "history"])
+def test_older_files_are_read(tmp_path: Path, form: str) -> None:
+    path = {"old": OLD, "list": LIST}.get(form, tmp_path / "run.json")
+    if form in {"messages", "history"}:
+        path.write_text(json.dumps({form: json.loads(LIST.read_bytes()), "cost": 1}, indent=2))
+
+    recorded, reports = read_all(MiniSweAgentImporter(), path)
+
+    assert reports == []
+    begin = recorded[0]
+    assert isinstance(begin, SessionBegin)
+    assert begin.system == "You are a helpful assistant that can do anything."
+    assert [entry for entry in recorded if isinstance(entry, ResultRead)] == [
+        ResultRead("m2.command", "Observation: {'output': 'a.txt\\nb.txt\\n', 'returncode': 0}"),
+        ResultRead("m5.command", "Observation: {'output': '', 'returncode': 3}"),
+        ResultRead("m6.command", "x"),
+    ]
+    last = [message.text for message in requests_of(recorded)[-1]]
+    assert last[3:5] == [
+        "I forgot the command.",
+        "Please always provide EXACTLY ONE action in triple backticks.",
+    ]
+    totals = [entry.totals for entry in recorded if isinstance(entry, TotalsRead)]
+    assert [(found.cost, found.requests) for found in totals] == [(1.0, 4)] * (form == "old")
+
+
+def test_a_file_named_as_all_others_is_named_by_its_folder(tmp_path: Path) -> None:
+    path = tmp_path / "task_7" / "traj.json"
+    path.parent.mkdir()
+    path.write_bytes(LIST.read_bytes())
+
+    begin = read_all(MiniSweAgentImporter(), path)[0][0]
+
+    assert isinstance(begin, SessionBegin)
+    assert begin.id == "task_7"
+
+
+@pytest.mark.parametrize("path", [OLD, LIST, REAL])
+def test_no_other_importer_is_asked_before_it(path: Path) -> None:
+    importer = REGISTRY.recognise(path)
+
+    assert importer is not None
+    assert importer.name == "mini-swe-agent"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [{"role": "user", "content": "Write ls in a ```bash block."}],
+        {"info": {"id": "ses_1"}, "messages": []},
+        {"notes": [{"role": "user", "content": "SUBMIT_FINAL_OUTPUT"}]},
+        [],
+    ],
+)
+def test_other_documents_are_no_runs(tmp_path: Path, value: Any) -> None:
+    path = tmp_path / "x.traj.json"
+    path.write_text(json.dumps(value, indent=2))
+
+    assert not MiniSweAgentImporter().recognises(head_of(path))
 
 
 def test_answers_of_the_responses_interface_are_read(tmp_path: Path) -> None:

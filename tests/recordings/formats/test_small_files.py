@@ -131,6 +131,12 @@ def captured(*contents: bytes, is_packed: bool) -> Callable[[Path], Path]:
     return written
 
 
+def many_sessions(path: Path) -> Path:
+    """Begin thousands of sessions in which one character was said."""
+    path.write_text("# aider chat started at 2026-01-02 03:04:05\n#### x  \n" * 20_000)
+    return path
+
+
 FAT = b'"fat": ' + objects() + b", "
 FILES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "one.eval": (lambda path: evaluation(path, zz=objects(60_000_000)), MAKES_TOO_MUCH),
@@ -148,6 +154,13 @@ FILES: dict[str, tuple[Callable[[Path], Path], str]] = {
     "atif.json": (within("atif/trajectory.json", b'"steps": [', b"{" + FAT[:-2] + b"},"), TAKES_TOO_MUCH),
     "cline.messages.json": (
         within("cline/1793523600000_abcde_cli.messages.json", b'"messages": [', b"{" + FAT[:-2] + b"},"),
+        TAKES_TOO_MUCH,
+    ),
+    "mini_list.json": (within("mini-swe-agent-list.json", b'"role": "assistant",', FAT), TAKES_TOO_MUCH),
+    "chat.json": (within("openai_chat_pairs.json", b'"response": {', FAT), TAKES_TOO_MUCH),
+    "aider.md": (many_sessions, MAKES_TOO_MUCH),
+    "kimi.jsonl": (
+        within("kimi_cli/84d6340d-a2ab-4b23-80e9-9055e61f92da/wire.jsonl", b'"payload": {', FAT),
         TAKES_TOO_MUCH,
     ),
     "otel.jsonl": (within("otel_genai.jsonl", b"\n{", FAT), TAKES_TOO_MUCH),

@@ -3,6 +3,7 @@
 Formats with an unmistakable beginning come first; those that resemble others come last.
 """
 
+from palimpsest.recordings.formats.aider import AiderImporter
 from palimpsest.recordings.formats.atif import AtifImporter
 from palimpsest.recordings.formats.captured_http import CapturedHttpImporter
 from palimpsest.recordings.formats.claude_code import ClaudeCodeImporter
@@ -10,6 +11,7 @@ from palimpsest.recordings.formats.cline import ClineImporter
 from palimpsest.recordings.formats.codex import CodexImporter
 from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter
 from palimpsest.recordings.formats.inspect_eval import InspectEvalImporter
+from palimpsest.recordings.formats.kimi_cli import KimiCliImporter
 from palimpsest.recordings.formats.mini_swe_agent import MiniSweAgentImporter
 from palimpsest.recordings.formats.openai_chat import OpenAIChatImporter
 from palimpsest.recordings.formats.opencode import OpenCodeImporter
@@ -26,6 +28,8 @@ BUILT_IN: tuple[AnyImporter, ...] = (
     ClaudeCodeImporter(),
     CapturedHttpImporter(),
     InspectEvalImporter(),
+    KimiCliImporter(),
+    AiderImporter(),
     SweAgentImporter(),
     MiniSweAgentImporter(),
     OpenCodeImporter(),

@@ -1,9 +1,11 @@
 """Read mini-swe-agent's ``.traj.json`` files: one list of messages, which is never shortened.
 
 An answer that could not be parsed was paid for but is not in the list. The message about the mistake contains the
-response, which is read as an answer that is removed at once.
+response, which is read as an answer that is removed at once. Older versions kept such an answer; their files have less
+around the messages, and the first ones were the list alone.
 """
 
+import re
 from collections.abc import Generator, Iterator
 from itertools import chain, pairwise
 from pathlib import Path
@@ -12,6 +14,12 @@ from typing import Any
 from palimpsest.recordings.formats.swe_agent import totals_of
 from palimpsest.recordings.message_formats.chat_messages import full_model_name, text_of, usage_of
 from palimpsest.recordings.message_formats.chat_stream import ChatStream
+from palimpsest.recordings.reading.document_beginning import (
+    document_text,
+    is_one_document,
+    list_beginning,
+    object_beginning,
+)
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
 from palimpsest.recordings.reading.recorded import (
@@ -22,9 +30,18 @@ from palimpsest.recordings.reading.recorded import (
     RemovedRead,
     SessionBegin,
 )
-from palimpsest.recordings.reading.sources import json_field, json_objects
+from palimpsest.recordings.reading.sources import head_of, json_field, json_objects
 from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.strings.relative_paths import recorded_name
 
+BEGINNING = re.compile(rb'\{\s*"info"\s*:\s*\{\s*"(?:exit_status|model_stats)"')
+"""The first fields of a document, in all versions that write more than the messages."""
+LAST_WORDS = re.compile(r"SUBMIT_FINAL_OUTPUT|SWE_AGENT_FINAL_OUTPUT")
+"""What ends a task in all versions; the prompt names it."""
+CHAT_ROLES = frozenset({"system", "user", "assistant"})
+ACTION = re.compile(r"```bash\n.*?\n```", re.DOTALL)
+"""The command in an answer of the versions without calls."""
+LISTS = {"messages": "messages.item", "history": "history.item"}
 NO_TOOLS = "The tools that were offered are not in the recording."
 OTHER_COUNT = "The recording counts {reported} requests, but has the answers of {recorded}."
 
@@ -37,24 +54,27 @@ class MiniSweAgentImporter:
     tried_on = "files of the real writer"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether a file begins with the fields that the agent writes first."""
+        """Return whether a file begins with the fields that the agent writes first, or is a list of its messages."""
         start = head.start.lstrip()
-        if not start.startswith(b"{") or b'"info"' not in start[:200]:
-            return False
-        has_name_ending = head.path.name.endswith(".traj.json")
-        return b'"mini_version"' in start or (has_name_ending and b'"model_stats"' in start)
+        if BEGINNING.match(start) or (b'"info"' in start[:200] and b'"mini_version"' in start):
+            return start.startswith(b"{")
+        text = document_text(start)
+        return is_one_document(text) and _are_messages(_first_messages(text))
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         """Yield the session of a run; the file's messages are read one at a time."""
         info = json_field(path, "info", report)
         config = info.at("config")
         messages = _messages(path, report)
+        if not config:
+            messages = _with_mistakes(messages)
         first = next(messages, None)
         if first is None:
             raise UserError(f"{str(path)!r} holds no message of mini-swe-agent.")
         has_system = first.get("role") == "system"
+        name = path.absolute().parent.name if path.name == "traj.json" else path.name.split(".")[0]
         yield SessionBegin(
-            id=path.name.split(".")[0],
+            id=recorded_name(name),
             format=self.name,
             format_version=info.text("mini_version"),
             directory=config.text("environment", "cwd"),
@@ -90,9 +110,41 @@ def _records_of(
     return answers + (isinstance(entry, MessageRead) and entry.role == "assistant")
 
 
+def _first_messages(text: str) -> list[JsonValue]:
+    """Return the first messages of a list, or of a document that begins with one."""
+    if text.startswith("["):
+        return list_beginning(text)
+    beginning = object_beginning(text)
+    first = next(iter(beginning.fields), beginning.cut_name)
+    return beginning.objects_at(first) if first in LISTS else []
+
+
+def _are_messages(messages: list[JsonValue]) -> bool:
+    """Return whether messages are of a run, whose prompt says how to end it."""
+    return all(message.text("role") in CHAT_ROLES for message in messages) and any(
+        LAST_WORDS.search(text_of(message.get("content"))) for message in messages[:2]
+    )
+
+
+def _with_mistakes(messages: Iterator[JsonValue]) -> Iterator[JsonValue]:
+    """Yield the messages of an old version, of which those about an answer without one command are marked."""
+    has_command = True
+    for message in messages:
+        if message.get("role") == "assistant":
+            has_command = len(ACTION.findall(text_of(message.get("content")))) == 1
+        elif message.get("role") == "user" and not has_command:
+            yield JsonValue({**message.raw, "message_type": "error"})
+            continue
+        yield message
+
+
 def _messages(path: Path, report: Report) -> Iterator[JsonValue]:
     """Yield the messages in the form of a chat, without the note on how the run ended."""
-    for _, message in json_objects(path, "messages.item", report, "message"):
+    text = document_text(head_of(path).start)
+    beginning = object_beginning(text)
+    first = next(iter(beginning.fields), beginning.cut_name)
+    prefix = "item" if text.startswith("[") else LISTS.get(first, LISTS["messages"])
+    for _, message in json_objects(path, prefix, report, "message"):
         if message.get("role") != "exit":
             yield _as_chat(message)
 

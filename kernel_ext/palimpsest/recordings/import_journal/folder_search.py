@@ -12,6 +12,8 @@ MOST_DEPTH = 6
 """Depth to which folders are searched for recordings; Codex sorts its own by year, month and day."""
 MOST_RECORDINGS = 10_000
 ENDINGS = frozenset({".json", ".jsonl", ".traj", ".eval", ".db", ".sqlite", ".ndjson", ".har"})
+NAME_ENDINGS = ("aider.chat.history.md",)
+"""Ends of the names of recordings whose ending many other files have."""
 MOST_NAMED = 3
 """Most files without a recording that are named; all are counted."""
 
@@ -22,7 +24,7 @@ class FolderContents:
 
     recordings: tuple[tuple[Path, AnyImporter], ...]
     unknown: tuple[Path, ...]
-    """Files with the ending of a recording that no importer recognises."""
+    """Files with the name of a recording that no importer recognises."""
     compressed: tuple[Path, ...]
     """Compressed files that may be recordings; they are not read."""
 
@@ -85,7 +87,7 @@ class _Search:
         # A folder named like a recording belongs to it: it holds its subagents, for example.
         names_passed_over = {FOLDER}
         for path in paths:
-            if path.suffix in ENDINGS and path.is_file() and self._add(path) is not None:
+            if _may_be_recording(path) and path.is_file() and self._add(path) is not None:
                 names_passed_over.add(path.stem)
         for path in paths:
             if path.is_dir() and path.name not in names_passed_over:
@@ -103,6 +105,11 @@ class _Search:
         else:
             self.recordings.append((file, importer))
         return importer
+
+
+def _may_be_recording(file: Path) -> bool:
+    """Return whether a file's name is one that recordings have."""
+    return file.suffix in ENDINGS or file.name.endswith(NAME_ENDINGS)
 
 
 def _files_beside(recordings: list[tuple[Path, AnyImporter]]) -> set[Path]:

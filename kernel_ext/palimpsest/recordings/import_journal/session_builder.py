@@ -98,6 +98,8 @@ class SessionBuilder:
         """The newest answers by recorded id, with the usage that was counted for each."""
         self._summary_of: tuple[str, CompactionRead] | None = None
         """A compaction whose summary has not been read yet, after the id of its marker."""
+        self._summarised: set[str] = set()
+        """The compactions whose summary is a message of its own, which goes with its marker."""
         self._decisions = 0
         self._last_copied = None if begin.branch_of is None else begin.branch_at
         """The recorded id of the last message that another session holds too, until that message was added."""
@@ -386,6 +388,7 @@ class SessionBuilder:
             finish="stop",
         )
         self.messages += 1
+        self._summarised.add(value.id)
         missing = True if value.summary is None else None
         has_time = value.created is not None
         yield MessageUpdated(
@@ -405,6 +408,10 @@ class SessionBuilder:
                 del self._order[name]
                 self.messages -= 1
                 yield MessageRemoved(message_id=self._names.message(name))
+            if name in self._summarised:
+                self._summarised.remove(name)
+                self.messages -= 1
+                yield MessageRemoved(message_id=self._names.message(f"{name}/summary"))
 
     # The session as a whole
 

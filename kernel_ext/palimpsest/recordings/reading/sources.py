@@ -83,7 +83,7 @@ def json_lines(
 
     With ``wanted`` only lines with these numbers are parsed: a second pass costs little more than reading the file.
     """
-    for number, line in _lines(path, report):
+    for number, line in file_lines(path, report):
         if not line.strip() or (wanted is not None and number not in wanted):
             continue
         try:
@@ -102,7 +102,8 @@ def json_lines(
             yield number, JsonValue(value)
 
 
-def _lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
+def file_lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file with their numbers, from 1; a line that is too long is reported and left out."""
     with open_regular(path, follow=True) as file:
         pieces: list[bytes] = []
         number, length = 1, 0

@@ -1,0 +1,110 @@
+"""Split Aider's chat history, a Markdown file, into what the user wrote, what Aider said, and what models answered.
+
+Aider quotes its own words with ``>`` and marks the user's with ``####``, and ends each with two blanks, so that a quote or
+a heading of an answer is told from them. A text of several lines has one mark, on its first line, and the blanks after its
+last. Where an editor took the blanks from the line ends, every quote and every such heading counts as Aider's.
+"""
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+HEADER = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
+END = "  "
+MOST_AHEAD = 2_000
+"""Lines in which the end of a text of Aider's own is searched for."""
+FIRST_AFTER_ANSWER = ("Tokens: ",)
+"""Beginnings of a text of several lines that may stand directly below an answer."""
+_OWN_LINE = re.compile(r"^(?:>|####)[^\n]*  \r?$", re.MULTILINE)
+
+
+class AiderBlock(NamedTuple):
+    """A line of an answer, or a text of another kind."""
+
+    kind: Literal["start", "user", "own", "answer"]
+    text: str
+    """For ``start`` the time at which a session began; for ``answer`` one line."""
+
+
+def has_marked_ends(beginning: str) -> bool:
+    """Return whether the lines of a file still have the two blanks at their ends."""
+    return _OWN_LINE.search(beginning) is not None
+
+
+def aider_blocks(lines: Iterator[str], *, marked: bool) -> Iterator[AiderBlock]:
+    """Yield a history's blocks in order; ``marked`` is whether line ends have their two blanks."""
+    return _Lines(lines, marked=marked).blocks()
+
+
+class _Lines:
+    """The lines of a history, with a view on those to come."""
+
+    def __init__(self, lines: Iterator[str], *, marked: bool) -> None:
+        self._lines = lines
+        self._marked = marked
+        self._ahead: deque[str] = deque()
+        self._answer_lines = 0
+        """How many of the next lines are known to end no text of Aider's."""
+        self._in_answer = False
+
+    def blocks(self) -> Iterator[AiderBlock]:
+        """Yield the blocks."""
+        user: list[str] = []
+        while (line := self._next()) is not None:
+            if self._is_own(line, "####"):
+                user.append(_content(line, 4))
+                continue
+            if user:
+                yield AiderBlock("user", "\n".join(user))
+                user, self._in_answer = [], False
+            block = self._block(line)
+            self._in_answer = block.kind == "answer" and (self._in_answer or bool(line.strip()))
+            yield block
+        if user:
+            yield AiderBlock("user", "\n".join(user))
+
+    def _next(self) -> str | None:
+        self._answer_lines = max(0, self._answer_lines - 1)
+        return self._ahead.popleft() if self._ahead else next(self._lines, None)
+
+    def _is_own(self, line: str, mark: str) -> bool:
+        is_marked = line.startswith(mark) and line[len(mark) : len(mark) + 1] in {"", " "}
+        return is_marked and (not self._marked or line.endswith(END))
+
+    def _block(self, line: str) -> AiderBlock:
+        if header := HEADER.fullmatch(line):
+            return AiderBlock("start", header[1])
+        if self._is_own(line, ">"):
+            return AiderBlock("own", _content(line, 1))
+        if self._marked and line.startswith("> ") and self._may_begin_text(line):
+            rest = self._lines_to_end()
+            if rest:
+                return AiderBlock("own", "\n".join((line[2:], *rest)))
+        return AiderBlock("answer", line)
+
+    def _may_begin_text(self, line: str) -> bool:
+        return not self._in_answer or line[2:].startswith(FIRST_AFTER_ANSWER)
+
+    def _lines_to_end(self) -> list[str]:
+        """Take the further lines of a text of Aider's; none where it has no end, since it is a line of an answer then."""
+        if self._answer_lines:
+            return []
+        for count in range(MOST_AHEAD):
+            if count == len(self._ahead):
+                line = next(self._lines, None)
+                if line is None:
+                    break
+                self._ahead.append(line)
+            line = self._ahead[count]
+            if line.endswith(END) and not line.startswith((">", "####")):
+                rest = [self._ahead.popleft() for _ in range(count + 1)]
+                return [*rest[:-1], rest[-1].rstrip()]
+            if line.endswith(END) or HEADER.fullmatch(line):
+                break
+        self._answer_lines = len(self._ahead)
+        return []
+
+
+def _content(line: str, mark: int) -> str:
+    return line[mark:].removeprefix(" ").rstrip()

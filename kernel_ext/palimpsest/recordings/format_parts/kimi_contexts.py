@@ -1,0 +1,126 @@
+"""Read the system prompt and the compactions of a session of Kimi CLI from the context files beside its events.
+
+A compaction begins a new ``context.jsonl``: the system prompt, the summary, the messages that stayed, and a count of
+tokens. The former file stays as ``context_1.jsonl``, ``context_2.jsonl`` and so on. Only the beginnings are read.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from palimpsest.recordings.message_formats.chat_messages import recorded_calls
+from palimpsest.recordings.reading.importer import Report
+from palimpsest.recordings.reading.json_fields import JsonValue, fingerprint, media_at
+from palimpsest.recordings.reading.recorded import Media, Text, Thinking, words_of
+from palimpsest.recordings.reading.sources import json_lines, report_beside
+
+CONTEXT_FILE = re.compile(r"context(?:_([0-9]{1,6}))?\.jsonl")
+COMPACTED = "<system>Previous context has been compacted"
+"""The beginning of the message that holds a summary."""
+MOST_FILES = 1_000
+MOST_KEPT = 1_000
+MEDIA = {"image_url": "image/png", "audio_url": "audio/wav", "video_url": "video/mp4"}
+
+
+@dataclass(frozen=True, slots=True)
+class KimiCompaction:
+    """A compaction as the context that it began tells it."""
+
+    summary: str
+    kept: tuple[bytes, ...]
+    """The keys of the messages that stayed."""
+    tokens_after: int | None
+    """The program's own estimate."""
+
+
+class KimiContexts:
+    """What the context files of one session tell."""
+
+    def __init__(
+        self, system: str | None = None, compactions: tuple[KimiCompaction, ...] = ()
+    ) -> None:
+        self.system = system
+        self._compactions = compactions
+
+    @classmethod
+    def of_folder(cls, folder: Path, report: Report) -> "KimiContexts":
+        """Return what the context files of a folder tell, the oldest first; links are not followed."""
+        system: str | None = None
+        compactions: list[KimiCompaction] = []
+        for file in _context_files(folder):
+            prompt, compaction = _beginning(file, report_beside(report, file.name))
+            system = system or prompt
+            # A context that went back to an earlier state begins like the one before it.
+            if compaction is not None and compaction not in compactions[-1:]:
+                compactions.append(compaction)
+        return cls(system, tuple(compactions))
+
+    def compaction(self, number: int) -> KimiCompaction | None:
+        """Return the compaction with a number, from 0; None where the files do not tell of it."""
+        return self._compactions[number] if number < len(self._compactions) else None
+
+
+def _context_files(folder: Path) -> list[Path]:
+    found: list[tuple[int, Path]] = []
+    for entry, _ in zip(folder.iterdir(), range(MOST_FILES), strict=False):
+        match = CONTEXT_FILE.fullmatch(entry.name)
+        if match and entry.is_file() and not entry.is_symlink():
+            found.append((int(match[1] or 10**6), entry))
+    return [path for _, path in sorted(found)]
+
+
+def _beginning(file: Path, report: Report) -> tuple[str | None, KimiCompaction | None]:
+    """Return a context's system prompt, and the compaction that it begins with."""
+    system: str | None = None
+    summary: str | None = None
+    kept: list[bytes] = []
+    for _, line in json_lines(file, report):
+        match line.get("role"):
+            case "_system_prompt":
+                system = line.text("content") or None
+            case "_usage" if summary is not None:
+                return system, KimiCompaction(summary, tuple(kept), line.integer("token_count"))
+            case "user" | "assistant" | "tool" if summary is not None:
+                if len(kept) < MOST_KEPT and line.get("role") != "tool":
+                    kept.append(_key_of(line))
+            case "user":
+                parts = [*kimi_parts(line.get("content"))]
+                texts = [part.text for part in parts if isinstance(part, Text)]
+                if not texts or not texts[0].startswith(COMPACTED):
+                    return system, None
+                summary = "".join(texts[1:])
+            case "assistant" | "tool":
+                return system, None
+            case _:
+                pass
+    return system, None if summary is None else KimiCompaction(summary, tuple(kept), None)
+
+
+def _key_of(line: JsonValue) -> bytes:
+    text = words_of(kimi_parts(line.get("content")), "")
+    return message_key(line.text("role"), text, [call for call, _, _ in recorded_calls(line)])
+
+
+def message_key(role: str, text: str, calls: list[str]) -> bytes:
+    """Return a short key by which a message of the events is found among those of a context."""
+    return fingerprint("\0".join((role, *calls) if calls else (role, "", text)))
+
+
+def kimi_parts(content: Any) -> Iterator[Text | Thinking | Media]:
+    """Yield the parts of a message's content, which is a text or a list of parts."""
+    if isinstance(content, str):
+        yield Text(JsonValue(content).text())
+        return
+    for part in JsonValue(content).objects():
+        match part.text("type"):
+            case "text":
+                yield Text(part.text("text"))
+            case "think":
+                thought = part.text("think")
+                yield Thinking(thought, encrypted=not thought and bool(part.get("encrypted")))
+            case "image_url" | "audio_url" | "video_url" as kind:
+                yield media_at(part.get(kind, "url"), MEDIA[kind])
+            case _:
+                pass

@@ -1,0 +1,358 @@
+"""Read Aider's ``.aider.chat.history.md``, to which each session of a folder is appended.
+
+An answer is a request. The line of tokens below it tells its usage, in numbers that Aider rounded, and its cost. What a
+request had besides the chat (system prompt, repository map, files) is not in the file.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from palimpsest.recordings.format_parts.aider_blocks import (
+    HEADER,
+    AiderBlock,
+    aider_blocks,
+    has_marked_ends,
+)
+from palimpsest.recordings.message_formats.chat_messages import full_model_name
+from palimpsest.recordings.reading.importer import Head, Report
+from palimpsest.recordings.reading.json_fields import JsonValue, fingerprint, usage_of_whole_prompt
+from palimpsest.recordings.reading.reading_budget import MOST_VALUE_BYTES, spend
+from palimpsest.recordings.reading.recorded import (
+    GapRead,
+    MessageRead,
+    Recorded,
+    RemovedRead,
+    SessionBegin,
+    Text,
+    Thinking,
+    TotalsRead,
+)
+from palimpsest.recordings.reading.sources import file_lines, head_of
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.timeline import RecordedTotals
+from palimpsest.transcript.values import Usage
+
+AMOUNT = r"(\d[\d,]*(?:\.\d+)?)([kM]?)"
+TOKENS = re.compile(
+    rf"Tokens: {AMOUNT} sent(?:, {AMOUNT} cache write)?(?:, {AMOUNT} cache hit)?, {AMOUNT} received\."
+)
+COST = re.compile(
+    r"Cost: \$(\d[\d,]*(?:\.\d+)?) (?:message|request|send), \$(\d[\d,]*(?:\.\d+)?) session\."
+)
+VERSION = re.compile(r"Aider v(\S+)")
+MODEL = re.compile(r"(?:Main model|Models?): (\S+?),?(?: with .*)?")
+EFFORT = re.compile(r", reasoning (\w+)")
+EDITOR_MODEL = re.compile(r"Editor model: (\S+)(?: with .*)?")
+REASONING = re.compile(r"\s*<(thinking-content-[0-9a-f]{32})>\s*(.*?)\s*</\1>\s*", re.DOTALL)
+CLEARED = frozenset({"All chat history cleared.", "All files dropped and chat history cleared."})
+COMMANDS = ("/", "!")
+SESSION_BYTES = 100_000
+"""Bytes that are counted for a session, since each takes time; a short one is 1,000 bytes of a history."""
+MOST_SHOWN = 100_000
+"""Most characters of Aider's words that stand for a message of the program."""
+
+NO_CONTEXT = (
+    "The system prompt, the repository map, the files in the chat and the outputs that were added to it are sent with "
+    "each request, and are not in the recording."
+)
+WEAK_MODEL = "Requests for commit messages, and for summaries that Aider makes of a long chat, are not in the recording."
+ROUNDED = (
+    "Tokens are as Aider prints them, which is rounded: to hundreds from 1,000 on, and to thousands from 10,000 on. Where "
+    "a streamed answer had no usage, they are Aider's own count."
+)
+NO_USAGE = "No tokens are recorded of some requests."
+BY_PROGRAM = (
+    "What Aider sent here in the user's place is not recorded; what it showed stands in its place."
+)
+COMMAND = "The prompt that a command stands for is not in the recording."
+EDITOR_ALONE = "Requests of the editor model have only this message of the chat."
+TOO_LONG = "An answer is longer than one may be; the rest of it was left out."
+
+
+class AiderImporter:
+    """Reads a history with any number of sessions."""
+
+    name = "aider"
+    title = "Aider"
+    tried_on = "files of the real writer"
+
+    def recognises(self, head: Head) -> bool:
+        """Return whether a file's first line is the one with which a session begins."""
+        return HEADER.fullmatch(_text_of(head.start).lstrip().split("\n", 1)[0]) is not None
+
+    def read(self, path: Path, report: Report) -> Iterator[Recorded]:
+        """Yield each session in which something was said."""
+        marked = has_marked_ends(_text_of(head_of(path).start))
+        lines = (_text_of(line).removesuffix("\r") for _, line in file_lines(path, report))
+        used_ids: dict[str, int] = {}
+        session = _AiderSession("", used_ids)
+        is_empty = True
+        for block in aider_blocks(lines, marked=marked):
+            values = session.read(block)
+            if block.kind == "start":
+                values = session.end()
+                session = _AiderSession(block.text, used_ids)
+            for value in values:
+                is_empty = False
+                yield value
+        for value in session.end():
+            is_empty = False
+            yield value
+        if is_empty:
+            raise UserError(f"{str(path)!r} holds no message of Aider.")
+
+
+def _text_of(content: bytes) -> str:
+    return content.decode("utf-8", "replace").removeprefix("\ufeff")
+
+
+@dataclass(slots=True)
+class _Answer:
+    lines: list[str] = field(default_factory=list)
+    size: int = 0
+    is_closed: bool = False
+    """Whether Aider said something after it; its line of tokens may still come."""
+
+
+class _AiderSession:
+    """Reads the blocks of one session."""
+
+    def __init__(self, started: str, used_ids: dict[str, int]) -> None:
+        self._started = started
+        self._used_ids = used_ids
+        self._version = ""
+        self._model = ""
+        self._editor_model = ""
+        self._effort: str | None = None
+        self._has_begun = False
+        self._count = 0
+        self._prompt: str | None = None
+        """What the user wrote, until an answer or the next prompt comes."""
+        self._by_editor = False
+        """Whether the messages are for the editor model, whose prompt is the answer before it."""
+        self._sent: list[str] = []
+        """The messages that the next request would have."""
+        self._is_cleared = False
+        """Whether they were cleared; the last ones of a session stay."""
+        self._editor_messages: list[str] = []
+        """The messages of the editor's turn; later requests do not have them."""
+        self._answered = b""
+        """Hash of the newest answer's text."""
+        self._shown: list[str] = []
+        """What Aider said since the newest answer."""
+        self._shown_size = 0
+        self._answer: _Answer | None = None
+        self._reported: set[str] = set()
+
+    def read(self, block: AiderBlock) -> Iterator[Recorded]:
+        """Yield the values that a block completes."""
+        match block.kind:
+            case "user":
+                yield from self._user(block.text)
+            case "own":
+                yield from self._own(block.text)
+            case "answer":
+                yield from self._answer_line(block.text)
+            case _:
+                pass
+
+    def end(self) -> Iterator[Recorded]:
+        """Yield what the session leaves open."""
+        yield from self._finish_answer()
+        yield from self._send_prompt(is_answered=False)
+
+    # Beginning
+
+    def _begin(self) -> Iterator[Recorded]:
+        """Yield the session's beginning before its first message, and what was cleared before another one.
+
+        Aider's first words name version and model.
+        """
+        if self._is_cleared:
+            yield RemovedRead(tuple(self._sent))
+            self._sent, self._is_cleared = [], False
+        if self._has_begun:
+            return
+        self._has_begun = True
+        spend(SESSION_BYTES)
+        name = f"aider-{self._started.replace(' ', 'T')}"
+        count = self._used_ids[name] = self._used_ids.get(name, 0) + 1
+        yield SessionBegin(
+            id=name if count == 1 else f"{name}#{count}",
+            format=AiderImporter.name,
+            format_version=self._version,
+            created=JsonValue(self._started).moment(),
+            model=self._model,
+        )
+        yield from (GapRead(NO_CONTEXT), GapRead(WEAK_MODEL))
+
+    def _gap_once(self, sentence: str) -> Iterator[Recorded]:
+        if sentence not in self._reported:
+            self._reported.add(sentence)
+            yield GapRead(sentence)
+
+    def _next_id(self) -> str:
+        self._count += 1
+        name = f"m{self._count}"
+        self._sent.append(name)
+        if self._by_editor:
+            self._editor_messages.append(name)
+        return name
+
+    # The user and Aider
+
+    def _user(self, text: str) -> Iterator[Recorded]:
+        yield from self._finish_answer()
+        yield from self._send_prompt(is_answered=False)
+        if self._editor_messages:
+            yield RemovedRead(tuple(self._editor_messages))
+            self._sent = self._sent[: -len(self._editor_messages)]
+            self._editor_messages = []
+        self._prompt = text if text != "<blank>" else None
+        self._by_editor = bool(self._answered) and _text_hash(text) == self._answered
+        self._forget_shown()
+
+    def _send_prompt(self, *, is_answered: bool) -> Iterator[Recorded]:
+        """Yield the user's message; a command without an answer is none."""
+        prompt, self._prompt = self._prompt, None
+        is_command = prompt is not None and prompt.startswith(COMMANDS)
+        if prompt is None or (is_command and not is_answered):
+            return
+        yield from self._begin()
+        message = MessageRead(self._next_id(), "user", (Text(prompt),), by_program=self._by_editor)
+        yield message
+        if is_command:
+            yield GapRead(COMMAND, message=message.id)
+        if self._by_editor:
+            yield GapRead(EDITOR_ALONE, message=message.id)
+
+    def _own(self, text: str) -> Iterator[Recorded]:
+        tokens = TOKENS.match(text)
+        if tokens:
+            yield from self._finish_answer(tokens, COST.search(text))
+            return
+        if self._answer is not None:
+            self._answer.is_closed = True
+        if text in CLEARED:
+            yield from self._clear()
+        self._read_fact(text)
+        if self._shown_size < MOST_SHOWN:
+            self._shown.append(text[:MOST_SHOWN])
+            self._shown_size += len(text)
+
+    def _read_fact(self, text: str) -> None:
+        """Take the version, or the model of the next requests, from a line of Aider's."""
+        if match := VERSION.fullmatch(text):
+            self._version = match[1]
+        elif match := MODEL.fullmatch(text):
+            self._model = full_model_name(match[1])
+            effort = EFFORT.search(text)
+            self._effort = effort[1] if effort else None
+        elif match := EDITOR_MODEL.fullmatch(text):
+            self._editor_model = full_model_name(match[1])
+
+    def _clear(self) -> Iterator[Recorded]:
+        yield from self._finish_answer()
+        self._is_cleared = bool(self._sent)
+
+    def _forget_shown(self) -> None:
+        self._shown, self._shown_size = [], 0
+
+    # Answers
+
+    def _answer_line(self, line: str) -> Iterator[Recorded]:
+        if self._answer is None or self._answer.is_closed:
+            if not line.strip():
+                return
+            yield from self._finish_answer()
+            self._answer = _Answer()
+        answer = self._answer
+        answer.size += len(line) + 1
+        if answer.size > MOST_VALUE_BYTES:
+            yield from self._begin()
+            yield from self._gap_once(TOO_LONG)
+            return
+        answer.lines.append(line)
+
+    def _finish_answer(
+        self, tokens: re.Match[str] | None = None, cost: re.Match[str] | None = None
+    ) -> Iterator[Recorded]:
+        """Yield the newest answer, and before it the message to which it answers."""
+        answer, self._answer = self._answer, None
+        if answer is None and tokens is None:
+            return
+        yield from self._begin()
+        if self._prompt is not None:
+            yield from self._send_prompt(is_answered=True)
+        elif self._shown and self._count:
+            message = MessageRead(
+                self._next_id(), "user", (Text("\n".join(self._shown)),), by_program=True
+            )
+            yield message
+            yield GapRead(BY_PROGRAM, message=message.id)
+        self._forget_shown()
+        model = self._editor_model if self._by_editor else ""
+        text = "\n".join(answer.lines).strip() if answer else ""
+        self._answered = _text_hash(text) if text else b""
+        usage, is_rounded = (None, False) if tokens is None else _usage_of(tokens)
+        yield MessageRead(
+            self._next_id(),
+            "assistant",
+            _parts(text),
+            model=model or self._model,
+            effort=self._effort,
+            client=self._version,
+            usage=usage,
+            cost=_dollars(cost[1]) if cost else None,
+            finish="stop",
+        )
+        if cost:
+            yield TotalsRead(RecordedTotals(cost=_dollars(cost[2])))
+        if is_rounded:
+            yield from self._gap_once(ROUNDED)
+        elif usage is None:
+            yield from self._gap_once(NO_USAGE)
+
+
+def _text_hash(text: str) -> bytes:
+    """Return the hash of a text, without reasoning and without the blanks that the history adds or leaves out."""
+    match = REASONING.match(text)
+    said = text[match.end() :] if match else text
+    return fingerprint("\n".join(line.strip() for line in said.strip().split("\n")))
+
+
+def _parts(text: str) -> tuple[Text | Thinking, ...]:
+    match = REASONING.match(text)
+    if match is None:
+        return (Text(text),) if text else ()
+    rest = text[match.end() :]
+    return (Thinking(match[2]), *([Text(rest)] if rest else []))
+
+
+def _usage_of(match: re.Match[str]) -> tuple[Usage | None, bool]:
+    """Return the usage of a line of tokens, and whether it is rounded.
+
+    With some libraries the sent tokens include the cached ones; where these are more, they are added.
+    """
+    groups = match.groups()
+    pairs = [(groups[place], groups[place + 1]) for place in range(0, len(groups), 2)]
+    sent, written, read, received = (_tokens(number, unit) for number, unit in pairs)
+    prompt = sent if read + written <= sent else max(sent, written) + read
+    usage = usage_of_whole_prompt(prompt, received, read=read, written=written)
+    return usage, any(unit for _, unit in pairs)
+
+
+def _tokens(number: str | None, unit: str | None) -> int:
+    scale = {"k": 1_000, "M": 1_000_000}.get(unit or "", 1)
+    amount = round(_number(number or "0") * scale)
+    return JsonValue(amount).tokens()
+
+
+def _dollars(number: str) -> float | None:
+    return JsonValue(_number(number)).cost()
+
+
+def _number(text: str) -> float:
+    return float(text.replace(",", "")[:40])
