@@ -22,7 +22,7 @@ from tests.recordings.formats.captures import (
 from tests.recordings.formats.imported import bring, sums
 from tests.recordings.formats.reading import SAMPLES, only, recorded, requests, said
 
-from palimpsest.recordings.formats.captured_http import CapturedHttpImporter
+from palimpsest.recordings.captured_http.capture_importer import CapturedHttpImporter
 from palimpsest.recordings.reading.importer import Head
 from palimpsest.recordings.reading.recorded import (
     CacheMark,

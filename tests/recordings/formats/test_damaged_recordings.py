@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.recordings.formats.reading import SAMPLES
 from tests.sample_size import thinned
 
+from palimpsest.recordings.captured_http.capture_importer import CapturedHttpImporter
 from palimpsest.recordings.formats.aider import AiderImporter
-from palimpsest.recordings.formats.captured_http import CapturedHttpImporter
 from palimpsest.recordings.formats.claude_code import ClaudeCodeImporter
 from palimpsest.recordings.formats.cline import ClineImporter
 from palimpsest.recordings.formats.codex import CodexImporter

@@ -3,9 +3,9 @@
 Formats with an unmistakable beginning come first; those that resemble others come last.
 """
 
+from palimpsest.recordings.captured_http.capture_importer import CapturedHttpImporter
 from palimpsest.recordings.formats.aider import AiderImporter
 from palimpsest.recordings.formats.atif import AtifImporter
-from palimpsest.recordings.formats.captured_http import CapturedHttpImporter
 from palimpsest.recordings.formats.claude_code import ClaudeCodeImporter
 from palimpsest.recordings.formats.cline import ClineImporter
 from palimpsest.recordings.formats.codex import CodexImporter
