@@ -10,6 +10,7 @@ from tests.recordings.formats.imported import bring, origin, said, sums
 from tests.recordings.formats.reading import SAMPLES, input_tokens, only, recorded, requests
 from tests.recordings.formats.recording import requests_of
 
+from palimpsest.recordings.format_parts.kimi_contexts import COMPACTED
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.formats.kimi_cli import KimiCliImporter
 from palimpsest.recordings.reading.recorded import (
@@ -241,6 +242,43 @@ def test_without_the_files_beside_it_the_events_alone_are_read(tmp_path: Path) -
     ]
 
 
+def test_a_compaction_is_told_from_another_one_by_what_it_kept(tmp_path: Path) -> None:
+    folder = tmp_path / "two"
+    end: tuple[str, Any] = ("CompactionEnd", {})
+    wire(
+        folder / "wire.jsonl",
+        begin("One."),
+        STEP,
+        text("1"),
+        used(9),
+        begin("Two."),
+        STEP,
+        end,
+        text("2"),
+        used(9),
+        begin("Three."),
+        STEP,
+        end,
+        text("3"),
+        used(9),
+    )
+    lines = [
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": COMPACTED}, {"type": "text", "text": "So far."}],
+        },
+        {"role": "assistant", "content": "2"},
+        {"role": "user", "content": "Three."},
+        {"role": "_usage", "token_count": 20},
+    ]
+    (folder / "context.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    first, second = only(CompactionRead, sessions_in(folder)["two"])
+
+    assert (first.summary, first.keeps_from) == (None, "m2")
+    assert (second.summary, second.keeps_from, second.tokens_after) == ("So far.", "m4", 20)
+
+
 def test_links_beside_the_events_are_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "linked"
     folder.mkdir()
@@ -338,7 +376,7 @@ def test_what_was_sent_between_and_what_failed_is_told(tmp_path: Path) -> None:
         tmp_path / "w.jsonl",
         begin("Go."),
         STEP,
-        text("Half an ans"),
+        text("Half of"),
         ("StepRetry", {"n": 1, "next_attempt": 2}),
         text("A whole answer."),
         used(10),

@@ -169,7 +169,7 @@ USAGE = {
 }
 
 
-def pair(messages: list[Json], answer: Json, **usage: Any) -> Json:
+def pair(messages: list[Any], answer: Any, **usage: Any) -> Json:
     """Return a stored request with its response, as OpenAI's library prints them."""
     return {
         "request": {"model": "gpt-5-mini", "messages": messages, "tools": [TOOL]},

@@ -46,6 +46,9 @@ DATABASE = Path(__file__).parents[2] / "store" / "exchange" / "opencode_database
         ("printed/gemini.jsonl", "gemini-cli"),
         ("printed/gemini.json", "gemini-cli"),
         ("printed/gemini_session.jsonl", "gemini-cli"),
+        ("kimi_cli/84d6340d-a2ab-4b23-80e9-9055e61f92da/wire.jsonl", "kimi-cli"),
+        ("aider.chat.history.md", "aider"),
+        ("openai_chat_pairs.json", "openai-chat"),
     ],
 )
 def test_a_recording_is_recognised_under_any_name(tmp_path: Path, name: str, expected: str) -> None:

@@ -57,9 +57,14 @@ class KimiContexts:
                 compactions.append(compaction)
         return cls(system, tuple(compactions))
 
-    def compaction(self, number: int) -> KimiCompaction | None:
-        """Return the compaction with a number, from 0; None where the files do not tell of it."""
-        return self._compactions[number] if number < len(self._compactions) else None
+    @property
+    def count(self) -> int:
+        """Number of compactions that the files tell of."""
+        return len(self._compactions)
+
+    def compaction(self, number: int) -> KimiCompaction:
+        """Return the compaction with a number, from 0."""
+        return self._compactions[number]
 
 
 def _context_files(folder: Path) -> list[Path]:

@@ -109,7 +109,7 @@ def _text_of(content: bytes) -> str:
 
 
 @dataclass(slots=True)
-class _Answer:
+class _AiderAnswer:
     lines: list[str] = field(default_factory=list)
     size: int = 0
     is_closed: bool = False
@@ -143,7 +143,7 @@ class _AiderSession:
         self._shown: list[str] = []
         """What Aider said since the newest answer."""
         self._shown_size = 0
-        self._answer: _Answer | None = None
+        self._answer: _AiderAnswer | None = None
         self._reported: set[str] = set()
 
     def read(self, block: AiderBlock) -> Iterator[Recorded]:
@@ -267,7 +267,7 @@ class _AiderSession:
             if not line.strip():
                 return
             yield from self._finish_answer()
-            self._answer = _Answer()
+            self._answer = _AiderAnswer()
         answer = self._answer
         answer.size += len(line) + 1
         if answer.size > MOST_VALUE_BYTES:

@@ -49,7 +49,7 @@ from palimpsest.recordings.reading.recorded import (
     words_of,
 )
 from palimpsest.recordings.reading.shared_beginnings import (
-    Beginning,
+    SessionBeginning,
     modified_time,
     shared_beginning,
 )
@@ -126,7 +126,7 @@ class ClaudeCodeImporter:
                     )
                     yield from _thread(file, inner, name, begin, file_report)
 
-    def beginning(self, path: Path) -> Beginning:
+    def beginning(self, path: Path) -> SessionBeginning:
         """Return a session's id, and the first answer's id, time and usage."""
         session = ""
         for _, record in json_lines(path, discard_report):
@@ -134,8 +134,8 @@ class ClaudeCodeImporter:
             if record.get("type") == "assistant":
                 message = record.at("message")
                 facts = message.get("id"), record.get("timestamp"), message.get("usage")
-                return Beginning(session, repr(facts))
-        return Beginning(session, "")
+                return SessionBeginning(session, repr(facts))
+        return SessionBeginning(session, "")
 
 
 def _messages_of(path: Path) -> Collection[str]:

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from palimpsest.recordings.format_parts.gemini_tokens import FORMAT, gemini_usage
 from palimpsest.recordings.printed_streams.gemini_stream import is_printed_by_gemini, printed_chat
+from palimpsest.recordings.printed_streams.gemini_tokens import FORMAT, gemini_usage
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue, fingerprint, media_at
 from palimpsest.recordings.reading.recorded import (

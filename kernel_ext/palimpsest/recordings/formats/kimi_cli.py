@@ -11,7 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from palimpsest.recordings.format_parts.kimi_contexts import KimiContexts, kimi_parts, message_key
+from palimpsest.recordings.format_parts.kimi_contexts import (
+    KimiCompaction,
+    KimiContexts,
+    kimi_parts,
+    message_key,
+)
 from palimpsest.recordings.message_formats.chat_messages import ARGUMENTS, CallNames
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
@@ -236,6 +241,8 @@ class _KimiSession:
         self._cleared: RemovedRead | None = None
         """The messages of a cleared context, until the next one begins; the last ones of a session stay."""
         self._compactions = 0
+        self._summaries = 0
+        """How many compactions of the context files were met."""
         self._prompt: tuple[JsonValue, int | None] | None = None
         """The turn's prompt, until its first step shows that it is sent."""
         self._command_output = ""
@@ -418,7 +425,9 @@ class _KimiSession:
         value = payload.at("return_value")
         is_error, words = value.get("is_error") is True, value.text("message")
         shown = f"ERROR: {words}" if is_error else words
-        parts = [Text(f"<system>{shown}</system>")] if shown else []
+        parts: list[Text | Thinking | Media] = []
+        if shown:
+            parts.append(Text(f"<system>{shown}</system>"))
         parts += kimi_parts(value.get("output"))
         output = words_of(parts, "")
         found = AGENT_ID.search(output[:2_000])
@@ -432,7 +441,7 @@ class _KimiSession:
             ended=time,
             media=media_of(parts),
             session=self.child_id(agent)
-            if agent in self.children or agent in self._agents
+            if agent is not None and (agent in self.children or agent in self._agents)
             else None,
         )
         if self._step is None:
@@ -456,15 +465,9 @@ class _KimiSession:
     # Compactions
 
     def _compaction(self, _payload: JsonValue, time: int | None) -> Iterator[Recorded]:
-        recorded = self._contexts.compaction(self._compactions)
         self._compactions += 1
         name = f"c{self._compactions}"
-        keeps_from: str | None = None
-        if recorded is None:
-            keeps_from = next(iter(self._ids[-KEPT_MESSAGES:]), None)
-        else:
-            kept = (self._places.get(key) for key in recorded.kept)
-            keeps_from = next((message for message in kept if message in self._ids), None)
+        recorded, keeps_from = self._recorded_compaction()
         is_command = self._prompt is not None
         yield CompactionRead(
             name,
@@ -476,13 +479,27 @@ class _KimiSession:
             tokens_after=None if recorded is None else recorded.tokens_after,
         )
         yield from self._gap_once(NO_SUMMARY_USAGE)
-        if recorded is None or (recorded.kept and keeps_from is None):
+        if recorded is None:
             yield from self._gap_once(KEPT_UNKNOWN)
         start = self._ids.index(keeps_from) if keeps_from else len(self._ids)
         self._ids = [name, *self._ids[start:]]
         self._kept.append(name)
         if self._step is not None:
             self._step.begun = time
+
+    def _recorded_compaction(self) -> tuple[KimiCompaction | None, str | None]:
+        """Return the next compaction of the context files, and the first message that it kept.
+
+        A compaction that kept messages is known by them: a file may be missing.
+        """
+        for number in range(self._summaries, self._contexts.count):
+            recorded = self._contexts.compaction(number)
+            kept = (self._places.get(key) for key in recorded.kept)
+            keeps_from = next((message for message in kept if message in self._ids), None)
+            if keeps_from or not recorded.kept:
+                self._summaries = number + 1
+                return recorded, keeps_from
+        return None, next(iter(self._ids[-KEPT_MESSAGES:]), None)
 
     _handlers: ClassVar[
         dict[str, Callable[["_KimiSession", JsonValue, int | None], Iterator[Recorded]]]

@@ -24,7 +24,7 @@ from palimpsest.recordings.reading.recorded import (
     media_of,
     words_of,
 )
-from palimpsest.recordings.reading.shared_beginnings import Beginning, shared_beginning
+from palimpsest.recordings.reading.shared_beginnings import SessionBeginning, shared_beginning
 from palimpsest.recordings.reading.sources import discard_report, first_object, json_lines
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Usage
@@ -92,7 +92,7 @@ class PiImporter:
                 )
             yield from _PiPath(header, branch).read(path, report)
 
-    def beginning(self, path: Path) -> Beginning:
+    def beginning(self, path: Path) -> SessionBeginning:
         """Return a session's id, and the first answer's id, time and usage."""
         session = ""
         for _, entry in json_lines(path, discard_report):
@@ -101,8 +101,8 @@ class PiImporter:
             message = entry.at("message")
             if message.get("role") == "assistant":
                 facts = entry.get("id"), entry.get("timestamp"), message.get("usage")
-                return Beginning(session, repr(facts))
-        return Beginning(session, "")
+                return SessionBeginning(session, repr(facts))
+        return SessionBeginning(session, "")
 
 
 class _PiPath:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from palimpsest.recordings.format_parts.gemini_tokens import FORMAT, gemini_usage
+from palimpsest.recordings.printed_streams.gemini_tokens import FORMAT, gemini_usage
 from palimpsest.recordings.printed_streams.printed_answers import PrintedAnswers
 from palimpsest.recordings.printed_streams.printed_totals import sum_of_totals
 from palimpsest.recordings.reading.importer import Head, Report

@@ -14,7 +14,7 @@ MAX_FILES = 5_000
 """Most files of a folder that are compared."""
 
 
-class Beginning(NamedTuple):
+class SessionBeginning(NamedTuple):
     """What tells which recordings begin alike."""
 
     session: str
@@ -26,7 +26,7 @@ class Beginning(NamedTuple):
 class ResumedFormat(Protocol):
     """An importer of files of JSON lines, whose agent copies messages into a new file when a session goes on."""
 
-    def beginning(self, path: Path) -> Beginning:
+    def beginning(self, path: Path) -> SessionBeginning:
         """Return how a recording begins."""
 
 
@@ -85,8 +85,8 @@ def earlier_recordings(path: Path, importer: object) -> Sequence[Path]:
 
 @lru_cache(maxsize=8)
 def _beginnings(
-    folder: Path, _modified: int, suffix: str, beginning: Callable[[Path], Beginning]
-) -> dict[str, Beginning]:
+    folder: Path, _modified: int, suffix: str, beginning: Callable[[Path], SessionBeginning]
+) -> dict[str, SessionBeginning]:
     """Return how the files of a folder begin, by name; read again when the folder has changed."""
     files = (
         file
