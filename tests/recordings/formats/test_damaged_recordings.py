@@ -226,6 +226,7 @@ def test_other_files_are_not_recognised(importer: Importer, tmp_path: Path) -> N
 def test_each_recording_is_recognised_by_one_importer_only() -> None:
     importers: list[Importer] = [
         AiderImporter(),
+        CapturedHttpImporter(),
         ClaudeCodeImporter(),
         ClineImporter(),
         CodexImporter(),
