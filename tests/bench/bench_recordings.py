@@ -1,0 +1,120 @@
+"""Measure the command line and the inspector's first picture over recordings, each in a process of its own.
+
+The recordings repeat pi's sample. CPU time is that of the whole process, its start and imports included; a figure's
+note says what a fixed loop took beside it, since a shared machine varies.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.bench.bench_review import repeat_recording
+from tests.bench.figure import Figure
+from tests.recordings.formats.sample_files import sample
+
+PALIMPSEST = ("-m", "palimpsest")
+SMALL_BYTES = 3_000_000
+REQUESTS, MANY, MOST = 2_000, 5_000, 20_000
+LINEAR = 1.15
+"""How much more than four times as much the fourfold session may take."""
+TEN = (
+    *("raw", "opencode.prune", "gemini.mask", "sweagent.last_n n=10", "pi.compact"),
+    *("openhands.observation_masking", "anthropic.clear_tool_uses", "openhands.recent"),
+    *("langchain.clear_tool_uses", "strands.sliding_window"),
+)
+FACTS = """
+import sys
+from palimpsest.review.recorded_sessions.recording import open_recording
+from palimpsest.review.session_figures import session_figures
+with open_recording(sys.argv[1]) as recording:
+    print(session_figures(recording[0]))
+"""
+VIEW = """
+import sys
+from palimpsest.review.recorded_sessions.recording import open_recording
+from palimpsest.review.timeline_view.view_queries import AskView
+print(len(open_recording(sys.argv[1]).answers().answer(AskView()).model_dump_json()))
+"""
+LOOP_ROUNDS = 3_000_000
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a process took."""
+
+    seconds: float
+    """Of a processor."""
+    megabytes: float
+    """Of memory, at most."""
+
+
+def measure() -> list[Figure]:
+    """Return the figures of opened recordings."""
+    with tempfile.TemporaryDirectory() as folder:
+        return [*_figures(Path(folder))]
+
+
+def _figures(root: Path) -> Iterator[Figure]:
+    source = sample("pi_large_session.jsonl", root)
+    small = root / "small.jsonl"
+    repeat_recording(source, small, lambda size, _requests: size >= SMALL_BYTES)
+    yield _cpu("inspect of 3 MB", cost_of(*PALIMPSEST, "inspect", str(small)), 1.0)
+    yield _cpu("line of facts of 3 MB", cost_of("-c", FACTS, str(small)), 0.5)
+
+    view = _repeated(source, root, REQUESTS)
+    words = f"inspector's first view of {REQUESTS:,} requests, kernel"
+    yield _cpu(words, cost_of("-c", VIEW, str(view)), 1.0)
+
+    many = str(_repeated(source, root, MANY))
+    inspected = cost_of(*PALIMPSEST, "inspect", many)
+    yield _cpu(f"inspect of {MANY:,} requests", inspected, 3.0)
+    yield _memory(f"inspect of {MANY:,} requests, memory", inspected, 200)
+    compared = cost_of(*PALIMPSEST, "compare", many, "--policy", *TEN)
+    yield _cpu(f"{len(TEN)} policies over {MANY:,} requests", compared, 6.0)
+    report = cost_of(*PALIMPSEST, "report", many, "-o", str(root / "report.html"))
+    yield _cpu(f"report of {MANY:,} requests", report, 20.0)
+
+    most = cost_of(*PALIMPSEST, "inspect", str(_repeated(source, root, MOST)))
+    times = f"inspect of {MOST:,} requests, of that of {MANY:,}"
+    yield Figure(times, most.seconds / inspected.seconds, "times", LINEAR * MOST / MANY)
+    yield _memory(f"inspect of {MOST:,} requests, memory", most, 400)
+
+
+def _repeated(source: Path, root: Path, requests: int) -> Path:
+    recording = root / f"{requests}.jsonl"
+    repeat_recording(source, recording, lambda _size, had: had >= requests)
+    return recording
+
+
+def _cpu(name: str, cost: Cost, target: float) -> Figure:
+    note = f"a fixed loop takes {_loop_seconds():.2f} s"
+    return Figure(f"{name}, CPU", cost.seconds, "s", target, note)
+
+
+def _memory(name: str, cost: Cost, target: float) -> Figure:
+    return Figure(name, cost.megabytes, "MB", target)
+
+
+def _loop_seconds() -> float:
+    """Return the processor time of a loop that makes small values: how fast the machine is now."""
+    began = time.process_time()
+    made = {}
+    for number in range(LOOP_ROUNDS):
+        made[number % 1_000] = number, str(number & 7)
+    return time.process_time() - began
+
+
+def cost_of(*arguments: str) -> Cost:
+    """Run Python with some arguments; raises CalledProcessError where it fails."""
+    command: Sequence[str] = (sys.executable, *arguments)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return Cost(usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
