@@ -15,6 +15,7 @@ from tests.store.record_builders import OWNER, SESSION
 
 from palimpsest.app.first_request_notice import FirstRequestNotice
 from palimpsest.review.corpus.corpus_tables import write_parquet
+from palimpsest.review.recorded_sessions import recording as recordings
 from palimpsest.review.recorded_sessions.recording import open_recording
 from palimpsest.session.permissions.effective_rules import Approvals
 from palimpsest.session.permissions.grants import Grants
@@ -197,7 +198,7 @@ def no_room_for_temporary_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_copy_of_a_database_and_an_opened_recording_say_it(
-    no_room_for_temporary_files: Path, tmp_path: Path
+    no_room_for_temporary_files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     database = tmp_path / "opencode.db"
     with closing(sqlite3.connect(database)) as connection:
@@ -208,6 +209,7 @@ def test_a_copy_of_a_database_and_an_opened_recording_say_it(
             pass
     recording = tmp_path / "recording.json"
     recording.write_text('{"messages": [{"role": "user", "content": "Hi"}]}')
+    monkeypatch.setattr(recordings, "MAX_MEMORY_BYTES", 0)  # a small one needs no folder
     with pytest.raises(StorageFailed, match=FULL):
         open_recording(recording)
 
@@ -218,5 +220,7 @@ def test_without_a_folder_for_temporary_files_one_sentence_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    monkeypatch.setattr(recordings, "MAX_MEMORY_BYTES", 0)
+    (tmp_path / "recording.json").write_text('{"messages": [{"role": "user", "content": "Hi"}]}')
     with pytest.raises(StorageFailed, match=r"Make room there, or name another one in .* TMPDIR"):
         open_recording(tmp_path)

@@ -67,6 +67,7 @@ def test_a_cell_keeps_a_picture_and_tables_without_keys_and_they_follow_the_sess
 
 
 def test_the_page_asks_follows_and_edits_over_the_comm(kernel: Kernel) -> None:
+    kernel.client.run("%agent -m rehearsal/rules Hello again.")
     kernel.client.run("shown = palimpsest.current_session().inspect(price='units')")
     to = comm(kernel)
 

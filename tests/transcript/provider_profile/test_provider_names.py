@@ -64,6 +64,7 @@ WORDS = {
     "session/definitions/definition_files.py": "the same",
     "tools/file_access/file_contents.py": "the name of a file with instructions",
     "tools/file_access/paths.py": "names of protected files",
+    "recordings/import_journal/registry.py": "the programs whose captures are read",
     "review/prices/given_prices.py": "an example of a model's name",
     "review/prices/offline_prices.py": "a prefix of models in the list of prices",
     "review/comparison/own_rule.py": "which rule is the recorded agent's own",
@@ -73,6 +74,8 @@ WORDS = {
 ROOMS = {
     "recordings/formats/": "the formats of other agents' recordings, and the models that they name",
     "recordings/format_parts/": "the same",
+    "recordings/captured_http/": "the same, of requests to providers and their answers",
+    "recordings/printed_streams/": "the same, of what agents print",
     "recordings/message_formats/": "the forms of messages that several of them share",
     "context_policies/presets/": "the rules of other agents and providers, by their names",
 }

@@ -177,16 +177,15 @@ def redacted_event(event: Event, scrub: Scrub) -> Event:
 
 def redacted_value(value: Any, scrub: Scrub) -> Any:
     """Return the value without secrets and lone surrogates; the same object if it has none."""
-    known: dict[str, str] = {}
+    texts: dict[str, str] = {}
 
-    def scrubbed(text: str) -> str:
-        """Scrub a text that may stand in the value more than once."""
-        redacted = known.get(text)
-        if redacted is None:
-            redacted = known[text] = scrub(_joined_surrogates(text))
-        return redacted
+    def gathered(text: str) -> str:
+        joined = _joined_surrogates(text)
+        return texts.setdefault(joined, joined)
 
-    return _redacted_value(value, scrubbed)
+    joined = _redacted_value(value, gathered)
+    changed = {text: redacted for text in texts if (redacted := scrub(text)) != text}
+    return _redacted_value(joined, lambda text: changed.get(text, text)) if changed else joined
 
 
 def _joined_surrogates(value: Any) -> Any:
