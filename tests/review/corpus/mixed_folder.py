@@ -24,12 +24,15 @@ TOKENS = 110
 """Input tokens of each request that is made here."""
 # Requests and input tokens of one sample of each other format, as its own test has them.
 SAMPLES = {
+    "aider.chat.history.md": (9, 39_220),
     "codex_rollout.jsonl": (6, 160_333),
     "gemini_cli.jsonl": (6, 36_700),
     "openhands_v0.jsonl": (4, 10_000),
     "otel_genai.json": (5, 9_400),
 }
-FOLDER_SAMPLES = {"cline": (4, 12_900), "openhands_v1": (6, 21_000)}
+FOLDER_SAMPLES = {"cline": (4, 12_900), "kimi_cli": (7, 103_900), "openhands_v1": (6, 21_000)}
+SESSIONS = {"aider.chat.history.md": 2}
+"""Sessions of a sample, where it has more than one that is no subagent."""
 
 
 @dataclass
@@ -60,7 +63,7 @@ def made(folder: Path, size: int) -> Expected:
         inner = folder / name.partition(".")[0]
         inner.mkdir()
         sample(name, inner)
-        expected.add(requests, tokens)
+        expected.add(requests, tokens, SESSIONS.get(name, 1))
         expected.files += 1
     for name, (requests, tokens) in FOLDER_SAMPLES.items():
         sample(name, folder)

@@ -44,13 +44,14 @@ class OverviewSession:
 
 @dataclass(frozen=True)
 class FolderTotals:
-    """Sums over sessions in one unit of money."""
+    """Sums over sessions."""
 
     sessions: int
     requests: int
     input: int
     output: int
     cost: float
+    """In the unit in which most sessions have their cost; without those that have it in another one."""
     waste: float
     is_fact: bool
     """Whether tokens and costs were all recorded."""
@@ -63,7 +64,7 @@ class FolderOverview(ShownAsTable):
     sessions: tuple[OverviewSession, ...]
     by: OverviewOrder
     unit: str
-    """The unit in which most sessions have their cost; sums are made of these sessions alone."""
+    """The unit in which most sessions have their cost; sums of money are made of these sessions alone."""
     repeated: tuple[tuple[str, str], ...]
     """Each file whose session another file holds too, with that file; its session is in no row."""
     problems: tuple[str, ...]
@@ -98,19 +99,21 @@ class FolderOverview(ShownAsTable):
         return cls(tuple(sorted(different, key=place)), by, unit, tuple(repeated), problems)
 
     def totals(self, *, with_subagents: bool = True) -> FolderTotals:
-        """Return the sums over all sessions in the folder's unit, or over those that are no subagents."""
+        """Return the sums over all sessions, or over those that are no subagents; money is that in the folder's unit."""
         sessions = [
-            session for session in self._in_unit if with_subagents or session.figures.parent is None
+            session for session in self.sessions if with_subagents or session.figures.parent is None
         ]
+        in_unit = [session for session in sessions if session.figures.unit == self.unit]
         figures = [session.figures for session in sessions]
         return FolderTotals(
             len(sessions),
             sum(figure.requests for figure in figures),
             sum(figure.input for figure in figures),
             sum(figure.output for figure in figures),
-            sum(figure.cost or 0.0 for figure in figures),
-            sum(session.waste for session in sessions),
-            all(not figure.estimates & {"cost", "input"} for figure in figures),
+            sum(session.figures.cost or 0.0 for session in in_unit),
+            sum(session.waste for session in in_unit),
+            all("input" not in figure.estimates for figure in figures)
+            and all("cost" not in session.figures.estimates for session in in_unit),
         )
 
     @cached_property
@@ -230,7 +233,7 @@ class FolderOverview(ShownAsTable):
             have = "has its" if other_units == 1 else "have their"
             yield (
                 f"{some(other_units, 'session')} {have} cost in another unit than {self.unit} "
-                f"{'(u) ' if self.unit == 'USD' else ''}and {'is' if other_units == 1 else 'are'} not in the sums; "
+                f"{'(u) ' if self.unit == 'USD' else ''}and {'is' if other_units == 1 else 'are'} not in the sums of money; "
                 "give one price by --price."
             )
         if self.repeated:
