@@ -28,7 +28,13 @@ from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_summary import view_summary
 from palimpsest.review.timeline_view.view_values import TimelineView
 
-SAMPLES = sorted(file.name.removesuffix(".xz") for file in FOLDER.iterdir())
+PRINTED = "printed"
+"""A folder of recordings that are looked at one by one: several are of one session."""
+SAMPLES = sorted(
+    file.relative_to(FOLDER).as_posix().removesuffix(".xz")
+    for file in [*FOLDER.iterdir(), *(FOLDER / PRINTED).iterdir()]
+    if file.name != PRINTED
+)
 SAMPLED = ("claude_code", "openhands_v0.jsonl", "otel_genai.jsonl", "pi_version_3.jsonl")
 """Short ones of four kinds of agents; what was made below has usage of each request, of the session and of none."""
 RECORDED = [key for key, _, _ in RECORDED_COLUMNS]

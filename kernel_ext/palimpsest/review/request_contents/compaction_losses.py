@@ -377,8 +377,11 @@ class _ShownSummary(NamedTuple):
 
 
 def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
-    """Yield the recorded summaries, one for each compaction, if the replay shows them."""
+    """Yield the recorded summaries, one for each compaction, if the replay shows them; without those of another session."""
     timeline = simulation.timeline
+    own = {
+        str(event.numbers.get("summary")) for event in timeline.events if event.kind == "compact"
+    }
     undone: dict[str, int] = {}
     writers_by_summary = summary_writers(timeline)
     for event in timeline.events:
@@ -387,7 +390,8 @@ def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
         elif event.kind == "undo":
             undone[str(event.numbers.get("summary"))] = event.request
     for item in timeline.items if simulation.policy == "recorded" else ():
-        if item.kind == "summary":
+        is_newest = item.entered >= len(timeline.requests)  # no request has its event yet
+        if item.kind == "summary" and (item.message in own or is_newest):
             undone_at = undone.get(item.message)
             yield _ShownSummary(
                 item.entered,
