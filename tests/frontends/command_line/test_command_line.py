@@ -34,10 +34,13 @@ def listing(folder: Path) -> set[str]:
 
 def test_a_folder_is_one_table_in_the_order_that_is_named(tmp_path: Path) -> None:
     made(tmp_path / "sessions", "claude")
+    (tmp_path / ".palimpsest").mkdir()
+    (tmp_path / ".palimpsest" / "project.json").write_text("{}")
 
     ran = run("inspect", "sessions", "--by", "requests", "--json", cwd=tmp_path)
     shown = run("inspect", "sessions", "--by", "requests", cwd=tmp_path)
     one = run("inspect", "sessions", "--by", "requests", "--session", "1", cwd=tmp_path)
+    joined = run("inspect", "sessions", "--by", "cost", "--captured", "x.har", cwd=tmp_path)
 
     report = valid(json.loads(ran.out))
     found = [(row["file"], row["requests"], row["input"]) for row in report["sessions"]]
@@ -46,6 +49,9 @@ def test_a_folder_is_one_table_in_the_order_that_is_named(tmp_path: Path) -> Non
     assert "Together: 6 requests, 660 tokens read, 30 written" in shown.out
     assert one.code == 2
     assert "--by is about all sessions of a folder; leave out --session." in one.err
+    assert joined.code == 2
+    assert "--captured belongs to one recording" in joined.err
+    assert listing(tmp_path / ".palimpsest") == {"project.json"}
 
 
 @pytest.mark.slow

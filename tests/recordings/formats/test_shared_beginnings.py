@@ -8,6 +8,9 @@ import pytest
 from tests.recordings.formats.imported import messages, origin, said, sums
 
 from palimpsest.recordings.formats.built_in import REGISTRY
+from palimpsest.recordings.formats.pi import PiImporter
+from palimpsest.recordings.reading import sources
+from palimpsest.recordings.reading.shared_beginnings import SessionBeginning
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.corpus.session_sources import SessionSource, content_hash
 from palimpsest.store.exchange.importer import ImportReport
@@ -219,3 +222,59 @@ def test_a_session_that_appears_beside_an_imported_one_brings_no_copy(tmp_path: 
 
     assert [session.outcome for session in again.sessions] == ["same"]
     assert [session.id for session in again.sessions] == [session.id for session in alone.sessions]
+
+
+def test_a_branch_that_leaves_after_a_result_keeps_its_requests(tmp_path: Path) -> None:
+    call = {"type": "toolCall", "id": "c", "name": "read", "arguments": {}}
+    rows = pi("one", "abc")
+    rows[2]["message"]["content"] = [call]
+    result = {"role": "toolResult", "toolCallId": "c", "toolName": "read", "content": []}
+    head = {"type": "message", "timestamp": START.format(3), "parentId": "aa"}
+    rows.insert(3, {**head, "id": "ra", "message": result})
+    for row in (rows[4], other := {**rows[4], "id": "ux"}):
+        row["parentId"] = "ra"
+    rows += [other, {**rows[5], "id": "ax", "parentId": "ux"}]
+
+    store = MemoryStore()
+    main, branch = imported(store, written(tmp_path / "a.jsonl", rows)).sessions
+
+    assert requests_of(store, main.id) == ["<", "< Answer b"]  # the first one only calls
+    assert requests_of(store, branch.id) == ["< Answer b", "< Answer c"]
+
+
+def test_a_file_beside_it_that_cannot_be_read_costs_a_recording_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = made(tmp_path / "sessions", "claude")
+    read = sources.open_regular
+
+    def refusing(path: Path, **more: Any) -> Any:
+        if path.name == "z.jsonl":
+            raise PermissionError(13, "Permission denied", str(path))
+        return read(path, **more)
+
+    monkeypatch.setattr(sources, "open_regular", refusing)
+    store = MemoryStore()
+
+    [session] = imported(store, folder / "m.jsonl").sessions
+
+    assert sums(store, session.id).input == 5 * 110
+
+
+def test_files_of_other_formats_beside_it_are_not_read_for_their_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    beginning = PiImporter.beginning
+
+    def noted(self: PiImporter, path: Path) -> SessionBeginning:
+        asked.append(path.name)
+        return beginning(self, path)
+
+    monkeypatch.setattr(PiImporter, "beginning", noted)
+    written(tmp_path / "a.jsonl", pi("one", "ab"))
+    (tmp_path / "events.jsonl").write_text('{"event": "start"}\n' * 1_000)
+
+    imported(MemoryStore(), tmp_path / "a.jsonl")
+
+    assert asked == ["a.jsonl"]

@@ -115,13 +115,18 @@ class ShowFigures(RecordingOperation):
 
         if self.session:
             raise UserError("--by is about all sessions of a folder; leave out --session.")
-        sessions = corpus(self.path, price=self.price, lifetime=self.lifetime)
+        if self.captured:
+            raise UserError(
+                "--captured belongs to one recording; leave it out, or inspect that one without --by."
+            )
+        # Looking writes nothing, not even the results that a corpus keeps.
+        sessions = corpus(self.path, cache=False, price=self.price, lifetime=self.lifetime)
         overview = sessions.overview(by)
         return CommandReport(
             "inspect",
             {"path": self.path, **overview.json()},
             [overview.table],
-            [Problem(*problem.rsplit(": ", 1)) for problem in overview.problems],
+            [Problem(*problem.split(": ", 1)) for problem in overview.problems],
         )
 
 

@@ -179,6 +179,8 @@ class ClaudePath:
     nodes: frozenset[str]
     branches_at: str | None
     """The last message that the path shares with the path from which it branches."""
+    copied: frozenset[str] = frozenset()
+    """The messages that earlier paths hold too."""
 
 
 def paths_of(thread: ClaudeThread) -> Iterator[ClaudePath]:
@@ -197,8 +199,9 @@ def paths_of(thread: ClaudeThread) -> Iterator[ClaudePath]:
         if not any(thread.nodes[name].kind == "assistant" for name in new_names):
             continue
         shared = next((name for name in reversed(path) if name in covered), None)
+        copied = covered.intersection(path)
         covered.update(new_names)
-        yield ClaudePath(new_names[0], frozenset(path), shared)
+        yield ClaudePath(new_names[0], frozenset(path), shared, frozenset(copied))
 
 
 def _path(thread: ClaudeThread, leaf: str) -> list[str]:

@@ -1,7 +1,7 @@
 """The tree of a pi session's entries by their ids, and the branches that end in its leaves."""
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,8 @@ class PiBranch(NamedTuple):
     """Ids of the entries; None for all of a file whose entries have no ids."""
     parent_branch: str | None = None
     branches_at: str | None = None
+    copied: frozenset[str] = frozenset()
+    """Ids of the entries that the other path holds too."""
 
 
 class PiTree:
@@ -29,8 +31,7 @@ class PiTree:
 
     def __init__(self, path: Path, report: Report) -> None:
         self._parents: dict[str, str | None] = {}
-        self.messages: set[str] = set()
-        """The ids of all messages."""
+        self._messages: set[str] = set()
         self._unread: deque[str | None] = deque(maxlen=MOST_UNREAD)
         """For each line that cannot be read, the entry before it; without those whose id a later entry told."""
         for number, entry in json_lines(path, self._note_unread):
@@ -47,7 +48,7 @@ class PiTree:
                 report(f"line {number}", "What it follows is missing; it begins a new branch.")
             self._parents[name] = parent if is_known_parent else None
             if entry.get("type") in ("message", "custom_message", "branch_summary"):
-                self.messages.add(name)
+                self._messages.add(name)
 
     def _note_unread(self, _place: str, _what: str) -> None:
         self._unread.append(next(reversed(self._parents), None))
@@ -70,24 +71,30 @@ class PiTree:
                 return
             path = self._path(leaf)
             own_entries = [name for name in path if name not in branch_of_entry]
-            if number and not self.messages.intersection(own_entries):
+            if number and not self._messages.intersection(own_entries):
                 continue
             name = f"{session}/{own_entries[0]}" if number else session
             shared = [entry for entry in path if entry in branch_of_entry]
             parent_branch = branch_of_entry[shared[-1]] if shared else (session if number else None)
-            left_at = next((entry for entry in reversed(shared) if entry in self.messages), None)
+            left_at = self.last_message(shared)
             for entry in own_entries:
                 branch_of_entry[entry] = name
-            yield PiBranch(name, frozenset(path), parent_branch, left_at)
+            yield PiBranch(name, frozenset(path), parent_branch, left_at, frozenset(shared))
         if not leaves:
             yield PiBranch(session, frozenset())
 
-    def main_messages(self) -> list[str]:
-        """Return the ids of the messages on the path to the last entry."""
+    def entries(self) -> Collection[str]:
+        """Return the ids of all entries."""
+        return self._parents.keys()
+
+    def newest_path(self) -> list[str]:
+        """Return the ids on the path to the last entry."""
         newest = next(reversed(self._parents), None)
-        return (
-            [] if newest is None else [name for name in self._path(newest) if name in self.messages]
-        )
+        return [] if newest is None else self._path(newest)
+
+    def last_message(self, entries: Sequence[str]) -> str | None:
+        """Return the last one of some entries that is a message."""
+        return next((entry for entry in reversed(entries) if entry in self._messages), None)
 
     def _path(self, leaf: str) -> list[str]:
         # A parent is always in an earlier line, so the path ends.

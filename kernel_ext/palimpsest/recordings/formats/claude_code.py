@@ -50,6 +50,7 @@ from palimpsest.recordings.reading.recorded import (
 )
 from palimpsest.recordings.reading.shared_beginnings import (
     SessionBeginning,
+    first_records,
     modified_time,
     shared_beginning,
 )
@@ -102,12 +103,13 @@ class ClaudeCodeImporter:
         is_whole = "" in index.threads
         if is_whole:
             writers = _summary_writers(path, session, index)
-            earlier = shared_beginning(path, self, index.main_messages(), _messages_of)
+            earlier = shared_beginning(path, self, index.main_messages())
             begin = SessionBegin(
                 session,
                 FORMAT,
                 branch_of=None if earlier is None else earlier.session,
-                branch_at=None if earlier is None else earlier.last_message,
+                branch_at=None if earlier is None else earlier.messages[-1],
+                copied=frozenset() if earlier is None else frozenset(earlier.messages),
             )
             yield from _thread(path, index, "", begin, report, writers)
         parent = session if is_whole else None
@@ -129,7 +131,7 @@ class ClaudeCodeImporter:
     def beginning(self, path: Path) -> SessionBeginning:
         """Return a session's id, and the first answer's id, time and usage."""
         session = ""
-        for _, record in json_lines(path, discard_report):
+        for record in first_records(path):
             session = session or record.text("sessionId")
             if record.get("type") == "assistant":
                 message = record.at("message")
@@ -137,9 +139,9 @@ class ClaudeCodeImporter:
                 return SessionBeginning(session, repr(facts))
         return SessionBeginning(session, "")
 
-
-def _messages_of(path: Path) -> Collection[str]:
-    return _index_of(path, discard_report).main_messages()
+    def message_ids(self, path: Path) -> Collection[str]:
+        """Return the ids of the messages of a file's main session."""
+        return _index_of(path, discard_report).main_messages()
 
 
 def _summary_writers(path: Path, session: str, index: ClaudeIndex) -> dict[str, str]:
@@ -289,6 +291,7 @@ class _PathReader:
             parent_call=None if is_branch else begin.parent_call,
             branch_of=begin.id if is_branch else begin.branch_of,
             branch_at=branch_path.branches_at if is_branch else begin.branch_at,
+            copied=branch_path.copied if is_branch else begin.copied,
         )
 
     def _title(self, record: JsonValue) -> Iterator[Recorded]:

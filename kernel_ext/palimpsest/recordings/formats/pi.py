@@ -4,7 +4,7 @@ Since version 2 the lines form a tree: the path to the last line is the session.
 leaves become separate sessions, which include the messages that they share with another path.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from palimpsest.recordings.format_parts.pi_branches import PiBranch, PiTree
@@ -24,7 +24,11 @@ from palimpsest.recordings.reading.recorded import (
     media_of,
     words_of,
 )
-from palimpsest.recordings.reading.shared_beginnings import SessionBeginning, shared_beginning
+from palimpsest.recordings.reading.shared_beginnings import (
+    SessionBeginning,
+    first_records,
+    shared_beginning,
+)
 from palimpsest.recordings.reading.sources import discard_report, first_object, json_lines
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Usage
@@ -82,20 +86,20 @@ class PiImporter:
             yield from _PiPath(header, PiBranch(session)).read(path, report)
             return
         tree = PiTree(path, report)
-        earlier = shared_beginning(
-            path, self, tree.main_messages(), lambda file: PiTree(file, discard_report).messages
-        )
+        earlier = shared_beginning(path, self, tree.newest_path())
         for branch in tree.branches(session, report):
             if earlier is not None and branch.parent_branch is None:
                 branch = branch._replace(
-                    parent_branch=earlier.session, branches_at=earlier.last_message
+                    parent_branch=earlier.session,
+                    branches_at=tree.last_message(earlier.messages),
+                    copied=frozenset(earlier.messages),
                 )
             yield from _PiPath(header, branch).read(path, report)
 
     def beginning(self, path: Path) -> SessionBeginning:
         """Return a session's id, and the first answer's id, time and usage."""
         session = ""
-        for _, entry in json_lines(path, discard_report):
+        for entry in first_records(path):
             if _is_header(entry):
                 session = entry.text("id")
             message = entry.at("message")
@@ -103,6 +107,10 @@ class PiImporter:
                 facts = entry.get("id"), entry.get("timestamp"), message.get("usage")
                 return SessionBeginning(session, repr(facts))
         return SessionBeginning(session, "")
+
+    def message_ids(self, path: Path) -> Collection[str]:
+        """Return the ids of all entries of a session's file."""
+        return PiTree(path, discard_report).entries()
 
 
 class _PiPath:
@@ -140,6 +148,7 @@ class _PiPath:
             model=self._model,
             branch_of=branch.parent_branch,
             branch_at=branch.branches_at,
+            copied=branch.copied,
         )
 
     def _entry(self, entry: JsonValue, kind: str, place: str, report: Report) -> Iterator[Recorded]:

@@ -101,13 +101,12 @@ class SessionBuilder:
         self._summarised: set[str] = set()
         """The compactions whose summary is a message of its own, which goes with its marker."""
         self._decisions = 0
-        self._last_copied = None if begin.branch_of is None else begin.branch_at
-        """The recorded id of the last message that another session holds too, until that message was added."""
         self._copied_messages = 0
-        self._has_copied_title = False
-        """Whether the title is that of the other session's first prompt."""
+        """Messages that another session holds too; 0 once a sentence says how many they are."""
         self._copied_answers: set[str] = set()
         """The recorded ids of the answers that the other session counts."""
+        self._has_copied_title = False
+        """Whether the title is that of the other session's first prompt."""
         self.messages = 0
         """Number of messages, without the reverted ones."""
 
@@ -122,25 +121,28 @@ class SessionBuilder:
             raise NotJournaled("A session begins inside another one.")
         if build := self._builders.get(type(value)):
             yield from build(self, value)
-        if self._last_copied is not None and isinstance(value, MessageRead | CompactionRead):
-            self._count_copied(value)
+        if isinstance(value, MessageRead | CompactionRead):
+            if value.id in self.facts.begin.copied:
+                self._copied_messages += 1
+            else:
+                self._note_copied()
 
-    def _count_copied(self, value: MessageRead | CompactionRead) -> None:
-        """Count a message that another session holds too; after the last one, add a sentence on all of them."""
-        self._copied_messages += 1
-        if value.id == self._last_copied:
-            self._last_copied = None
-            messages, requests = self._copied_messages, len(self._copied_answers)
+    def _note_copied(self) -> None:
+        """Add a sentence on the messages that another session holds too, once they are all read."""
+        messages, requests = self._copied_messages, len(self._copied_answers)
+        if messages:
             what = COPIED_SENTENCE.format(
                 messages=f"{messages:,} messages" if messages > 1 else "message",
                 requests=f"{requests:,} request{'' if requests == 1 else 's'}",
                 session=self.facts.begin.branch_of,
             )
             self.facts.add_gap({"what": what})
+            self._copied_messages = 0
 
     def ending(self) -> Iterator[Event]:
         """Yield the events that end open calls and summaries at the recording's end; a grown recording may add more."""
         yield from self._summary_missing()
+        self._note_copied()
         for part in self._calls.unanswered():
             yield PartUpdated(part=part)
 
@@ -165,7 +167,7 @@ class SessionBuilder:
     def _user(self, value: MessageRead) -> Iterator[Event]:
         created = self.facts.advance_time(value.created)
         info = self._prompt_info(value.id, created, by_engine=value.by_program)
-        is_copied = self._last_copied is not None
+        is_copied = value.id in self.facts.begin.copied
         if not value.by_program and (not self.facts.title_so_far or self._has_copied_title):
             self.facts.title_so_far = title_of(value) or self.facts.title_so_far
             self._has_copied_title = is_copied
@@ -194,7 +196,7 @@ class SessionBuilder:
 
     def _answer(self, value: MessageRead) -> Iterator[Event]:
         created = self.facts.advance_time(value.created)
-        is_copied = self._last_copied is not None
+        is_copied = value.id in self.facts.begin.copied
         if is_copied:
             self._copied_answers.add(value.id)
             value = replace(value, usage=None, cost=None)
@@ -325,7 +327,7 @@ class SessionBuilder:
 
     def _compaction(self, value: CompactionRead) -> Iterator[Event]:
         created = self.facts.advance_time(value.created)
-        is_copied = self._last_copied is not None
+        is_copied = value.id in self.facts.begin.copied
         if is_copied:
             value = replace(value, usage=None)
         first_kept = self._first_kept(value)

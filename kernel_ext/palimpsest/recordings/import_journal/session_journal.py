@@ -102,7 +102,7 @@ class SessionJournal:
         self._unread: list[Json] = []
         self._more_unread = 0
         # Which session holds the beginning too depends on the files beside the recording.
-        self._hash.add(replace(begin, branch_of=None, branch_at=None))
+        self._hash.add(replace(begin, branch_of=None, branch_at=None, copied=()))
         self._check_same()
         if self._existing is None:
             created = SessionCreated(session=self._session(complete=False))

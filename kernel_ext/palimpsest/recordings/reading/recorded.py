@@ -5,7 +5,7 @@ The values come in the recording's order, so that a log of any size is read in o
 session; where there are none, the importer numbers the values (``m1``, ``m2``, ...).
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -47,7 +47,9 @@ class SessionBegin:
     branch_of: str | None = None
     """The session of which this is another branch, in the same recording or in a file beside it."""
     branch_at: str | None = None
-    """The last message that both branches have in common: all up to it are counted in the other one alone."""
+    """The last message that both branches have in common."""
+    copied: Collection[str] = frozenset()
+    """The messages and compactions that the other one holds too: they are counted there alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -242,7 +242,7 @@ class Corpus(ShownAsTable):
         if source not in self._hashes:
             try:
                 self._hashes[source] = content_hash(source)
-            except (OSError, ValueError):
+            except (OSError, ValueError, UserError):
                 self._hashes[source] = ""
         content = self._hashes[source]
         if not content:

@@ -123,14 +123,19 @@ class FolderOverview(ShownAsTable):
     @cached_property
     def table(self) -> ReportTable:
         """One row a session, numbered in order; ``of`` is the number of the session that started a subagent."""
-        numbers = {
-            session.figures.session: number for number, session in enumerate(self.sessions, 1)
-        }
+        numbers: dict[tuple[str, str], int] = {}
+        for number, session in enumerate(self.sessions, 1):
+            numbers[session.file, session.figures.session] = number
+            # Two files may hold different sessions with one id: that in the same file comes first.
+            numbers.setdefault(("", session.figures.session), number)
         rows: list[tuple[Cell, ...]] = []
         estimates: set[tuple[int, str]] = set()
         for row, session in enumerate(self.sessions):
             figures = session.figures
-            parent = numbers.get(figures.parent) if figures.parent is not None else None
+            parent = None
+            if figures.parent is not None:
+                anywhere = numbers.get(("", figures.parent))
+                parent = numbers.get((session.file, figures.parent), anywhere)
             rows.append(
                 (
                     row + 1,
@@ -201,10 +206,13 @@ class FolderOverview(ShownAsTable):
             )
         least = together.cost * LEAST_SHARE
         counts, costs, remedies = Counter[str](), Counter[str](), Counter[str]()
+        estimated: set[str] = set()
         for session in self._in_unit:
             for kind, (count, kind_cost) in session.wastes.get("kinds", {}).items():
                 counts[kind] += count
                 costs[kind] += kind_cost
+                if not session.is_waste_fact:
+                    estimated.add(kind)
             remedies.update(session.wastes.get("remedies", {}))
         wasted = [(kind, amount) for kind, amount in costs.most_common() if amount > least]
         if not wasted:
@@ -212,10 +220,11 @@ class FolderOverview(ShownAsTable):
             return
         most = max(self._in_unit, key=lambda session: session.waste)
         words = ", ".join(
-            f"{waste_words(kind, counts[kind])} ({self._money(amount)})" for kind, amount in wasted
+            f"{waste_words(kind, counts[kind])} ({self._money(amount, is_fact=kind not in estimated)})"
+            for kind, amount in wasted
         )
         yield f"Wasted: {words}."
-        yield f"{self._name(most)} wasted most: {self._money(most.waste)}."
+        yield f"{self._name(most)} wasted most: {self._money(most.waste, is_fact=most.is_waste_fact)}."
         unhelped = sum(costs.values()) - sum(remedies.values())
         helping = [
             f"{remedy} (against {self._money(amount)})"
