@@ -92,7 +92,18 @@ def test_a_long_text_is_cut_between_blocks() -> None:
     assert len(segments) == 3
     assert "".join(texts) == whole
     assert all(piece.startswith("Paragraph") for piece in texts)
-    assert all(len(piece) <= SEGMENT_CHARS for piece in texts)
+    paragraph = len(whole) / 100
+    assert all(SEGMENT_CHARS <= len(piece) < SEGMENT_CHARS + 2 * paragraph for piece in texts[:-1])
+
+
+def test_a_long_listing_stays_in_the_output_in_which_it_was_written() -> None:
+    prose = paragraphs(10)
+    listing = "```python\n" + "x = 1  # a line of code\n" * 400 + "```\n\n"
+    messages = [message(text(1, prose + listing + paragraphs(2)))]
+
+    texts = [p.text for p in shown(messages, cut(messages)) if isinstance(p, TextPart)]
+
+    assert texts == [prose + listing, paragraphs(2)]
 
 
 def test_lists_and_code_are_not_cut() -> None:

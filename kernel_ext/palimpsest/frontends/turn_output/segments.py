@@ -163,9 +163,8 @@ def _cut_text(text: str, start: SegmentCut, room: int) -> tuple[int, str, str] |
                 (offset + position, f"{fence}\n", opener) if fence else (offset + position, "", "")
             )
         if not fence and not line.strip() and _is_block_start(lines, number + 1):
-            if position > max(room, 1) and last_break:
-                return offset + last_break, "", ""
             last_break = position
+            # After the block that reaches the limit: it was drawn here while it grew.
             if last_break >= room:
                 return offset + last_break, "", ""
     return None
