@@ -1,13 +1,17 @@
 // @vitest-environment jsdom
-/** A text that grows has each of its formulas typeset once. */
+/** A page has each of its formulas typeset once. */
 import { beforeEach, describe, expect, it } from 'vitest';
-import { typesetAdded } from '../../src/notebook/rendering/keptFormulas';
+import {
+  forgetFormulas,
+  typesetAdded
+} from '../../src/notebook/rendering/keptFormulas';
 
 /** The sources that were typeset, in order. */
 let typeset: string[] = [];
 const drawn = document.createElement('div');
 
 beforeEach(() => {
+  forgetFormulas();
   typeset = [];
 });
 
@@ -50,30 +54,64 @@ async function draw(
 const formulas = () => [...drawn.querySelectorAll('mjx-container')];
 
 describe('A text that grows', () => {
-  it('has each formula typeset once, and keeps the element', async () => {
+  it('has each formula typeset once', async () => {
     await draw('<p>The mean $x^2$ of</p>');
-    const [first] = formulas();
     await draw('<p>The mean $x^2$ of $\\frac{1}{n}$ is</p>');
     await draw('<p>The mean $x^2$ of $\\frac{1}{n}$ is written.</p>');
 
     expect(typeset).toEqual(['$x^2$', '$\\frac{1}{n}$']);
-    expect(formulas()[0]).toBe(first);
     expect(drawn.innerHTML).toBe(
       '<p>The mean <mjx-container title="$x^2$"></mjx-container> of ' +
         '<mjx-container title="$\\frac{1}{n}$"></mjx-container> is written.</p>'
     );
   });
 
-  it('has a formula as often as it is written, and loses one that is no longer there', async () => {
+  it('has a formula as often as it is written, typeset once', async () => {
     await draw('<p>$a$ and $a$</p>');
+    expect(drawn.innerHTML).toBe(
+      '<p><mjx-container title="$a$"></mjx-container> and ' +
+        '<mjx-container title="$a$"></mjx-container></p>'
+    );
     await draw('<p>$a$, $a$ and $a$</p>');
-    expect(typeset).toEqual(['$a$', '$a$', '$a$']);
     expect(formulas()).toHaveLength(3);
 
     await draw('<p>none</p>');
     expect(formulas()).toHaveLength(0);
+    expect(typeset).toEqual(['$a$']);
+  });
+
+  it('shows a formula of another text without typesetting it', async () => {
     await draw('<p>$a$</p>');
-    expect(typeset).toHaveLength(4);
+    const other = document.createElement('div');
+    other.innerHTML = '<p>so $a$</p>';
+    await typesetAdded(other, typesetAll, () => undefined);
+
+    expect(other.textContent).toBe('so ');
+    expect(other.querySelectorAll('mjx-container')).toHaveLength(1);
+    expect(formulas()).toHaveLength(1);
+    expect(typeset).toEqual(['$a$']);
+  });
+
+  it('has a formula typeset again after a definition', async () => {
+    await draw('<p>$\\a$</p>');
+    await draw('<p>$\\def\\a{1}$</p>');
+    await draw('<p>$\\a$</p>');
+    expect(typeset).toEqual(['$\\a$', '$\\def\\a{1}$', '$\\a$']);
+  });
+
+  it('keeps the 500 formulas that were used last', async () => {
+    const names = Array.from({ length: 501 }, (_, number) => `$a_{${number}}$`);
+    for (const name of names.slice(0, 500)) {
+      await draw(name);
+    }
+    await draw('$a_{0}$');
+    await draw('$a_{500}$');
+    expect(typeset).toEqual(names);
+
+    await draw('$a_{0}$');
+    expect(typeset).toHaveLength(501);
+    await draw('$a_{1}$');
+    expect(typeset).toHaveLength(502);
   });
 
   it.each([

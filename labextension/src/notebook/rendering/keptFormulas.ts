@@ -1,16 +1,19 @@
 /**
- * Keeps the formulas of a text that grows, so that each is typeset once.
+ * Keeps typeset formulas, so that each is typeset once in a page.
  *
- * A renderer draws its whole text again with every update; typesetting is the dearest part of that.
+ * An answer uses the same symbols again and again, in the cell and in the panel, and a renderer draws
+ * its whole text again with every update; typesetting is the dearest part of that, since it measures
+ * the page. A formula that was typeset before is copied.
  */
 
-/** Formulas that were typeset, by their source; a source can stand in a text several times. */
-type FormulasBySource = Map<string, Element[]>;
+/** How many formulas are kept. */
+const MAX_KEPT = 500;
+
+/** Typeset formulas by their source; the one that was used last is at the end. */
+const keptFormulas = new Map<string, Element>();
 
 /** What typesets the formulas in an element. */
 type Typeset = (element: HTMLElement) => Promise<void> | void;
-
-const formulasOf = new WeakMap<HTMLElement, FormulasBySource>();
 
 /** Where a typesetter looks for no formulas. */
 const VERBATIM = 'pre, code, mjx-container, math, script, style, textarea';
@@ -22,8 +25,11 @@ const SIGN = /\$|\\[([]|\\begin|\\(?:eq)?ref/;
 const OTHER =
   /\$\$|\\[()[\]$]|\\(?:begin|end|def|let|label|ref|eqref|tag|require|re?newcommand|newenvironment)/;
 
+/** Commands after which a formula may look different. */
+const DEFINITION = /\\(?:def|let|re?newcommand|newenvironment)/;
+
 /**
- * Typesets an element's formulas; those that it had when it was typeset last are put back as they were.
+ * Typesets an element's formulas; one that the page has typeset before is copied.
  *
  * `added` is called with every element in which something was typeset.
  */
@@ -32,51 +38,77 @@ export async function typesetAdded(
   typeset: Typeset,
   added: (place: HTMLElement) => void
 ): Promise<void> {
-  const earlier: FormulasBySource =
-    formulasOf.get(drawn) ?? new Map<string, Element[]>();
-  const present: FormulasBySource = new Map();
-  formulasOf.set(drawn, present);
-  const keep = (source: string, formula: Element) => {
-    present.set(source, [...(present.get(source) ?? []), formula]);
-  };
   const texts = textsWithSigns(drawn);
   if (texts.length === 0) {
     return;
   }
   if (texts.some(({ data }) => !isSimple(data))) {
+    if (texts.some(({ data }) => DEFINITION.test(data))) {
+      forgetFormulas();
+    }
     await typeset(drawn);
     added(drawn);
     return;
   }
-  const places: [string, HTMLElement][] = [];
+  const places = new Map<string, HTMLElement[]>();
   for (const text of texts) {
     const pieces = text.data.split(/(\$[^$]+\$)/).map((piece, index) => {
-      if (index % 2 === 0) {
-        return piece;
-      }
-      const typesetBefore = earlier.get(piece)?.shift();
-      if (typesetBefore !== undefined) {
-        keep(piece, typesetBefore);
-        return typesetBefore;
+      const formula = index % 2 === 0 ? piece : keptFormula(piece);
+      if (formula !== null) {
+        return formula;
       }
       const place = document.createElement('span');
-      place.textContent = piece;
-      places.push([piece, place]);
+      const sameSource = places.get(piece);
+      if (sameSource === undefined) {
+        place.textContent = piece;
+      }
+      places.set(piece, [...(sameSource ?? []), place]);
       return place;
     });
     text.replaceWith(...pieces.filter(piece => piece !== ''));
   }
-  if (places.length === 0) {
+  if (places.size === 0) {
     return;
   }
   await typeset(drawn);
-  for (const [source, place] of places) {
-    added(place);
-    const formula = place.firstElementChild;
-    if (formula?.localName === 'mjx-container') {
-      keep(source, formula);
+  for (const [source, [first, ...others]] of places) {
+    if (first === undefined) {
+      continue;
     }
-    place.replaceWith(...place.childNodes);
+    added(first);
+    const formula = first.firstElementChild;
+    if (formula?.localName === 'mjx-container') {
+      keep(source, formula.cloneNode(true) as Element);
+    }
+    for (const place of others) {
+      place.replaceWith(...first.cloneNode(true).childNodes);
+    }
+    first.replaceWith(...first.childNodes);
+  }
+}
+
+/** Forgets all formulas, so that each is typeset again. */
+export function forgetFormulas(): void {
+  keptFormulas.clear();
+}
+
+/** Returns a copy of a formula that was typeset before; null if there is none. */
+function keptFormula(source: string): Node | null {
+  const formula = keptFormulas.get(source);
+  if (formula === undefined) {
+    return null;
+  }
+  keep(source, formula);
+  return formula.cloneNode(true);
+}
+
+/** Keeps a formula as the one that was used last. */
+function keep(source: string, formula: Element): void {
+  keptFormulas.delete(source);
+  keptFormulas.set(source, formula);
+  const [oldest] = keptFormulas.keys();
+  if (keptFormulas.size > MAX_KEPT && oldest !== undefined) {
+    keptFormulas.delete(oldest);
   }
 }
 
