@@ -29,7 +29,13 @@ SAMPLES = {
     "gemini_cli.jsonl": (6, 36_700),
     "openhands_v0.jsonl": (4, 10_000),
     "otel_genai.json": (5, 9_400),
+    "openai_chat_pairs.json": (2, 130),
+    "printed/claude.jsonl": (5, 56_515),
+    "printed/codex_20.jsonl": (4, 10_000),
+    "printed/gemini_session.jsonl": (2, 3_000),
 }
+CAPTURED = "captured_http/sdk.har"
+"""Captured HTTP, whose requests the recordings beside it may hold: it is left out and named."""
 FOLDER_SAMPLES = {"cline": (4, 12_900), "kimi_cli": (7, 103_900), "openhands_v1": (6, 21_000)}
 SESSIONS = {"aider.chat.history.md": 2}
 """Sessions of a sample, where it has more than one that is no subagent."""
@@ -60,11 +66,14 @@ def made(folder: Path, size: int) -> Expected:
     for number in range(rounds):
         _round(folder / f"project {number:03d}", f"{number:03d}", expected)
     for name, (requests, tokens) in SAMPLES.items():
-        inner = folder / name.partition(".")[0]
+        inner = folder / name.replace("/", " ").partition(".")[0]
         inner.mkdir()
         sample(name, inner)
         expected.add(requests, tokens, SESSIONS.get(name, 1))
         expected.files += 1
+    sample(CAPTURED, folder)
+    expected.files += 1
+    expected.left_out.append("sdk.har")
     for name, (requests, tokens) in FOLDER_SAMPLES.items():
         sample(name, folder)
         expected.add(requests, tokens)
@@ -73,7 +82,7 @@ def made(folder: Path, size: int) -> Expected:
 
 
 def _round(folder: Path, number: str, expected: Expected) -> None:
-    """Write twenty files: twelve recordings and eight that are none."""
+    """Write 21 files: twelve recordings, two copies, and seven that are none."""
     counts = (3, 2, 4)
 
     def names(count: int, first: int) -> str:
@@ -115,6 +124,10 @@ def _round(folder: Path, number: str, expected: Expected) -> None:
         expected.add(new, new * TOKENS)
     # A copy of a file.
     shutil.copyfile(folder / "claude 0.jsonl", folder / "copy of claude 0.jsonl")
+    expected.repeated += 1
+    # One that was cut.
+    lines = (folder / "claude 1.jsonl").read_text().splitlines(keepends=True)
+    (folder / "cut copy of claude 1.jsonl").write_text("".join(lines[:2]))
     expected.repeated += 1
     # One with a line that is cut.
     cut = [json.dumps(row) for row in distinct(claude("c9", "wx"))]

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.recordings.formats.test_shared_beginnings import made, pi, written
+from tests.recordings.formats.test_shared_beginnings import claude, made, pi, written
 
 import palimpsest
 from palimpsest.review.corpus.corpus import Corpus
@@ -103,6 +103,56 @@ def test_a_file_that_was_copied_counts_once_and_is_named(tmp_path: Path) -> None
         in overview.sentences
     )
     assert any("no recording.json" in problem for problem in overview.problems)
+
+
+def test_a_cut_copy_of_a_file_counts_once(tmp_path: Path) -> None:
+    rows = pi("one", "abc")
+    written(tmp_path / "a cut copy.jsonl", rows[:5])
+    written(tmp_path / "whole.jsonl", rows)
+    written(tmp_path / "without its beginning.jsonl", [rows[0], *rows[3:]])
+
+    overview = opened(tmp_path).overview()
+
+    assert overview.totals().requests == 3
+    assert overview.repeated == (
+        ("a cut copy.jsonl", "whole.jsonl"),
+        ("without its beginning.jsonl", "whole.jsonl"),
+    )
+
+
+def test_what_a_run_printed_counts_once_beside_its_transcript(tmp_path: Path) -> None:
+    transcript = claude("one", "ab")
+    init = {"type": "system", "subtype": "init", "session_id": "one", "model": "claude-sonnet-4-5"}
+    answers = [row for row in transcript if row["type"] == "assistant"]
+    stream = [
+        {
+            "type": "assistant", "message": row["message"], "parent_tool_use_id": None,
+            "session_id": "one", "uuid": row["uuid"],
+        }
+        for row in answers
+    ]  # fmt: skip
+    written(tmp_path / "printed.jsonl", [init, *stream])
+    written(tmp_path / "transcript.jsonl", transcript)
+
+    overview = opened(tmp_path).overview()
+
+    assert (overview.totals().requests, overview.totals().input) == (2, 220)
+    assert len(overview.repeated) == 1
+
+
+def test_different_sessions_of_one_id_both_count(tmp_path: Path) -> None:
+    longer = pi("one", "xyz")
+    for row in longer:
+        usage = row.get("message", {}).get("usage")
+        if usage:
+            usage["input"] += 1
+    written(tmp_path / "a.jsonl", pi("one", "ab"))
+    written(tmp_path / "b.jsonl", longer)
+
+    overview = opened(tmp_path).overview()
+
+    assert overview.totals().requests == 5
+    assert overview.repeated == ()
 
 
 def test_a_recording_beside_one_that_is_a_folder_counts_once(tmp_path: Path) -> None:

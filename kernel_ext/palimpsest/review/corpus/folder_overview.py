@@ -31,6 +31,14 @@ class OverviewSession:
     wastes: Mapping[str, Any]
     """As ``session_wastes`` returns them."""
 
+    def is_part_of(self, other: "OverviewSession") -> bool:
+        """Return whether another recording of the session has its requests too, by the tokens that they reported."""
+        own, others = (
+            "\n".join(["", *session.wastes.get("usages", ()), ""]) for session in (self, other)
+        )
+        is_same = self.figures.model == other.figures.model and len(own) > 1 and own in others
+        return is_same or self.figures == other.figures
+
     @property
     def waste(self) -> float:
         """The cost of all its wastes."""
@@ -66,25 +74,26 @@ class FolderOverview(ShownAsTable):
     unit: str
     """The unit in which most sessions have their cost; sums of money are made of these sessions alone."""
     repeated: tuple[tuple[str, str], ...]
-    """Each file whose session another file holds too, with that file; its session is in no row."""
+    """Each file whose session another file holds too, whole or longer, with that file; its session is in no row."""
     problems: tuple[str, ...]
 
     @classmethod
     def of(
         cls, sessions: Iterable[OverviewSession], by: OverviewOrder, problems: tuple[str, ...]
     ) -> "FolderOverview":
-        """Return the overview of sessions; a session that two files hold alike counts once."""
-        first_files: dict[str, list[OverviewSession]] = {}
+        """Return the overview of sessions; one that another file holds too, alike or longer, counts once."""
+        longest: dict[str, list[OverviewSession]] = {}
         different: list[OverviewSession] = []
         repeated: list[tuple[str, str]] = []
-        for session in sessions:
-            same_id = first_files.setdefault(session.figures.session, [])
-            same = next((other for other in same_id if other.figures == session.figures), None)
-            if same is not None:
-                repeated.append((session.file, same.file))
+        for session in sorted(sessions, key=lambda session: -session.figures.requests):
+            same_id = longest.setdefault(session.figures.session, [])
+            whole = next((other for other in same_id if session.is_part_of(other)), None)
+            if whole is not None:
+                repeated.append((session.file, whole.file))
             else:
                 same_id.append(session)
                 different.append(session)
+        repeated.sort()
         units = Counter(session.figures.unit for session in different)
         unit = max(units, key=lambda name: (units[name], name), default="USD")
 

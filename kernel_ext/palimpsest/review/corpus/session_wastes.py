@@ -1,10 +1,11 @@
-"""The wastes of one session in a corpus: the total of each kind, and what would have helped."""
+"""What a corpus keeps of one session beside its figures: the total of each kind of waste, what would have helped, the usages."""
 
 from collections import defaultdict
 from typing import Any
 
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.tables.break_avoidance import avoided_by
+from palimpsest.transcript.timeline import Timeline
 
 KEPT_WARM = "requests that keep the cache warm through a pause"
 SHORTER = "shorter outputs, or clearing them sooner"
@@ -21,7 +22,8 @@ def session_wastes(review: SessionReview) -> dict[str, Any]:
     """Return the wastes of a session as plain values.
 
     ``kinds`` has number and cost of each kind, ``remedies`` the cost of the wastes against which each remedy helps: what was
-    wasted, not what would have been saved, since a remedy has a price of its own.
+    wasted, not what would have been saved, since a remedy has a price of its own. ``usages`` are the tokens that each
+    request reported, in order; empty where one reported none.
     """
     price, timeline = review.price(None), review.timeline
     wastes = review.wastes()
@@ -39,4 +41,16 @@ def session_wastes(review: SessionReview) -> dict[str, Any]:
         "is_fact": all(kind.cost_is_fact for kind in wastes.kinds),
         "kinds": {kind.kind: [kind.count, kind.cost] for kind in wastes.kinds},
         "remedies": dict(remedies),
+        "usages": _usages(timeline),
     }
+
+
+def _usages(timeline: Timeline) -> list[str]:
+    usages = [request.usage for request in timeline.requests if request.reported is not None]
+    if len(usages) < len(timeline.requests):
+        return []
+    return [
+        f"{usage.input} {usage.cache_read} {usage.cache_write}"
+        for usage in usages
+        if usage is not None
+    ]
