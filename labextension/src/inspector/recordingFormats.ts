@@ -12,13 +12,20 @@ export const RECORDING_TYPES = [
     extensions: ['.eval'],
     what: 'Inspect Evaluation'
   },
+  {
+    name: 'palimpsest-aider',
+    extensions: ['.aider.chat.history.md'],
+    what: 'Aider Chat History'
+  },
+  { name: 'palimpsest-capture', extensions: ['.har'], what: 'HTTP Archive' },
   { name: 'palimpsest-archive', extensions: ['.zip'], what: 'Archive' }
 ] as const;
 
 /** Those of them that hold nothing but recordings, so that a double click opens the inspector. */
 export const DEFAULT_TYPES = [
   'palimpsest-trajectory',
-  'palimpsest-evaluation'
+  'palimpsest-evaluation',
+  'palimpsest-aider'
 ] as const;
 
 /** Bytes of a file's beginning that are read. */
@@ -33,6 +40,12 @@ const FORMAT_FIELDS: readonly (readonly string[])[] = [
   ['timestamp', 'type', 'payload'], // Codex
   ['leafUuid', 'summary'], // Claude Code, a summary before the messages
   ['instance_id', 'history'], // OpenHands
+  ['type', 'session_id'], // printed by Claude Code, Gemini CLI and Codex 0.42
+  ['type', 'thread_id'], // printed by Codex
+  ['reasoning effort', 'sandbox', 'workdir'], // printed by Codex before 0.42
+  ['request_id', 'turn', 'request'], // captured by claude-tap
+  ['request', 'response', 'logged_at'], // captured by claude-trace
+  ['type', 'protocol_version'], // Kimi CLI
   ['resourceSpans'], // OpenTelemetry
   ['name', 'context', 'start_time', 'attributes'], // OpenTelemetry, a span a line
   ['v', 'seq', 'ts'] // our own

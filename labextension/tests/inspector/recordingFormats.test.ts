@@ -14,7 +14,16 @@ describe('a file', () => {
     'gemini_cli.jsonl',
     'openhands_v0.jsonl',
     'otel_genai.jsonl',
-    'claude_code/compaction_session.jsonl'
+    'claude_code/compaction_session.jsonl',
+    'printed/claude.jsonl',
+    'printed/codex.jsonl',
+    'printed/codex_20.jsonl',
+    'printed/codex_42.jsonl',
+    'printed/gemini.jsonl',
+    'printed/gemini_session.jsonl',
+    'captured_http/claude_tap.jsonl',
+    'captured_http/claude_trace.jsonl',
+    'kimi_cli/84d6340d-a2ab-4b23-80e9-9055e61f92da/wire.jsonl'
   ])('is a recording if it begins like %s', name => {
     const text = readFileSync(`${SAMPLES}/${name}`, 'utf8');
 

@@ -449,6 +449,11 @@ ANSWER = json.dumps(message(1, "Packed.")).encode()
     ("content", "problem"),
     [
         (packed(gzip.compress(ANSWER)), None),
+        (packed(gzip.compress(ANSWER[:20]) + gzip.compress(ANSWER[20:])), None),
+        (
+            packed(b"".join(gzip.compress(ANSWER[i : i + 1]) for i in range(101))),
+            "it would unpack to more than is believed",
+        ),
         (packed(ANSWER), None),
         ({"text": "!!!", "encoding": "base64"}, "its base64 is broken"),
         (packed(gzip.compress(ANSWER)[:-20]), "it is damaged or packed in an unknown way"),

@@ -37,6 +37,8 @@ _GZIP = b"\x1f\x8b"
 _ZLIB_HEADS = (b"\x78\x01", b"\x78\x9c", b"\x78\xda")
 _UNREADABLE = (b"\x28\xb5\x2f\xfd",)
 _PACKED_OTHERWISE = re.compile(r"\b(?:br|zstd)\b")
+MAX_MEMBERS = 100
+"""Most members of one body of gzip."""
 BROKEN_BASE64 = "its base64 is broken"
 PACKED_TOO_TIGHTLY = "it would unpack to more than is believed"
 BROKEN_PACKING = "it is damaged or packed in an unknown way"
@@ -229,14 +231,22 @@ def unpacked(packed: bytes, encoding: str = "") -> bytes:
             raise UnreadableBody(BROKEN_PACKING)
         return packed
     most = min(MOST_LINE_BYTES, max(SMALL_BYTES, MOST_RATIO * len(packed)))
-    unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
-    try:
-        content = unpacker.decompress(packed, most)
-    except zlib.error as error:
-        raise UnreadableBody(BROKEN_PACKING) from error
-    spend(len(content))
-    if unpacker.unconsumed_tail:
-        raise UnreadableBody(PACKED_TOO_TIGHTLY)
-    if not unpacker.eof:
-        raise UnreadableBody(BROKEN_PACKING)
-    return content
+    content = b""
+    rest = packed
+    # A body of gzip may have several members, one after the other.
+    for _ in range(MAX_MEMBERS):
+        unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
+        try:
+            piece = unpacker.decompress(rest, most - len(content) + 1)
+        except zlib.error as error:
+            raise UnreadableBody(BROKEN_PACKING) from error
+        spend(len(piece))
+        content += piece
+        if len(content) > most:
+            raise UnreadableBody(PACKED_TOO_TIGHTLY)
+        if not unpacker.eof:
+            raise UnreadableBody(BROKEN_PACKING)
+        rest = unpacker.unused_data
+        if not rest.startswith(_GZIP):
+            return content
+    raise UnreadableBody(PACKED_TOO_TIGHTLY)
