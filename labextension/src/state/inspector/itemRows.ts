@@ -18,7 +18,7 @@ export const ALL_ITEMS: IItemFilter = {
   tool: '',
   text: '',
   changed: false,
-  sort: 'size'
+  sort: 'order'
 };
 
 /** Returns the items that match, largest first or in the order of their appearance. */

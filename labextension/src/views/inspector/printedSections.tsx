@@ -15,6 +15,7 @@ import { DifferenceView } from './requests/differenceView';
 import { RequestTable } from './requests/requestTable';
 import { Subagents } from './requests/subagents';
 import { CursorSentence } from './timeline/cursorSentence';
+import { KindLegend } from './timeline/kindLegend';
 import { TimelineTracks } from './timeline/timelineTracks';
 
 /** Draws the views, each in a card of its own. */
@@ -23,7 +24,8 @@ export function PrintedSections() {
   const { item } = useInspectorCursor();
   return (
     <>
-      <TimelineTracks />
+      <TimelineTracks isExplained />
+      <KindLegend />
       <PolicyNumbers />
       <CursorSentence />
       <div className="plm-Inspector-stack plm-Inspector-printed">
@@ -36,7 +38,7 @@ export function PrintedSections() {
             <GridLegend />
           </div>
           <ItemGrid height={480} isPrinted />
-          {item !== null && <ItemCard />}
+          {item !== null && <ItemCard item={item} />}
         </div>
         <div className="plm-Inspector-card">
           <WindowTable />

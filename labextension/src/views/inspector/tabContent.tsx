@@ -1,5 +1,10 @@
 /** The content of each inspector tab, below the tracks that move the cursor. */
-import { useDeferredValue, type ReactNode } from 'react';
+import {
+  useDeferredValue,
+  useState,
+  useSyncExternalStore,
+  type ReactNode
+} from 'react';
 import { useHost } from '../host';
 import { Disclosure } from '../controls/disclosure';
 import {
@@ -12,7 +17,7 @@ import { CostChart } from './costs/costChart';
 import { FiguresTable } from './costs/figuresTable';
 import { Notes, Wastes } from './costs/wastes';
 import type { TabName } from './inspectorHeader';
-import { ChosenItemCard, ItemCard } from './items/itemCard';
+import { ChosenItemCard } from './items/itemCard';
 import { GridLegend } from './items/gridLegend';
 import { ItemGrid } from './items/itemGrid';
 import { WindowTable } from './items/windowTable';
@@ -23,6 +28,7 @@ import { RequestViewer } from './requests/requestViewer';
 import { Subagents } from './requests/subagents';
 import { ShownTrackChoice } from './shownTrackChoice';
 import { CursorSentence } from './timeline/cursorSentence';
+import { KindLegend } from './timeline/kindLegend';
 import { PolicyControls } from './timeline/policyControls';
 import { TimelineTracks } from './timeline/timelineTracks';
 
@@ -36,10 +42,13 @@ interface ITabContentProps {
 /** Draws one tab. */
 export function TabContent(props: ITabContentProps) {
   const { tab } = props;
+  const [isExplained, explain] = useState(false);
   if (tab === 'timeline') {
-    return <TimelineTab {...props} />;
+    return (
+      <TimelineTab {...props} isExplained={isExplained} explain={explain} />
+    );
   }
-  const controls = <PolicyControls {...props} />;
+  const controls = <PolicyControls {...props} isExplained />;
   return (
     <>
       <TimelineTracks isSmall />
@@ -90,26 +99,50 @@ function DeferredCursor({ children }: { children: ReactNode }) {
   );
 }
 
-function TimelineTab(props: ITabContentProps) {
+interface ITimelineTabProps extends ITabContentProps {
+  isExplained: boolean;
+  explain: (isExplained: boolean) => void;
+}
+
+/** Draws the tracks, what the request at the cursor holds and cost, the policy, and the grid with the card beside it. */
+function TimelineTab({ isExplained, explain, ...props }: ITimelineTabProps) {
   const { words } = useHost();
   return (
     <>
-      <TimelineTracks />
+      <TimelineTracks isExplained={isExplained} />
+      <div className="plm-Inspector-reading">
+        <KindLegend />
+        <ShownTrackChoice />
+        <button
+          type="button"
+          className="plm-Button plm-Button-small"
+          aria-expanded={isExplained}
+          aria-label={words.__('What the pictures show')}
+          title={words.__('What the pictures show')}
+          onClick={() => {
+            explain(!isExplained);
+          }}
+        >
+          ?
+        </button>
+      </div>
       <DeferredCursor>
         <CursorSentence />
       </DeferredCursor>
-      <PolicyControls {...props} />
-      <Disclosure
-        className="plm-Inspector-asTable"
-        head={words.__('The same as a table')}
-      >
-        <RequestTable />
-      </Disclosure>
-      <ShownTrackChoice />
+      <PolicyControls {...props} isExplained={isExplained} />
+      {isExplained && (
+        <Disclosure
+          className="plm-Inspector-asTable"
+          head={words.__('The same as a table')}
+        >
+          <RequestTable />
+        </Disclosure>
+      )}
       <DeferredCursor>
         <div className="plm-Inspector-columns">
-          <ItemsCard height={440} />
+          <ItemsCard hasKinds={false} />
           <div className="plm-Inspector-stack">
+            <ChosenItemCard />
             <div className="plm-Inspector-card">
               <DifferenceView />
             </div>
@@ -124,26 +157,51 @@ function TimelineTab(props: ITabContentProps) {
   );
 }
 
-function ItemsCard({ height }: { height: number }) {
+/** What stands above the grid of the Timeline tab, in a window of JupyterLab. */
+const ABOVE_PX = 590;
+const LEAST_PX = 300;
+const MOST_PX = 560;
+
+/** Draws the grid as high as the window leaves room, at least fourteen rows. */
+function ItemsCard({ hasKinds }: { hasKinds: boolean }) {
   const { words } = useHost();
+  const { item } = useInspectorCursor();
+  const room = useSyncExternalStore(followResizes, windowHeight) - ABOVE_PX;
+  const height = hasKinds ? MOST_PX : Math.min(MOST_PX, room);
   return (
     <div className="plm-Inspector-card">
       <div className="plm-Inspector-head">
         <h3>{words.__('Items by requests')}</h3>
-        <GridLegend />
+        <GridLegend hasKinds={hasKinds} />
       </div>
-      <ItemGrid height={height} />
-      <ItemCard />
+      <ItemGrid height={Math.max(height, LEAST_PX)} />
+      {item === null && (
+        <p className="plm-Muted">
+          {words.__('Choose a square to read why it is, or is not, there.')}
+        </p>
+      )}
     </div>
   );
+}
+
+const windowHeight = () => window.innerHeight;
+
+function followResizes(onResize: () => void): () => void {
+  window.addEventListener('resize', onResize);
+  return () => {
+    window.removeEventListener('resize', onResize);
+  };
 }
 
 function ItemsTab() {
   return (
     <div className="plm-Inspector-columns">
-      <ItemsCard height={560} />
-      <div className="plm-Inspector-card">
-        <WindowTable />
+      <ItemsCard hasKinds />
+      <div className="plm-Inspector-stack">
+        <ChosenItemCard />
+        <div className="plm-Inspector-card">
+          <WindowTable />
+        </div>
       </div>
     </div>
   );

@@ -8,7 +8,14 @@ import {
   within
 } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { cursor, draw, openTab, settle, sourceOf } from './drawnInspector';
+import {
+  explain,
+  cursor,
+  draw,
+  openTab,
+  settle,
+  sourceOf
+} from './drawnInspector';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -106,11 +113,12 @@ describe('the focus', () => {
   it('goes from a cell of the grid to why, and back by Escape', async () => {
     await draw(sourceOf('claude_code'), { tab: 'items' });
     const grid = screen.getByRole('grid');
-    const card = screen.getByRole('group', { name: 'The chosen item' });
     grid.focus();
     fireEvent.keyDown(grid, { key: 'ArrowDown' });
+    await settle();
     fireEvent.keyDown(grid, { key: 'Enter' });
     await settle();
+    const card = screen.getByRole('group', { name: 'The chosen item' });
     expect(document.activeElement).toBe(card);
 
     fireEvent.keyDown(card, { key: 'Escape' });
@@ -226,6 +234,7 @@ describe('a screen reader', () => {
 
   it('hears the marks of a request with its size', async () => {
     await draw(sourceOf('pi'), { request: 208 });
+    await explain();
 
     expect(cursor().getAttribute('aria-valuetext')).toContain('cache break');
     expect(

@@ -57,3 +57,11 @@ export async function openTab(name: string): Promise<void> {
 export function cursor(): HTMLElement {
   return screen.getAllByRole('slider', { name: /^Request/ })[0] as HTMLElement;
 }
+
+/** Opens the sentences below the tracks, the legend of their marks and the prices. */
+export async function explain(): Promise<void> {
+  fireEvent.click(
+    screen.getByRole('button', { name: 'What the pictures show' })
+  );
+  await settle();
+}

@@ -20,6 +20,7 @@ import type {
 import { sampleSource } from '../../inspector/sampleSource';
 import { sample } from '../../inspector/samples';
 import {
+  explain,
   cursor,
   draw,
   LAST_N,
@@ -73,7 +74,9 @@ describe('the timeline', () => {
       screen.getByText(/Facts end at request 17: from it on/)
     ).toBeTruthy();
     expect(
-      screen.getByText(/with repair · the recording so estimated ~[\d.]+ USD/)
+      screen.getByText(
+        /estimate of the recording ~[\d.]+ USD → ~[\d.]+ USD with refetching, −\d+ %/
+      )
     ).toBeTruthy();
   });
 
@@ -248,6 +251,7 @@ describe('the timeline', () => {
 
   it('has its table', async () => {
     await draw(sourceOf('pi'), PI);
+    await explain();
 
     fireEvent.click(
       screen.getByRole('button', { name: /The same as a table/ })
@@ -266,6 +270,7 @@ describe('the marks of the recorded track', () => {
 
   it('show where items were cleared, with their number', async () => {
     const { container } = await draw(sourceOf('swe_agent'));
+    await explain();
 
     const marks = container
       .querySelector('.plm-Track')
@@ -290,6 +295,7 @@ describe('the marks of the recorded track', () => {
     ];
     const source = sampleSource({ ...view, events }, tracks);
     const { container } = await draw(source, PI);
+    await explain();
 
     expect(legend()).toEqual([
       'compaction',
@@ -384,6 +390,9 @@ describe('the items', () => {
   it('are walked by keyboard, and the cell is told', async () => {
     await draw(sourceOf('pi'), { ...PI, item: null, tab: 'items' });
     const grid = screen.getByRole('grid');
+    fireEvent.change(screen.getByRole('combobox', { name: 'Order' }), {
+      target: { value: 'size' }
+    });
 
     fireEvent.keyDown(grid, { key: 'ArrowDown' });
     fireEvent.keyDown(grid, { key: 'ArrowLeft' });
@@ -392,7 +401,7 @@ describe('the items', () => {
     const cell = screen.getByRole('gridcell');
     expect(grid.getAttribute('aria-activedescendant')).toBe(cell.id);
     expect(cell.textContent).toBe(
-      'read → packages/coding-agent/src/tui/tui-renderer.ts, request 309: whole'
+      'read → packages/coding-agent/src/tui/tui-renderer.ts, request 309: whole, what if: masked'
     );
   });
 

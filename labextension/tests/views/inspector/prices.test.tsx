@@ -23,6 +23,7 @@ async function drawn() {
   const { view, tracks } = sample('pi');
   const source = sampleSource(view, tracks);
   await draw(source, { policy: LAST_N });
+  fireEvent.click(screen.getByRole('button', { name: 'prices' }));
   return source;
 }
 

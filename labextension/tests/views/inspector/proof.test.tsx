@@ -4,7 +4,7 @@ import { cleanup, screen, within } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sampleSource } from '../../inspector/sampleSource';
 import { sample } from '../../inspector/samples';
-import { draw, LAST_N, openTab } from './drawnInspector';
+import { explain, draw, LAST_N, openTab } from './drawnInspector';
 
 const WHY = '? The replay does not reproduce this recording.';
 
@@ -58,6 +58,7 @@ describe('the proof', () => {
   it('says why the policy is pale and marked, and the recording is not', async () => {
     const { container } = await drawn(true);
 
+    await explain();
     expect(screen.getByText(WHY, { exact: false })).toBeTruthy();
     expect(tracks(container)).toEqual([
       ['recorded', 'false'],
@@ -79,6 +80,7 @@ describe('the proof', () => {
 
   it('marks where the cache is lost as in the recording', async () => {
     const { container } = await drawn(false);
+    await explain();
 
     const marks = container.querySelectorAll(
       '.plm-Track-mark[data-kind="taken"]'

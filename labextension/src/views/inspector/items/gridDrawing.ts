@@ -10,6 +10,8 @@ export const ROW_PX = 17;
 export const HEAD_PX = 20;
 /** The width of a request's number above wide columns, in CSS pixels. */
 const NUMBER_PX = 26;
+/** The least width of the cursor. */
+const LEAST_CURSOR_PX = 3;
 /** Columns up to this width are named in tens. */
 const NARROW_PX = 11;
 
@@ -26,6 +28,8 @@ export interface IGridShape {
 
 export interface IGridContent {
   readonly states: ItemStates;
+  /** The tracks in each square: the recorded one, and below it that of the policy where one is chosen. */
+  readonly tracks: readonly ItemStates[];
   readonly rows: Int32Array;
   readonly request: number;
   readonly item: number | null;
@@ -60,6 +64,68 @@ export function drawGrid(
   brush.cursor();
 }
 
+/** Squares of one item beside each other. */
+interface ISquares {
+  readonly row: number;
+  readonly item: number;
+  readonly states: ItemStates;
+  /** The place of the track in its square, from above. */
+  readonly part: number;
+}
+
+/** Returns how many requests a column stands for, so that it is at least a pixel wide. */
+export function requestsInColumn(column: number): number {
+  return Math.max(Math.ceil(1 / column), 1);
+}
+
+/** How little a state leaves of an item. */
+const LOSS: Readonly<Record<ItemState, number>> = {
+  whole: 0,
+  truncated: 1,
+  summarised: 2,
+  offloaded: 3,
+  masked: 4,
+  cleared: 5,
+  out: 6,
+  reverted: 7
+};
+
+/** Returns the state that leaves least of an item in some requests; null where it is in none of them yet. */
+function worstState(
+  states: ItemStates,
+  item: number,
+  from: number,
+  requests: number
+): ItemState | null {
+  let worst: ItemState | null = null;
+  for (let request = from; request < from + requests; request++) {
+    const state = states.state(item, request);
+    if (state !== null && (worst === null || LOSS[state] > LOSS[worst])) {
+      worst = state;
+    }
+  }
+  return worst;
+}
+
+function alphaOf(
+  states: ItemStates,
+  item: number,
+  state: ItemState,
+  request: number
+): number {
+  switch (state) {
+    case 'truncated':
+      return 0.5;
+    case 'out':
+    case 'reverted':
+      return 0.35;
+    case 'summarised':
+      return states.tokens(item, request) > 0 ? 1 : 0.4;
+    default:
+      return 1;
+  }
+}
+
 /**
  * The brush of one painting.
  *
@@ -92,20 +158,28 @@ class GridBrush {
   }
 
   cells(): void {
-    const { rows, states } = this._content;
+    const { rows, tracks } = this._content;
+    const step = requestsInColumn(this._shape.column);
+    const first = Math.floor(this._firstColumn / step) * step;
     for (let row = this._firstRow; row < this._lastRow; row++) {
       const item = rows[row] ?? 0;
-      let from = this._firstColumn;
-      let state: ItemState | null = states.state(item, from);
-      for (let column = from + 1; column <= this._lastColumn; column++) {
-        const next =
-          column < this._lastColumn ? states.state(item, column) : null;
-        if (next !== state || column === this._lastColumn) {
-          this._run(row, item, state, from, column);
-          from = column;
-          state = next;
+      tracks.forEach((states, part) => {
+        let from = first;
+        let state = worstState(states, item, from, step);
+        for (let column = from + step; ; column += step) {
+          const isLast = column >= this._lastColumn;
+          const next = isLast ? null : worstState(states, item, column, step);
+          if (next !== state || isLast) {
+            const to = Math.min(column, states.view.requests.id.length);
+            this._run({ row, item, states, part }, state, from, to);
+            from = column;
+            state = next;
+          }
+          if (isLast) {
+            break;
+          }
         }
-      }
+      });
     }
   }
 
@@ -171,12 +245,13 @@ class GridBrush {
     context.strokeStyle = this._colour('accent');
     context.lineWidth = 1.5;
     const bottom = Math.min(this._y(rows.length), height - 1);
-    context.strokeRect(x - 0.5, HEAD_PX - 2, column, bottom - HEAD_PX + 2);
+    const width = Math.max(column, LEAST_CURSOR_PX);
+    context.strokeRect(x - 0.5, HEAD_PX - 2, width, bottom - HEAD_PX + 2);
     const row = item === null ? -1 : rows.indexOf(item);
     if (row >= this._firstRow && row < this._lastRow) {
       context.lineWidth = 2.5;
       context.strokeStyle = this._colour('text');
-      context.strokeRect(x - 1.5, this._y(row) - 0.5, column + 2, ROW_PX);
+      context.strokeRect(x - 1.5, this._y(row) - 0.5, width + 2, ROW_PX);
     }
     context.restore();
     if (row >= this._firstRow && row < this._lastRow) {
@@ -188,8 +263,7 @@ class GridBrush {
 
   /** Paints cells of one state beside each other. */
   private _run(
-    row: number,
-    item: number,
+    { row, item, states, part }: ISquares,
     state: ItemState | null,
     from: number,
     to: number
@@ -199,12 +273,12 @@ class GridBrush {
     }
     const { column } = this._shape;
     const context = this._context;
-    const y = this._y(row) + 1.5;
-    const height = ROW_PX - 3;
+    const height = (ROW_PX - 3) / this._content.tracks.length;
+    const y = this._y(row) + 1.5 + part * height;
     const isThin = state === 'out' || state === 'reverted';
     const isGap = column > 4 && !isThin;
     context.fillStyle = this._fill(item, state);
-    context.globalAlpha = this._alpha(item, state, from);
+    context.globalAlpha = alphaOf(states, item, state, from);
     if (isThin) {
       context.fillRect(
         this._x(from),
@@ -236,20 +310,6 @@ class GridBrush {
       case 'whole':
       case 'truncated':
         return this._colour(this._kind(item));
-    }
-  }
-
-  private _alpha(item: number, state: ItemState, request: number): number {
-    switch (state) {
-      case 'truncated':
-        return 0.5;
-      case 'out':
-      case 'reverted':
-        return 0.35;
-      case 'summarised':
-        return this._content.states.tokens(item, request) > 0 ? 1 : 0.4;
-      default:
-        return 1;
     }
   }
 

@@ -5,27 +5,34 @@ import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 import { kindWords } from '../timeline/kinds';
 
-/** Draws the kinds that the session has, and the states that the shown track has. */
-export const GridLegend = memo(function GridLegend() {
+/** Draws the kinds that the session has, unless they are told beside it, and the states that the tracks have. */
+export const GridLegend = memo(function GridLegend({
+  hasKinds = true
+}: {
+  hasKinds?: boolean;
+}) {
   const { words } = useHost();
-  const { view, shown } = useInspectedSession();
+  const { view, recorded, whatIf } = useInspectedSession();
   const kinds = useMemo(() => {
     const usedKinds = new Set(view.items.kind);
     return view.kinds.filter((_, place) => usedKinds.has(place)).reverse();
   }, [view]);
   const states = useMemo(
     () =>
-      [...new Set(shown.track.transitions.state)].filter(
-        state => state !== 'whole'
-      ),
-    [shown.track]
+      [
+        ...new Set([
+          ...recorded.track.transitions.state,
+          ...(whatIf?.track.transitions.state ?? [])
+        ])
+      ].filter(state => state !== 'whole'),
+    [recorded.track, whatIf?.track]
   );
-  return (
+  return states.length === 0 && !hasKinds ? null : (
     <ul
       className="plm-GridLegend plm-Muted"
       aria-label={words.__('What the squares mean')}
     >
-      {kinds.map(kind => (
+      {(hasKinds ? kinds : []).map(kind => (
         <li key={kind}>
           <span className="plm-Inspector-square plm-Kind" data-kind={kind} />
           {kindWords(kind, words)}

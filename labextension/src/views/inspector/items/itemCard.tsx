@@ -14,20 +14,32 @@ import { ReductionSentence } from './reductionSentence';
 
 const MOST_USES = 8;
 
-/** Draws the card of the chosen item where no grid is; nothing while none is chosen. */
+/** Draws the card of the chosen item beside what it was chosen from, in a narrow place as a sheet over it. */
 export const ChosenItemCard = memo(function ChosenItemCard() {
-  const { item } = useInspection();
+  const { words } = useHost();
+  const { item, go, card } = useInspection();
   return item === null ? null : (
-    <div className="plm-Inspector-card">
-      <ItemCard />
+    <div className="plm-Inspector-card plm-ItemSheet">
+      <button
+        type="button"
+        className="plm-Button plm-Button-small plm-ItemSheet-close"
+        aria-label={words.__('Close the card of the item')}
+        onClick={() => {
+          card.leave();
+          go({ item: null });
+        }}
+      >
+        ✕
+      </button>
+      <ItemCard item={item} />
     </div>
   );
 });
 
-/** Draws the card of the chosen item; without one it says how to choose. Escape leads back to where it was chosen. */
-export const ItemCard = memo(function ItemCard() {
+/** Draws the card of an item. Escape leads back to where it was chosen. */
+export const ItemCard = memo(function ItemCard({ item }: { item: number }) {
   const { words } = useHost();
-  const { item, card } = useInspection();
+  const { card } = useInspection();
   return (
     <section
       role="group"
@@ -43,13 +55,7 @@ export const ItemCard = memo(function ItemCard() {
         }
       }}
     >
-      {item === null ? (
-        <p className="plm-Muted">
-          {words.__('Choose a square to read why it is, or is not, there.')}
-        </p>
-      ) : (
-        <ChosenItem key={item} item={item} />
-      )}
+      <ChosenItem key={item} item={item} />
     </section>
   );
 });

@@ -16,16 +16,21 @@ import { ALL_ITEMS, itemRows } from '../../../state/inspector/itemRows';
 import { stateWords } from '../../../state/inspector/why';
 import { useHost } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
-import { useInspection } from '../controls/inspection';
+import { useInspection, type IShownTrack } from '../controls/inspection';
 import { requestStep } from '../controls/requestKeys';
-import { drawGrid, HEAD_PX, ROW_PX, type IGridShape } from './gridDrawing';
+import {
+  drawGrid,
+  HEAD_PX,
+  requestsInColumn,
+  ROW_PX,
+  type IGridShape
+} from './gridDrawing';
 import { GridFilter } from './gridFilter';
 import { GridPalette } from './gridPalette';
 import { useLatest } from '../../dom/effects';
 
-/** Widths of a column, in CSS pixels; the widest grows where few requests leave room. */
-const COLUMNS = [2, 5, 11] as const;
-const WIDEST = COLUMNS.length - 1;
+/** Widths of a column, in CSS pixels, beside that at which all requests fit. */
+const COLUMNS: readonly number[] = [2, 5, 11];
 const MOST_COLUMN = 40;
 /** Beside the last column. */
 const MARGIN_PX = 8;
@@ -40,9 +45,9 @@ export const ItemGrid = memo(function ItemGrid({
 }) {
   const { words } = useHost();
   const inspection = useInspection();
-  const { view, shown, request, item, go, card } = inspection;
+  const { view, recorded, whatIf, shown, request, item, go, card } = inspection;
   const [filter, setFilter] = useState(ALL_ITEMS);
-  const [zoom, setZoom] = useState<number>(WIDEST);
+  const [chosenZoom, setZoom] = useState(0);
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const palette = useRef<GridPalette | null>(null);
@@ -55,14 +60,15 @@ export const ItemGrid = memo(function ItemGrid({
   );
   const names = width < 520 ? 112 : Math.min(260, Math.round(width * 0.3));
   const total = view.requests.id.length;
-  const columnRoom = (width - names - MARGIN_PX) / total;
-  const zoomWidth = COLUMNS[zoom] ?? 11;
-  const fitting = Math.min(Math.floor(columnRoom), MOST_COLUMN);
-  const column = isPrinted
-    ? Math.max(fitting, Math.min(columnRoom, zoomWidth))
-    : zoom < WIDEST
-      ? zoomWidth
-      : Math.max(zoomWidth, fitting);
+  const { column, zoom, zooms } = columnAt(
+    chosenZoom,
+    (width - names - MARGIN_PX) / total
+  );
+  const inColumn = requestsInColumn(column);
+  const tracks = useMemo(
+    () => [recorded.states, ...(whatIf === null ? [] : [whatIf.states])],
+    [recorded.states, whatIf]
+  );
   const size = {
     width: names + total * column + MARGIN_PX,
     height: HEAD_PX + rows.length * ROW_PX
@@ -81,12 +87,23 @@ export const ItemGrid = memo(function ItemGrid({
       palette.current ??= new GridPalette(canvas.current);
       drawGrid(canvas.current, palette.current, shape, {
         states: shown.states,
+        tracks,
         rows,
         request,
         item
       });
     }
-  }, [shown.states, rows, request, item, width, names, column, visibleHeight]);
+  }, [
+    shown.states,
+    tracks,
+    rows,
+    request,
+    item,
+    width,
+    names,
+    column,
+    visibleHeight
+  ]);
   useLayoutEffect(paint, [paint]);
 
   // The cursor stays in sight; the chosen row, too. Nothing is read of the page, which would lay it out.
@@ -175,23 +192,32 @@ export const ItemGrid = memo(function ItemGrid({
   };
   // Another cell is another element: of words that change in one, a screen reader says nothing.
   const cell = `${idPrefix}-${item ?? 'none'}-${request}`;
-  const state = item === null ? null : shown.states.state(item, request);
+  const stateOf = ({ states }: IShownTrack) => {
+    const state = item === null ? null : states.state(item, request);
+    return state === null ? words.__('not yet there') : stateWords(state);
+  };
+  const place =
+    item === null
+      ? ''
+      : words.__('%1, request %2', itemLabel(view, item), request + 1);
   const cellText =
     item === null
       ? words.__('No item is chosen: press the arrow down.')
-      : words.__(
-          '%1, request %2: %3',
-          itemLabel(view, item),
-          request + 1,
-          state === null ? words.__('not yet there') : stateWords(state)
-        );
+      : whatIf === null || stateOf(recorded) === stateOf(whatIf)
+        ? words.__('%1: %2', place, stateOf(recorded))
+        : words.__(
+            '%1: %2, what if: %3',
+            place,
+            stateOf(recorded),
+            stateOf(whatIf)
+          );
   return (
     <div className="plm-ItemGrid">
       <GridFilter
         filter={filter}
         onFilter={setFilter}
         zoom={zoom}
-        zooms={COLUMNS.length}
+        zooms={zooms}
         onZoom={setZoom}
         itemCount={rows.length}
       />
@@ -244,6 +270,17 @@ export const ItemGrid = memo(function ItemGrid({
           )}
         </p>
       )}
+      {(inColumn > 1 || tracks.length > 1) && (
+        <p className="plm-Muted">
+          {tracks.length > 1 &&
+            words.__('Upper half: recorded; lower half: what if.')}{' '}
+          {inColumn > 1 &&
+            words.__(
+              '%1 requests a column: the state that leaves least of the item is shown.',
+              inColumn
+            )}
+        </p>
+      )}
       <p className="plm-Muted plm-ItemGrid-keys" id={`${idPrefix}-keys`}>
         {words.__(
           'Arrows move the cell, Control with left and right goes to the row’s next change, Enter goes to why, Escape back.'
@@ -252,6 +289,18 @@ export const ItemGrid = memo(function ItemGrid({
     </div>
   );
 });
+
+/** Returns the width of a column at a zoom, that zoom as far as there is one, and how many there are. */
+function columnAt(
+  chosenZoom: number,
+  room: number
+): { column: number; zoom: number; zooms: number } {
+  const fitting =
+    room < 2 ? Math.max(room, 0.01) : Math.min(Math.floor(room), MOST_COLUMN);
+  const columns = [fitting, ...COLUMNS.filter(wider => wider > fitting)];
+  const zoom = Math.min(chosenZoom, columns.length - 1);
+  return { column: columns[zoom] ?? fitting, zoom, zooms: columns.length };
+}
 
 function scrollOf(box: HTMLElement): { left: number; top: number } {
   return { left: box.scrollLeft, top: box.scrollTop };

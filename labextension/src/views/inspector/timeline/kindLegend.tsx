@@ -1,6 +1,6 @@
 /** The legend of the kinds, with the tokens of each at the cursor. */
 import { useId } from 'react';
-import { count } from '../../../state/text/numberFormat';
+import { count, short } from '../../../state/text/numberFormat';
 import { percent } from '../../../state/inspector/labels';
 import { useHost } from '../../host';
 import { useInspection } from '../controls/inspection';
@@ -29,10 +29,13 @@ export function KindLegend() {
             <li key={name}>
               <KindSwatch kind={name} idPrefix={idPrefix} />
               <span>{kindWords(name, words)}</span>
-              <span className="plm-Muted plm-Inspector-number">
+              <span
+                className="plm-Muted plm-Inspector-number"
+                title={words.__('%1 tokens', count(tokens))}
+              >
                 {words.__(
                   '%1 · %2',
-                  count(tokens),
+                  short(tokens),
                   percent(tokens / windowTokens)
                 )}
               </span>

@@ -1,4 +1,4 @@
-/** The kinds of the layers: names, swatches and the patterns that tell neighbours apart without colour. */
+/** The kinds of the layers: names, swatches and the pattern of what stands in place of something cleared. */
 import {
   PLACEHOLDER,
   UNSEEN
@@ -23,12 +23,7 @@ export function kindWords(kind: string, words: IWords): string {
 
 /** Kinds with a pattern, and its lines in a tile of 6 by 6. */
 const PATTERNS: Readonly<Record<string, string>> = {
-  [UNSEEN]: 'M-1 1l2-2M0 6l6-6M5 7l2-2',
-  [PLACEHOLDER]: 'M-1 5l2 2M0 0l6 6M5-1l2 2',
-  call: 'M3 0v6',
-  reasoning: 'M2 3h2',
-  summary: 'M0 3h6',
-  media: 'M0 3h6M3 0v6'
+  [PLACEHOLDER]: 'M-1 5l2 2M0 0l6 6M5-1l2 2'
 };
 
 /** Defines the patterns of a picture; `mark` makes their ids its own. */

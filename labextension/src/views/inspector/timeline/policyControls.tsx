@@ -3,6 +3,7 @@ import { memo, useMemo } from 'react';
 import type { SliderView } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
 import { parsePolicy, policyText } from '../../../state/inspector/labels';
+import { Disclosure } from '../../controls/disclosure';
 import { Picker } from '../../controls/picker';
 import { useHost } from '../../host';
 import type { IPolicyTrack } from '../controls/policyTrack';
@@ -13,13 +14,16 @@ interface IPolicyControlsProps {
   policy: string;
   track: IPolicyTrack;
   onPrice: (price: string | null) => void;
+  /** Whether the policy's rule is told and the prices can be seen at once. */
+  isExplained: boolean;
 }
 
-/** Draws picker, sliders, price, and how long the answer took or why it waits. */
+/** Draws picker, sliders, prices, and how long the answer took or why it waits. */
 export const PolicyControls = memo(function PolicyControls({
   policy,
   track,
-  onPrice
+  onPrice,
+  isExplained
 }: IPolicyControlsProps) {
   const { words } = useHost();
   const { view, source, go } = useInspectedSession();
@@ -72,11 +76,20 @@ export const PolicyControls = memo(function PolicyControls({
             : words.__('by the prices of %1', view.price.name)}
         </span>
       )}
-      {stops === undefined && <PriceControls onPrice={onPrice} />}
       <span className="plm-Muted" role="status">
         {stateText(track, source.waits ?? '', words)}
       </span>
-      {option !== undefined && (
+      {stops === undefined && (
+        <Disclosure
+          key={String(isExplained)}
+          className="plm-PolicyControls-prices"
+          head={words.__('prices')}
+          open={isExplained}
+        >
+          <PriceControls onPrice={onPrice} />
+        </Disclosure>
+      )}
+      {option !== undefined && isExplained && (
         <p className="plm-PolicyControls-about plm-Muted">
           {option.what} ({option.source})
         </p>

@@ -12,7 +12,6 @@ import { useHost, type IWords } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
 import { useInspection, type IShownTrack } from '../controls/inspection';
 import { RequestSlider } from '../controls/requestSlider';
-import { KindLegend } from './kindLegend';
 import { StackedArea, TrackScale, trackLines } from './stackedArea';
 import {
   MarkLegend,
@@ -22,11 +21,16 @@ import {
   recordedMarks
 } from './trackMarks';
 
-/** Draws both tracks; `isSmall` leaves a strip of the recorded one, to move the cursor by. */
+/**
+ * Draws both tracks; `isSmall` leaves a strip of the recorded one, to move the cursor by. `isExplained` adds what each
+ * picture shows in sentences, and what the marks mean.
+ */
 export const TimelineTracks = memo(function TimelineTracks({
-  isSmall = false
+  isSmall = false,
+  isExplained = false
 }: {
   isSmall?: boolean;
+  isExplained?: boolean;
 }) {
   const { view, recorded, whatIf, shown } = useInspection();
   const most = useMemo(
@@ -36,28 +40,35 @@ export const TimelineTracks = memo(function TimelineTracks({
   if (isSmall) {
     return <Track shown={shown} most={most} height={64} isSmall />;
   }
+  const track = { most, isExplained };
   return (
     <div className="plm-Tracks">
-      <ProofSentences view={view} />
-      <Track shown={recorded} most={most} height={150} />
-      {whatIf !== null && <Track shown={whatIf} most={most} height={124} />}
-      <KindLegend />
-      <MarkLegend />
+      <ProofSentences view={view} isExplained={isExplained} />
+      <Track {...track} shown={recorded} height={96} />
+      {whatIf !== null && <Track {...track} shown={whatIf} height={80} />}
+      {isExplained && <MarkLegend />}
     </div>
   );
 });
 
-/** Draws how well the recording itself is reproduced, on which every estimate rests. */
-function ProofSentences({ view }: { view: TimelineView }) {
+/** Draws how well the recording itself is reproduced, on which every estimate rests; `isExplained` adds the details. */
+function ProofSentences({
+  view,
+  isExplained
+}: {
+  view: TimelineView;
+  isExplained: boolean;
+}) {
   const [first, ...others] = view.proof?.sentences ?? [];
   return first === undefined ? null : (
     <p className="plm-Proof" data-doubtful={isDoubtful(view)}>
       <strong>{first}</strong>
-      {others.map(value => (
-        <span key={value} className="plm-Proof-more">
-          {` ${value}`}
-        </span>
-      ))}
+      {isExplained &&
+        others.map(value => (
+          <span key={value} className="plm-Proof-more">
+            {` ${value}`}
+          </span>
+        ))}
     </p>
   );
 }
@@ -86,9 +97,16 @@ interface ITrackProps {
   most: number;
   height: number;
   isSmall?: boolean;
+  isExplained?: boolean;
 }
 
-function Track({ shown, most, height, isSmall = false }: ITrackProps) {
+function Track({
+  shown,
+  most,
+  height,
+  isSmall = false,
+  isExplained = false
+}: ITrackProps) {
   const { words } = useHost();
   const { view, recorded, request: chosen } = useInspection();
   const plot = useRef<HTMLDivElement>(null);
@@ -175,7 +193,7 @@ function Track({ shown, most, height, isSmall = false }: ITrackProps) {
           )}
         </RequestSlider>
       </div>
-      <p className={isSmall ? 'plm-Hidden' : 'plm-Track-sentence'}>
+      <p className={isExplained ? 'plm-Track-sentence' : 'plm-Hidden'}>
         {sentence(view, shown, isRecorded, words)}
         {isRecorded && limitWords(view, most, words)}
       </p>
@@ -201,17 +219,6 @@ function headline(
     view.price.unit,
     isFact && hintAt.cost_is_fact
   );
-  const estimate = view.recorded.figures ?? null;
-  // What a policy saves is told by the same estimate: the recording paid for breaks that no policy causes or mends.
-  const estimates =
-    isRecorded || estimate === null || (view.recorded.facts ?? null) === null
-      ? []
-      : [
-          words.__(
-            'the recording so estimated %1',
-            money(costWithRepair(estimate), view.price.unit, false)
-          )
-        ];
   // Without reported usage it is only known where a request begins otherwise than the one before.
   const breaks = isFact
     ? words._n(
@@ -236,9 +243,30 @@ function headline(
       : words.__('%1 tokens in', input),
     words.__('peak %1', short(hintAt.peak)),
     breaks,
-    isRecorded ? cost : words.__('%1 with repair', cost),
-    ...estimates
+    isRecorded ? cost : savingWords(view, hintAt, words)
   ].join(' · ');
+}
+
+/** Returns what the recording and a policy cost by the same estimate; the recording paid for breaks that no policy causes or mends. */
+function savingWords(
+  view: TimelineView,
+  policy: PolicyFigures,
+  words: IWords
+): string {
+  const { unit } = view.price;
+  const estimate = view.recorded.figures ?? null;
+  const recorded = estimate === null ? 0 : costWithRepair(estimate);
+  const cost = costWithRepair(policy);
+  if (recorded <= 0) {
+    return words.__('%1 with refetching', money(cost, unit, false));
+  }
+  const change = Math.round((100 * (cost - recorded)) / recorded);
+  return words.__(
+    'estimate of the recording %1 → %2 with refetching, %3 %',
+    money(recorded, unit, false),
+    money(cost, unit, false),
+    `${change < 0 ? '−' : '+'}${Math.abs(change)}`
+  );
 }
 
 /** Returns the cost of a track with its summaries and with fetching lost content again. */
