@@ -170,6 +170,7 @@ def asks_what_if(views: Locator) -> None:
 def chooses_prices_and_lifetime(page: Page, views: Locator) -> None:
     """Give a price of one's own and another lifetime: the figures of the second policy are others, and come back."""
     figures = views.locator(".plm-Track-figures").nth(1)
+    views.get_by_role("button", name="prices").click()
     own = views.get_by_role("textbox", name="own price")
     first = figures.inner_text()
     own.fill("claude-sonnet-4-5=30/150/3/37.5/60")
@@ -190,6 +191,9 @@ def chooses_prices_and_lifetime(page: Page, views: Locator) -> None:
 
 def in_every_theme_and_width(page: Page, views: Locator) -> None:
     """Look at the views in themes and widths: the grid keeps its cursor in sight through all of them."""
+    wider = views.get_by_role("button", name="Wider columns")
+    while wider.get_attribute("aria-disabled") != "true":
+        wider.click()
     cursor(views).press("End")
     for theme in THEMES if SOAKING else ():  # test_inspector_views.py has them of another recording
         choose_theme(page, theme)

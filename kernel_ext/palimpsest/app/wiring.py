@@ -302,11 +302,14 @@ class App:
         return Inspections(self.services.store, self.workspace.journal_of, self.price, self.start)
 
     def price(self, model: str) -> Price | None:
-        """Return the price of a model; None where it is unknown."""
+        """Return the price of a model, of one that is no longer sold too, for old sessions; None where it is unknown."""
+        from palimpsest.review.prices.offline_prices import offline_price
+
         try:
-            return self.info(model).price
+            price = self.info(model).price
         except ConfigError:
             return None
+        return offline_price(model) if price == Price() else price
 
     def _sources(self) -> DefinitionSources:
         config = self._config

@@ -1,5 +1,5 @@
 /** Paints the grid: only the rows and columns that are seen. */
-import { itemLabel, shortName } from '../../../state/inspector/labels';
+import { rowName } from '../../../state/inspector/rowNames';
 import type {
   ItemState,
   ItemStates
@@ -200,8 +200,7 @@ class GridBrush {
       context.fillStyle = this._colour(this._kind(item));
       context.fillRect(2, y - 5, 8, 10);
       context.fillStyle = this._colour(item === chosen ? 'accent' : 'text');
-      const label = itemLabel(states.view, item);
-      context.fillText(shortName(label, letters), 16, y);
+      context.fillText(rowName(states.view, item, letters), 16, y);
     }
     context.fillStyle = this._colour('line');
     context.fillRect(names - 2, HEAD_PX, 1, height);

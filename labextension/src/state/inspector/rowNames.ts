@@ -1,0 +1,64 @@
+/** The names of the grid's rows: a number, and what tells an item from its neighbours. */
+import type { TimelineView } from '../../protocol/generated';
+import { itemLabel, shortName } from './labels';
+
+/** The share of a session's paths that begin with a folder, from which on it is left out of their names. */
+const COMMON_SHARE = 0.8;
+const PATH = /^[^\s/]*(?:\/[^\s/]+)+\/?$/;
+/** A command that goes into a folder before another. */
+const INTO_FOLDER = /^cd\s+(?:"[^"]*"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*(?=\S)/;
+
+const folders = new WeakMap<TimelineView, string>();
+
+/** Returns an item's number and its name in at most so many letters; of a path the last two parts are whole where they fit. */
+export function rowName(
+  view: TimelineView,
+  item: number,
+  letters: number
+): string {
+  const number = `${item + 1} `;
+  const label = itemLabel(view, item);
+  const own = view.items.label[item] ?? '';
+  const shown = shownLabel(own, commonFolder(view));
+  const name = shown === own ? label : label.replace(own, shown);
+  return number + shortName(name, Math.max(letters - number.length, 3));
+}
+
+/** Returns a label without what many share: the folder of paths, and the folder in which a command runs. */
+function shownLabel(label: string, folder: string): string {
+  if (!PATH.test(label)) {
+    return label.replace(INTO_FOLDER, '');
+  }
+  const rest = label.startsWith(folder) ? label.slice(folder.length) : label;
+  const parts = rest.split('/');
+  return parts.length > 2 ? `…/${parts.slice(-2).join('/')}` : rest;
+}
+
+/** Returns the folder in which most paths of a session lie, with a slash at its end; '' where there is none. */
+function commonFolder(view: TimelineView): string {
+  const known = folders.get(view);
+  if (known !== undefined) {
+    return known;
+  }
+  const paths = view.items.label.filter(label => PATH.test(label));
+  let folder = '';
+  for (;;) {
+    const counts = new Map<string, number>();
+    for (const path of paths) {
+      const end = path.startsWith(folder)
+        ? path.indexOf('/', folder.length)
+        : -1;
+      if (end >= 0 && end < path.length - 1) {
+        const inner = path.slice(0, end + 1);
+        counts.set(inner, (counts.get(inner) ?? 0) + 1);
+      }
+    }
+    const [next] = [...counts].sort(([, one], [, other]) => other - one);
+    if (next === undefined || next[1] < COMMON_SHARE * paths.length) {
+      break;
+    }
+    [folder] = next;
+  }
+  folders.set(view, folder);
+  return folder;
+}
