@@ -71,7 +71,7 @@ PICTURES: dict[str, tuple[Callable[[Locator], None], str, str]] = {
     "inspector-cheap": (show_cheap, ".plm-CursorSentence", ".plm-CursorSentence"),
     "inspector-difference": (show_timeline, ".plm-Difference", ".plm-Difference"),
     "inspector-cost": (show_cost, ".plm-Inspector-columns", ".plm-Inspector-columns"),
-    "inspector-what-if": (show_what_if, ".plm-Tracks", ".plm-PolicyControls-about"),
+    "inspector-what-if": (show_what_if, ".plm-Tracks", ".plm-PolicyControls"),
 }
 """Each with what is shown, and the elements at its top and its bottom."""
 MARGIN = 8
