@@ -255,7 +255,7 @@ TOP_FOLDERS = [
     ROOT / "labextension/src",
     *(one for one in sorted((ROOT / "labextension/src").iterdir()) if one.is_dir()),
 ]
-MOST_LINES = 40
+MAX_LINES = 40
 
 
 @pytest.mark.parametrize("folder", TOP_FOLDERS, ids=lambda one: str(one.relative_to(ROOT)))
@@ -264,4 +264,4 @@ def test_a_top_folder_says_what_it_is_its_contract_and_where_to_begin(folder: Pa
 
     assert lines[0] == f"# {folder.name}"
     assert [one for one in lines if one.startswith("## ")] == ["## Contract", "## Where to begin"]
-    assert len(lines) <= MOST_LINES
+    assert len(lines) <= MAX_LINES

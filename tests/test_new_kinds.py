@@ -16,12 +16,12 @@ from tests import new_kinds
 NODE = Path(sys.prefix) / "bin" / "node"
 
 
-MOST_FILES = 4
+MAX_FILES = 4
 
 
 @pytest.mark.parametrize("title", new_kinds.recipes())
 def test_a_recipe_asks_for_four_files_at_most(title: str) -> None:
-    assert 0 < len(new_kinds.recipes()[title]) <= MOST_FILES
+    assert 0 < len(new_kinds.recipes()[title]) <= MAX_FILES
 
 
 @pytest.mark.parametrize("title", new_kinds.WHOLE)

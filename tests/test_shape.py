@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 INITS = [path for path in MODULES if path.name == "__init__.py" and path.parent != PACKAGE]
 PUBLIC = {"app", "testing"}
 """Public folders; their ``__init__`` lists the public names."""
-MOST_MODULES = 16
+MAX_MODULES = 16
 """More than these in one folder, and a stranger reads names instead of guessing one."""
 Look = Callable[[str], Iterator[str]]
 ROOMS = ROOT / "docs" / "design" / "0036-rooms.md"
@@ -65,7 +65,7 @@ def found_in(paths: list[Path], look: Look) -> list[str]:
 def test_no_folder_holds_more_than_sixteen_modules() -> None:
     sizes = Counter(path.parent for path in MODULES if path.name != "__init__.py")
 
-    assert {path.name: size for path, size in sizes.items() if size > MOST_MODULES} == {}
+    assert {path.name: size for path, size in sizes.items() if size > MAX_MODULES} == {}
 
 
 def test_no_folder_has_a_public_name() -> None:

@@ -158,7 +158,7 @@ def test_no_class_reaches_into_its_inheritor() -> None:
     assert found == []
 
 
-MOST_COPIED = 7
+MAX_COPIED_FIELDS = 7
 """Fields that a value may take over from another one under their own names; more is the same value once more."""
 
 
@@ -183,7 +183,7 @@ def test_no_value_of_a_page_is_another_value_copied_field_by_field() -> None:
         (module, ast.unparse(node.func))
         for module, source in sources.items()
         for node in nodes(source)
-        if isinstance(node, ast.Call) and copied_fields(node) > MOST_COPIED
+        if isinstance(node, ast.Call) and copied_fields(node) > MAX_COPIED_FIELDS
     ]
 
     assert found == []

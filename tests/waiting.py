@@ -13,12 +13,12 @@ T = TypeVar("T")
 
 LAST_RESORT_SECONDS = 120.0
 LOOK_SECONDS = 0.002
-LONGEST_PAUSE_SECONDS = 0.1
+MAX_PAUSE_SECONDS = 0.1
 
 
 def pause(waited: float) -> float:
     """Return the seconds until the next look: a twentieth of what was waited, so that looking costs little."""
-    return min(max(LOOK_SECONDS, waited / 20), LONGEST_PAUSE_SECONDS)
+    return min(max(LOOK_SECONDS, waited / 20), MAX_PAUSE_SECONDS)
 
 
 def eventually(true: Callable[[], T], seconds: float = LAST_RESORT_SECONDS) -> T:

@@ -45,7 +45,7 @@ NESTED_PROMPT = (
 
 MAX_COMPLETED_CELLS = 12
 MAX_COMPLETED_NAMES = 200
-"""Most variables in one completion; ``MAX_COMPLETED_CELLS`` limits the cells."""
+"""Maximum variables in one completion; ``MAX_COMPLETED_CELLS`` limits the cells."""
 
 
 class Frontend:

@@ -20,7 +20,7 @@ from palimpsest.frontends.protocol.choices import AgentChoice
 from palimpsest.transcript.values import Value
 
 MAX_PROPOSED_ARGUMENTS = 500
-"""Most completions in one answer about a command's arguments."""
+"""Maximum completions in one answer about a command's arguments."""
 OPERATIONS_PACKAGE = "palimpsest.frontends.operations"
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.model.errors.limit_refusals import named_limit
-from palimpsest.model.errors.overflow_detection import LONGEST
+from palimpsest.model.errors.overflow_detection import MAX_ERROR_CHARS
 
 ARRAY = "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 217 instead."
 MANY = "At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels"
@@ -99,4 +99,4 @@ def test_the_most_is_below_what_was_sent(words: str, sent: int) -> None:
 
 def test_a_long_error_is_read_in_time() -> None:
     for piece in ("images 1 ", "maximum ", "tools ", "at most 9", "1" * 50, "number of "):
-        named_limit(piece * (LONGEST // len(piece)), 400)
+        named_limit(piece * (MAX_ERROR_CHARS // len(piece)), 400)

@@ -19,9 +19,9 @@ from palimpsest.lazy_patterns import lazy_pattern
 NAME_KINDS = ("paths", "URLs", "errors", "identifiers", "numbers")
 NAMES_VERSION = 2
 """Version of these rules; a summary's grade without a version was made by the earlier rules, ``loss_report.KINDS``."""
-LEAST_CHARS = 4
+MIN_NAME_CHARS = 4
 """Shorter names are too often equal by chance, except numbers that are quoted as code."""
-LONGEST = 255
+MAX_SEGMENT_CHARS = 255
 """Characters of one piece of a path; no file system allows more."""
 
 PLAIN_PATHS = frozenset(
@@ -42,7 +42,7 @@ _TIME = lazy_pattern(
     r"\d(?<=\b\d)(?:\d{3}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|\d?:\d\d:\d\d(?:[.,]\d+)?\b|\d*m\d+(?:\.\d+)?s\b)"
 )
 _GREP = lazy_pattern(
-    rf"^([^\s:]{{1,{4 * LONGEST}}}?\.[A-Za-z][A-Za-z0-9]{{0,9}})-\d{{1,6}}-", re.MULTILINE
+    rf"^([^\s:]{{1,{4 * MAX_SEGMENT_CHARS}}}?\.[A-Za-z][A-Za-z0-9]{{0,9}})-\d{{1,6}}-", re.MULTILINE
 )
 """A context line of grep: file, line number, text."""
 _TAG = lazy_pattern(r"(?<!\w)</?[a-z][a-z0-9_-]{0,60}(?=\s{0,8}/?>|\s{1,8}[\w:-]{1,60}=)")
@@ -64,13 +64,15 @@ _MIME_TYPES = tuple(
 _MIME = lazy_pattern(rf"\b(?:{'|'.join(_MIME_TYPES)})[\w.+*-]+")
 _SCOPED = lazy_pattern(r"(?<![\w/.])@[a-z0-9][\w.-]{0,100}/[a-z0-9][\w.-]{0,100}")
 _SLASHED = lazy_pattern(
-    rf"(?<![\w/<])(?:~|\.{{1,2}})?/?(?:[\w.@$+*-]{{1,{LONGEST}}}/){{1,64}}(?:[\w.@$+*-]{{1,{LONGEST}}})?|(?<![\w/<.}}])/[\w.-]{{1,{LONGEST}}}"
+    rf"(?<![\w/<])(?:~|\.{{1,2}})?/?(?:[\w.@$+*-]{{1,{MAX_SEGMENT_CHARS}}}/){{1,64}}(?:[\w.@$+*-]{{1,{MAX_SEGMENT_CHARS}}})?|(?<![\w/<.}}])/[\w.-]{{1,{MAX_SEGMENT_CHARS}}}"
 )
 _FILE = lazy_pattern(
-    rf"(?<![\w/$.*-])\.?[\w-]{{1,{LONGEST}}}(?:\.[\w-]{{1,{LONGEST}}}){{0,5}}\.[A-Za-z][A-Za-z0-9]{{0,9}}\b(?!\()"
+    rf"(?<![\w/$.*-])\.?[\w-]{{1,{MAX_SEGMENT_CHARS}}}(?:\.[\w-]{{1,{MAX_SEGMENT_CHARS}}}){{0,5}}\.[A-Za-z][A-Za-z0-9]{{0,9}}\b(?!\()"
 )
 _COMMAND = lazy_pattern(r"(?<![\w/.<>}])/[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w/.-])")
-_ERRNO = "|".join(sorted(code[1:] for code in errno.errorcode.values() if len(code) > LEAST_CHARS))
+_ERRNO = "|".join(
+    sorted(code[1:] for code in errno.errorcode.values() if len(code) > MIN_NAME_CHARS)
+)
 _ERROR = lazy_pattern(
     rf"[A-Z](?<=\b.)(?:\w*(?:Error|Exception|Warning)\b(?:: [^\n]{{1,80}})?"
     r"|(?:(?<=T)S|(?<=[EWFCR])|(?<=R)UF|(?<=S)IM|(?<=P)LR)\d{3,5}\b"
@@ -102,7 +104,7 @@ _PIECE = lazy_pattern(r"""[^\s"'=;:\[\])&^|\\{(]+\(?""")
 
 The opening bracket of a call stays at the end of its piece, since a name before it is no file.
 """
-MOST_PIECE_CHARS = 80
+MAX_PIECE_CHARS = 80
 """Maximum characters of a piece whose names are cached; code repeats its words, and long pieces are data."""
 CACHED_PIECES = 1 << 15
 
@@ -121,7 +123,7 @@ def names_of(text: str) -> Iterator[tuple[str, str]]:
     """Yield kind and name of each name in a text, kind by kind."""
     for kind, names in _names_by_kind(text):
         for name in names:
-            if len(name) >= LEAST_CHARS or kind == "numbers":
+            if len(name) >= MIN_NAME_CHARS or kind == "numbers":
                 yield kind, name
 
 
@@ -151,7 +153,7 @@ def _names_by_kind(text: str) -> Iterator[tuple[str, Iterable[str]]]:
     pieces = [
         names
         for piece in _PIECE.findall(text)
-        if (names := (_cached_names if len(piece) <= MOST_PIECE_CHARS else _piece_names)(piece))
+        if (names := (_cached_names if len(piece) <= MAX_PIECE_CHARS else _piece_names)(piece))
     ]
     slashed, files, identifiers, commands, numbers = map(
         chain.from_iterable, zip(*pieces, strict=True) if pieces else repeat((), 5)
@@ -247,7 +249,7 @@ def _commands(text: str) -> Iterator[str]:
 
 def _numbers(text: str) -> Iterator[str]:
     for match in _NUMBER.finditer(text):
-        if len(match[0]) >= LEAST_CHARS or _is_quoted(text, match):
+        if len(match[0]) >= MIN_NAME_CHARS or _is_quoted(text, match):
             yield match[0]
 
 

@@ -26,7 +26,7 @@ from palimpsest.transcript.ids import short
 
 RULE: OwnRule = "recover/oversized"
 
-LARGEST_KNOWN = 200_000
+ASSUMED_WINDOW = 200_000
 """Tokens assumed for a window without a configured limit, after the provider refused a request."""
 
 TRIES = 4
@@ -36,7 +36,7 @@ NARROWER = 0.95
 AT_NEWLINE = 0.8
 """A cut moves back to the end of a line when that keeps more than this share."""
 TAIL_SHARE = 0.3
-TAIL_MOST = 4_000
+MAX_TAIL_CHARS = 4_000
 """The tail gets at most this share of the characters kept, and at most this many."""
 TAIL_NEWLINE = 0.2
 """A tail begins with a whole line when that costs less than this share of it."""
@@ -109,7 +109,7 @@ def cut_oversized(
     Pinned results stay as they are. A ``window`` of 0 tokens has no limit.
     """
     results = [output for output in outputs.newest_first() if not output.pinned][::-1]
-    capacity = window or LARGEST_KNOWN
+    capacity = window or ASSUMED_WINDOW
     limit = result_chars(capacity, policy)
     total_limit = results_chars(capacity, policy)
     cuts = {
@@ -211,7 +211,7 @@ def _at_newline(text: str, room: int) -> int:
 
 
 def _cut_to_ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:
-    tail = min(math.floor(room * TAIL_SHARE), TAIL_MOST)
+    tail = min(math.floor(room * TAIL_SHARE), MAX_TAIL_CHARS)
     head = room - tail - len(policy.result_middle)
     if not _has_important_end(text) or room <= least * 2 or head <= least:
         return CutText(head=_at_newline(text, room))
@@ -235,7 +235,7 @@ def _cut_by_weight(text: str, most: int, least: int, policy: RecoveryPolicy) -> 
 
 
 def _weighed_ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:
-    tail = min(math.floor(room * TAIL_SHARE), TAIL_MOST)
+    tail = min(math.floor(room * TAIL_SHARE), MAX_TAIL_CHARS)
     head = room - tail - len(policy.result_middle)
     if not _has_important_end(text) or room <= least * 2 or head <= least:
         return CutText(head=_line_end(_prefix_by_weight(text, room)))

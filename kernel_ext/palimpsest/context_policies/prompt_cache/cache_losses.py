@@ -13,9 +13,9 @@ from palimpsest.context_policies.prompt_cache.cache_lifetime import cache_lifeti
 from palimpsest.transcript.growing_lists import GrownRows, common_beginning
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
-LEAST_LOSS = 1_024
+MIN_LOSS = 1_024
 """Fewest lost tokens of a break."""
-LEAST_SHARE = 0.05
+MIN_LOSS_SHARE = 0.05
 """Smallest share of the expected read whose loss is a break."""
 
 UNMEASURED: frozenset[BreakCause] = frozenset({"unexplained", "late", "effort", "client"})
@@ -130,5 +130,5 @@ def _loss_between(
     )
     expected = min(stored_tokens, request.reported)
     loss = expected - request.usage.cache_read
-    is_break = loss > max(LEAST_LOSS, LEAST_SHARE * expected)
+    is_break = loss > max(MIN_LOSS, MIN_LOSS_SHARE * expected)
     return (expected, request.usage.cache_read) if is_break else None

@@ -24,7 +24,7 @@ from palimpsest.frontends.kernel.code_execution import run_unsuspended
 WAKE_SECONDS = 0.1
 """Delay before a signal without effect is sent again, doubled before each further signal."""
 MAX_RESENT_SIGNALS = 8
-"""Most times that a signal is sent again: code such as a long sum in C never checks for signals."""
+"""Maximum times that a signal is sent again: code such as a long sum in C never checks for signals."""
 
 _RUN_CODE: CodeType = InteractiveShell.run_code.__code__
 _RUN_UNSUSPENDED: CodeType = run_unsuspended.__code__

@@ -34,7 +34,7 @@ PROGRESS_SECONDS = 0.2
 MAX_SENT_BYTES = 1_500_000
 """Largest shared page that is sent to the browser: about what a server forwards in one message."""
 MAX_SHOWN_PROBLEMS = 10
-"""Most problems that a cell shows; the Python call returns all of them."""
+"""Maximum problems that a cell shows; the Python call returns all of them."""
 
 CONTINUE_HINT = "%agent use ID goes on with one of them; nothing of it was run."
 READ_ONLY_HINT = (

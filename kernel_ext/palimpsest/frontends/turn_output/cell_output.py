@@ -24,7 +24,7 @@ from palimpsest.frontends.turn_output.mime_bundle import (
     status_line,
 )
 from palimpsest.frontends.turn_output.segments import (
-    MOST_OUTPUTS,
+    MAX_OUTPUTS,
     Segment,
     cut_after_call,
     cut_when_long,
@@ -184,7 +184,7 @@ class CellOutput:
         self._close_long_segment(messages, snapshot)
         self._show_segment(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
         if self._refused_count and not self._quiet:
-            sentence = f"{self._refused_count} more figures or tables were made; a cell shows {MOST_OUTPUTS} outputs."
+            sentence = f"{self._refused_count} more figures or tables were made; a cell shows {MAX_OUTPUTS} outputs."
             data = {"text/markdown": status_line(sentence), "text/plain": visible(sentence)}
             self._publish(terminal.fitting_output(data), {})
 
@@ -227,7 +227,7 @@ class CellOutput:
         turn, most of a long answer would be drawn a second time, in new outputs.
         """
         now = self._clock()
-        if now - self._length_checked_at < SLOW_SECONDS or self._output_count + 1 >= MOST_OUTPUTS:
+        if now - self._length_checked_at < SLOW_SECONDS or self._output_count + 1 >= MAX_OUTPUTS:
             return False
         self._length_checked_at = now
         snapshot = self._feed.snapshot()
@@ -243,7 +243,7 @@ class CellOutput:
 
     def _has_room(self) -> bool:
         """Return whether there may be two more outputs in the cell: a native output, and a segment after it."""
-        return self._output_count + 2 <= MOST_OUTPUTS
+        return self._output_count + 2 <= MAX_OUTPUTS
 
     def _interval(self) -> float:
         length = len(self._shown_bundles.get(self._segment.index, {}).get("text/markdown", ""))
@@ -253,7 +253,7 @@ class CellOutput:
 
     def _close_long_segment(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
         """Close the open segment while it is too long and the cell may have another output."""
-        while self._output_count + 1 < MOST_OUTPUTS:
+        while self._output_count + 1 < MAX_OUTPUTS:
             closed_segment = cut_when_long(messages, self._segment)
             if closed_segment is None:
                 return

@@ -16,7 +16,7 @@ MASKED_FRAME = "    (a cell that is kept from you; its source and values are not
 MIN_LINE_CHARS = 6
 """Fewest characters of a hidden line that is masked; ``else:`` and ``pass`` reveal nothing."""
 MAX_LINES = 5_000
-"""Most lines of hidden cells that are remembered; the oldest are dropped first."""
+"""Maximum lines of hidden cells that are remembered; the oldest are dropped first."""
 MAX_SEARCHED_CHARS = 60_000
 """Longest text in which hidden lines are also searched within a line; longer ones are compared line by line."""
 _SHELL_ATTRIBUTE = "_palimpsest_kept_cells"

@@ -58,8 +58,8 @@ from palimpsest.transcript.values import ModelInfo, Usage
 
 CACHE_MINIMUM_TOKENS = 1_024
 """Shorter prompts are not cached, by the documentation of 2025 of the providers that state a minimum."""
-MOST_ITEMS = 150
-"""Most listed items, the newest; a page draws them all at once."""
+MAX_ITEMS = 150
+"""Maximum listed items, the newest; a page draws them all at once."""
 TAIL_NUMBER = "compact.tail_turns"
 """A number that is always offered for a change, beside those of the pruning rule."""
 
@@ -214,8 +214,8 @@ def _describe_proposal(
         fits=proposed_fit.route.fits,
         summary_first=proposed_fit.summary_first,
         kinds=assembly.kinds,
-        items=items[-MOST_ITEMS:],
-        items_left_out=max(0, len(items) - MOST_ITEMS),
+        items=items[-MAX_ITEMS:],
+        items_left_out=max(0, len(items) - MAX_ITEMS),
         new_tokens=round(sum(item.tokens for item in items if item.new)),
         decisions=proposed_fit.decisions,
         cache=cache,

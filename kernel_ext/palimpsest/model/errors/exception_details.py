@@ -27,7 +27,7 @@ MASKED_KEY = re.compile(
     r"|(?<=[Bb]earer )[A-Za-z0-9._\-]{8,}"
 )
 """A wrong key in a provider's message: its beginning and end, with asterisks between."""
-LONGEST_BODY = 2_000
+MAX_BODY_CHARS = 2_000
 
 SILENT_CLASSES = frozenset(
     {
@@ -65,7 +65,7 @@ class NotAStream(Exception):
     """A server answered with status 200 but no stream; ``text`` is its answer."""
 
     def __init__(self, text: str, response: Any = None) -> None:
-        super().__init__(text[:LONGEST_BODY])
+        super().__init__(text[:MAX_BODY_CHARS])
         self.text = text
         self.response = response
 
@@ -79,7 +79,7 @@ class StreamedError(Exception):
         code = self.body.get("code")
         is_status = isinstance(code, int) and CLIENT_ERROR <= code < LAST_STATUS
         self.status_code = code if is_status else None
-        super().__init__(self.message[:LONGEST_BODY])
+        super().__init__(self.message[:MAX_BODY_CHARS])
 
 
 class AnswerInterrupted(Exception):
@@ -158,7 +158,7 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
         status=status,
         code=body.code,
         headers=_headers(causes),
-        body=scrub(json.dumps(body.value))[:LONGEST_BODY] if body.value else None,
+        body=scrub(json.dumps(body.value))[:MAX_BODY_CHARS] if body.value else None,
         page=body.page or (not_a_stream is not None and body.value is None),
         streamed=core is not exception,
         mid_stream=mid_stream and not_a_stream is None,

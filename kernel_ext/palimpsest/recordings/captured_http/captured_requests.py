@@ -19,8 +19,8 @@ HOLDERS = frozenset({"headers", "env"})
 """Fields of a tool whose texts may all be keys."""
 SCHEMAS = frozenset({"parameters", "input_schema", "parametersJsonSchema", "response"})
 """Fields of a tool that hold a schema."""
-MOST_MARKS = 100
-"""Most cache marks that are kept of one request; Anthropic accepts four."""
+MAX_MARKS = 100
+"""Maximum cache marks that are kept of one request; Anthropic accepts four."""
 
 
 @dataclass(slots=True)
@@ -139,7 +139,7 @@ def all_marks(tools: list[Any], system: Any, messages: list[Any]) -> tuple[Cache
         marks += marks_in(f"message {number}, block", JsonValue(message).list_at("content"))
         if isinstance(JsonValue(message).get(MARK), dict):
             marks.append(CacheMark(f"message {number}", JsonValue(message).text(MARK, "ttl")[:10]))
-    return tuple(marks[:MOST_MARKS])
+    return tuple(marks[:MAX_MARKS])
 
 
 def by_program(parts: Parts) -> Parts:

@@ -18,8 +18,8 @@ SUMMARY_LINE_CHARS = 40
 """A line of an answer that is as long as this is recognised in a later prompt as the summary."""
 SUMMARY_MESSAGES = 3
 """Messages at the beginning of a request in which a summary is looked for."""
-MOST_EQUAL = 100
-"""Most requests with equal answers among which the one before is looked for, the newest first."""
+MAX_EQUAL_ANSWERS = 100
+"""Maximum requests with equal answers among which the one before is looked for, the newest first."""
 PROMPT_CHARS = 12
 """A call's input that is as long as this is recognised as the first prompt of a subagent."""
 
@@ -126,7 +126,7 @@ class _Links:
         for message in reversed(request.messages):
             if message.role != "assistant" or not message.parts:
                 continue
-            for index in self._of_answer.get(answer_key(message.parts), [])[:-MOST_EQUAL:-1]:
+            for index in self._of_answer.get(answer_key(message.parts), [])[:-MAX_EQUAL_ANSWERS:-1]:
                 if _may_be_one(self._requests[index], request):
                     return self._after_failures(index, request)
         keys = tuple(request.keys)

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from palimpsest.recordings.reading.archives import MOST_RATIO, SMALL_BYTES
+from palimpsest.recordings.reading.archives import MAX_RATIO, SMALL_BYTES
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
 from palimpsest.recordings.reading.reading_budget import spend
 from palimpsest.recordings.reading.sources import (
-    MOST_LINE_BYTES,
+    MAX_LINE_BYTES,
     json_lines,
     json_objects,
     too_deep,
@@ -228,7 +228,7 @@ def unpacked(packed: bytes, encoding: str = "") -> bytes:
         if is_unreadable:
             raise UnreadableBody(BROKEN_PACKING)
         return packed
-    most = min(MOST_LINE_BYTES, max(SMALL_BYTES, MOST_RATIO * len(packed)))
+    most = min(MAX_LINE_BYTES, max(SMALL_BYTES, MAX_RATIO * len(packed)))
     unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
     try:
         content = unpacker.decompress(packed, most)

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 HEADER = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
 END = "  "
-MOST_AHEAD = 2_000
+MAX_SEARCHED_LINES = 2_000
 """Lines in which the end of a text of Aider's own is searched for."""
 FIRST_AFTER_ANSWER = ("Tokens: ",)
 """Beginnings of a text of several lines that may stand directly below an answer."""
@@ -90,7 +90,7 @@ class _Lines:
         """Take the further lines of a text of Aider's; none where it has no end, since it is a line of an answer then."""
         if self._answer_lines:
             return []
-        for count in range(MOST_AHEAD):
+        for count in range(MAX_SEARCHED_LINES):
             if count == len(self._ahead):
                 line = next(self._lines, None)
                 if line is None:

@@ -19,8 +19,8 @@ from palimpsest.recordings.reading.sources import json_lines, report_beside
 CONTEXT_FILE = re.compile(r"context(?:_([0-9]{1,6}))?\.jsonl")
 COMPACTED = "<system>Previous context has been compacted"
 """The beginning of the message that holds a summary."""
-MOST_FILES = 1_000
-MOST_KEPT = 1_000
+MAX_FILES = 1_000
+MAX_KEPT_PROMPTS = 1_000
 MEDIA = {"image_url": "image/png", "audio_url": "audio/wav", "video_url": "video/mp4"}
 
 
@@ -69,7 +69,7 @@ class KimiContexts:
 
 def _context_files(folder: Path) -> list[Path]:
     found: list[tuple[int, Path]] = []
-    for entry, _ in zip(folder.iterdir(), range(MOST_FILES), strict=False):
+    for entry, _ in zip(folder.iterdir(), range(MAX_FILES), strict=False):
         match = CONTEXT_FILE.fullmatch(entry.name)
         if match and entry.is_file() and not entry.is_symlink():
             found.append((int(match[1] or 10**6), entry))
@@ -88,7 +88,7 @@ def _beginning(file: Path, report: Report) -> tuple[str | None, KimiCompaction |
             case "_usage" if summary is not None:
                 return system, KimiCompaction(summary, tuple(kept), line.integer("token_count"))
             case "user" | "assistant" | "tool" if summary is not None:
-                if len(kept) < MOST_KEPT and line.get("role") != "tool":
+                if len(kept) < MAX_KEPT_PROMPTS and line.get("role") != "tool":
                     kept.append(_key_of(line))
             case "user":
                 parts = [*kimi_parts(line.get("content"))]

@@ -19,8 +19,8 @@ from palimpsest.recordings.reading.recorded import GapRead, Recorded, SessionBeg
 
 CONDENSED = "A condenser shortened the history; which messages it left out is not recorded."
 DELEGATE = "delegate"
-MOST_DELEGATES = 200
-MOST_LEVELS = 8
+MAX_DELEGATES = 200
+MAX_LEVELS = 8
 TOO_MANY = "{count:,} events of subagents that are too many, or too deep, were left out."
 
 
@@ -127,7 +127,7 @@ class _Delegates:
 
     def _begin(self, event: JsonValue) -> None:
         level, parent = len(self._active), self._active[-1]
-        if self._skipped or level > MOST_LEVELS or len(self.ended) >= MOST_DELEGATES:
+        if self._skipped or level > MAX_LEVELS or len(self.ended) >= MAX_DELEGATES:
             self._skipped += 1
             return
         session_id = f"{self._session_begin.id}/{len(self.ended) + 1}"

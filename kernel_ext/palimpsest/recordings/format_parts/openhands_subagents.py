@@ -13,9 +13,9 @@ from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.reading.sources import discard_report
 
 SUBAGENTS = "subagents"
-MOST_CHILDREN = 200
-"""Most subagents that are read for one conversation, including subagents of subagents."""
-MOST_LEVELS = 8
+MAX_CHILDREN = 200
+"""Maximum subagents that are read for one conversation, including subagents of subagents."""
+MAX_LEVELS = 8
 SEARCHED_EVENTS = 20
 """Number of first events that are searched for the first message."""
 ReadDocument = Callable[[Path, Report], JsonValue]
@@ -49,7 +49,7 @@ def subagent_folders(
         if child.is_symlink() or events.is_symlink() or not events.is_dir():
             report(f"{SUBAGENTS}/{child.name}", "It is no conversation and was left out.")
         elif len(folders) >= most:
-            report("", f"Only the first {MOST_CHILDREN} of its subagents were read.")
+            report("", f"Only the first {MAX_CHILDREN} of its subagents were read.")
             break
         else:
             prompt, created = _first_message(events, read)

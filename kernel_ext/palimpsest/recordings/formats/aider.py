@@ -18,7 +18,7 @@ from palimpsest.recordings.format_parts.aider_blocks import (
 from palimpsest.recordings.message_formats.chat_messages import full_model_name
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import JsonValue, fingerprint, usage_of_whole_prompt
-from palimpsest.recordings.reading.reading_budget import MOST_VALUE_BYTES, spend
+from palimpsest.recordings.reading.reading_budget import MAX_VALUE_BYTES, spend
 from palimpsest.recordings.reading.recorded import (
     GapRead,
     MessageRead,
@@ -50,8 +50,8 @@ CLEARED = frozenset({"All chat history cleared.", "All files dropped and chat hi
 COMMANDS = ("/", "!")
 SESSION_BYTES = 100_000
 """Bytes that are counted for a session, since each takes time; a short one is 1,000 bytes of a history."""
-MOST_SHOWN = 100_000
-"""Most characters of Aider's words that stand for a message of the program."""
+MAX_SHOWN_CHARS = 100_000
+"""Maximum characters of Aider's words that stand for a message of the program."""
 
 NO_CONTEXT = (
     "The system prompt, the repository map, the files in the chat and the outputs that were added to it are sent with "
@@ -238,8 +238,8 @@ class _AiderSession:
         if text in CLEARED:
             yield from self._clear()
         self._read_fact(text)
-        if self._shown_size < MOST_SHOWN:
-            self._shown.append(text[:MOST_SHOWN])
+        if self._shown_size < MAX_SHOWN_CHARS:
+            self._shown.append(text[:MAX_SHOWN_CHARS])
             self._shown_size += len(text)
 
     def _read_fact(self, text: str) -> None:
@@ -270,7 +270,7 @@ class _AiderSession:
             self._answer = _AiderAnswer()
         answer = self._answer
         answer.size += len(line) + 1
-        if answer.size > MOST_VALUE_BYTES:
+        if answer.size > MAX_VALUE_BYTES:
             yield from self._begin()
             yield from self._gap_once(TOO_LONG)
             return

@@ -58,8 +58,8 @@ from palimpsest.recordings.reading.sources import discard_report, head_of, json_
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
-MOST_SESSIONS = 200
-"""Most branches and subagents that are read for one recording; each requires another pass over its file."""
+MAX_SESSIONS = 200
+"""Maximum branches and subagents that are read for one recording; each requires another pass over its file."""
 CLEARED = "[Old tool result content cleared]"
 SUMMARY_WRITERS = "agent-acompact-*.jsonl"
 """Name pattern of the files with requests that wrote summaries."""
@@ -147,7 +147,7 @@ class ClaudeCodeImporter:
 def _summary_writers(path: Path, session: str, index: ClaudeIndex) -> dict[str, str]:
     """Return the sessions that wrote summaries, each by the last record of the main session before it."""
     writers: dict[str, str] = {}
-    for file in sorted(_subagent_folder(path).glob(SUMMARY_WRITERS))[:MOST_SESSIONS]:
+    for file in sorted(_subagent_folder(path).glob(SUMMARY_WRITERS))[:MAX_SESSIONS]:
         if file.is_symlink() or not file.is_file():
             continue
         agent, requested_after = "", ""
@@ -180,9 +180,9 @@ def _subagents(
         for file in sorted(run.glob("agent-*.jsonl"))
     ]
     files += _agent_files_beside(path, session)
-    if len(files) > MOST_SESSIONS:
-        report("", f"Only the first {MOST_SESSIONS} of its subagents were read.")
-    for file in files[:MOST_SESSIONS]:
+    if len(files) > MAX_SESSIONS:
+        report("", f"Only the first {MAX_SESSIONS} of its subagents were read.")
+    for file in files[:MAX_SESSIONS]:
         if file.is_file() and not file.is_symlink():
             file_report = report_beside(report, file.name)
             yield file, _index_of(file, file_report), file_report
@@ -231,8 +231,8 @@ def _thread(
 ) -> Iterator[Recorded]:
     """Yield a thread's newest path and its other branches."""
     for number, branch_path in enumerate(paths_of(index.threads[name])):
-        if number > MOST_SESSIONS:
-            report("", f"Only the newest {MOST_SESSIONS} of its branches were read.")
+        if number > MAX_SESSIONS:
+            report("", f"Only the newest {MAX_SESSIONS} of its branches were read.")
             return
         yield from _PathReader(path, index, name, branch_path, begin, writers).read()
 

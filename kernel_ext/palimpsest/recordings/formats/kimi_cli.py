@@ -21,7 +21,7 @@ from palimpsest.recordings.message_formats.chat_messages import ARGUMENTS, CallN
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
 from palimpsest.recordings.reading.reading_budget import (
-    MOST_VALUE_BYTES,
+    MAX_VALUE_BYTES,
     PART_BYTES,
     value_bytes,
 )
@@ -56,7 +56,7 @@ WIRE = "wire.jsonl"
 SUBAGENTS = "subagents"
 OTHER_ENTRIES = frozenset({"state.json", "tasks", "notifications", "meta.json"})
 """Entries of a session's folder that hold no messages."""
-MOST_SUBAGENTS = 200
+MAX_SUBAGENTS = 200
 LOOKED_AT_EVENTS = 200
 """Events at the beginning in which the context window is looked up."""
 KEPT_MESSAGES = 2
@@ -81,7 +81,7 @@ TIME_TRAVEL = "SendDMail"
 """The tool with which an agent goes back to an earlier state of its context."""
 TOO_LONG = "An answer is longer than one may be; what came after was left out."
 NESTED = "The events of a subagent's own subagents were left out."
-TOO_MANY = f"It has more than {MOST_SUBAGENTS} subagents; the others were left out."
+TOO_MANY = f"It has more than {MAX_SUBAGENTS} subagents; the others were left out."
 
 
 class KimiCliImporter:
@@ -119,7 +119,7 @@ class KimiCliImporter:
         for agent in files:
             session.children.setdefault(agent, _Child(agent, session.call_of_agent.get(agent)))
         for number, child in enumerate(session.children.values()):
-            if number == MOST_SUBAGENTS:
+            if number == MAX_SUBAGENTS:
                 report(wire.name, TOO_MANY)
                 return
             begin = SessionBegin(
@@ -219,7 +219,7 @@ class _Step:
     def has_room(self, size: int) -> bool:
         """Count the bytes of a further part; return whether the answer stays within its limit."""
         self.size += size + PART_BYTES
-        return self.size <= MOST_VALUE_BYTES
+        return self.size <= MAX_VALUE_BYTES
 
 
 class _KimiSession:
@@ -461,7 +461,7 @@ class _KimiSession:
             yield from self._gap_once(NESTED)
             return
         name, call = _child_name(payload), _parent_call(payload)
-        if name and len(self.children) <= MOST_SUBAGENTS:
+        if name and len(self.children) <= MAX_SUBAGENTS:
             self.children.setdefault(name, _Child(name, self._calls.newest_call(call)))
 
     # Compactions

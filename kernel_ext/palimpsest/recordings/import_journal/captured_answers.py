@@ -22,7 +22,7 @@ from palimpsest.recordings.reading.recorded import (
 
 TEXT_CHARS = 12
 """An answer without calls and without a known id is recognised by its text from this length on, with its usage."""
-MOST_ANSWERS = 1_000_000
+MAX_ANSWERS = 1_000_000
 PARTLY_CAPTURED = (
     "Of {total:,} requests of session {session!r} {known:,} are in the capture: of the others the system prompt, the "
     "tools and the cache marks are not known."
@@ -54,7 +54,7 @@ class CapturedAnswers:
     def add_requests(self, requests: Iterable[tuple[tuple[str, ...], SentRead]]) -> None:
         """Add the requests of a capture; of answers with the same name the first is kept."""
         for names, sent in requests:
-            if len(self._sent) >= MOST_ANSWERS:
+            if len(self._sent) >= MAX_ANSWERS:
                 return
             for name in names:
                 self._sent.setdefault(name, (names[0], sent))

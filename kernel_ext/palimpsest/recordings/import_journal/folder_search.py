@@ -8,14 +8,14 @@ from palimpsest.recordings.reading.compressed_files import PASSED_OVER, compress
 from palimpsest.recordings.reading.importer import AnyImporter, FilesBeside, FolderFormat
 from palimpsest.store.project_folder.layout import FOLDER
 
-MOST_DEPTH = 6
+MAX_DEPTH = 6
 """Depth to which folders are searched for recordings; Codex sorts its own by year, month and day."""
-MOST_RECORDINGS = 10_000
+MAX_RECORDINGS = 10_000
 ENDINGS = frozenset({".json", ".jsonl", ".traj", ".eval", ".db", ".sqlite", ".ndjson", ".har"})
 NAME_ENDINGS = ("aider.chat.history.md",)
 """Ends of the names of recordings whose ending many other files have."""
-MOST_NAMED = 3
-"""Most files without a recording that are named; all are counted."""
+MAX_NAMED_FILES = 3
+"""Maximum files without a recording that are named; all are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class FolderContents:
         if len(self.unknown) == 1:
             yield self.unknown[0], "It is no recording of a known format and was left out."
         elif self.unknown:
-            others = [path.name for path in self.unknown[1 : MOST_NAMED + 1]]
+            others = [path.name for path in self.unknown[1 : MAX_NAMED_FILES + 1]]
             rest = len(self.unknown) - 1 - len(others)
             more = f" and {rest} more" if rest else ""
             yield (
@@ -55,12 +55,12 @@ def search_folder(
     if not folder.is_dir():
         return FolderContents((), (), ())
     search = _Search(importer_of)
-    search.look_in(folder, MOST_DEPTH, owner)
+    search.look_in(folder, MAX_DEPTH, owner)
     beside = _files_beside(search.recordings)
     recordings = ((path, importer) for path, importer in search.recordings if path not in beside)
     unknown = (path for path in search.unknown if path not in beside)
     return FolderContents(
-        tuple(recordings), tuple(unknown), tuple(compressed_files(folder, ENDINGS, MOST_DEPTH))
+        tuple(recordings), tuple(unknown), tuple(compressed_files(folder, ENDINGS, MAX_DEPTH))
     )
 
 
@@ -76,7 +76,7 @@ class _Search:
             return
         try:
             paths = sorted(
-                path for path, _ in zip(folder.iterdir(), range(MOST_RECORDINGS), strict=False)
+                path for path, _ in zip(folder.iterdir(), range(MAX_RECORDINGS), strict=False)
             )
         except OSError:
             return

@@ -68,7 +68,7 @@ from palimpsest.transcript.values import Usage
 
 AGENT = "build"
 """The agent with which a fork of an imported session continues."""
-MOST_ANSWERS = 1_000
+MAX_ANSWERS = 1_000
 """Number of newest answers whose usage may still be reported."""
 COPIED_SENTENCE = (
     "Its first {messages} with {requests} are in session {session} too, and are counted there."
@@ -251,7 +251,7 @@ class SessionBuilder:
             spent = self.facts.add_usage(value.usage, value.cost)
             yield PartUpdated(part=self._step_finish(info))
         self._answers[value.id] = info, spent
-        if len(self._answers) > MOST_ANSWERS:
+        if len(self._answers) > MAX_ANSWERS:
             self._answers.popitem(last=False)
 
     def _ids(self, message_id: str, place: str) -> Json:

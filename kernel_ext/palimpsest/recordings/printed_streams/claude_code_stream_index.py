@@ -21,8 +21,8 @@ from palimpsest.recordings.reading.recorded import SessionBegin
 from palimpsest.recordings.reading.sources import head_of, json_lines, json_objects
 from palimpsest.transcript.values import Usage
 
-MOST_THREADS = 200
-"""Most sessions and subagents that are read; each requires another pass over the file."""
+MAX_THREADS = 200
+"""Maximum sessions and subagents that are read; each requires another pass over the file."""
 RECORDS = frozenset({"system", "assistant", "user", "stream_event", "result"})
 _LIST = re.compile(rb'\s*\[\s*\{\s*"type"\s*:\s*"system"')
 
@@ -146,7 +146,7 @@ class StreamIndex:
     def _thread(self, session: str, call: str) -> StreamThread | None:
         place = session, call
         if place not in self.threads:
-            if len(self.threads) >= MOST_THREADS:
+            if len(self.threads) >= MAX_THREADS:
                 self.left_out = True
                 return None
             self.threads[place] = StreamThread(session, call)

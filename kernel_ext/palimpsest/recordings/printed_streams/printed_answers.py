@@ -15,9 +15,9 @@ from palimpsest.transcript.values import Usage
 
 NO_ANSWER = "The answer of this request is not in the recording."
 NO_OUTPUT = "The output of this call is not in the recording."
-MOST_WAITING = 100
-"""Most results that wait for the tokens of their request, which may never be printed."""
-MOST_TEXT_CHARS = 16_000_000
+MAX_WAITING_RESULTS = 100
+"""Maximum results that wait for the tokens of their request, which may never be printed."""
+MAX_TEXT_CHARS = 16_000_000
 """Characters of a text in pieces after which its answer ends, so that it is not stored without limit."""
 
 
@@ -48,12 +48,12 @@ class PrintedAnswers:
         yield from self._begin(created)
         self._pieces.append(text)
         self._text_chars += len(text)
-        if self._text_chars > MOST_TEXT_CHARS:
+        if self._text_chars > MAX_TEXT_CHARS:
             yield from self.complete()
 
     def add(self, part: Text | Thinking | Call, created: int | None = None) -> Iterator[Recorded]:
         """Add a part; yields the answer before it, if that has ended."""
-        waits = isinstance(part, Call) and 0 < len(self._results) < MOST_WAITING
+        waits = isinstance(part, Call) and 0 < len(self._results) < MAX_WAITING_RESULTS
         if not waits:
             yield from self._begin(created)
         self._end_text()

@@ -19,7 +19,7 @@ FREE_BYTES = 16_000_000
 """Budget in bytes of an empty recording."""
 BUDGET_PER_BYTE = 100
 """Bytes of budget for each byte on the disk; compressed recordings need about 30."""
-MOST_VALUE_BYTES = 64_000_000
+MAX_VALUE_BYTES = 64_000_000
 """Limit for one message or result, equal to that for a line."""
 VALUE_BYTES = 1_500
 """Bytes that are counted for a value beside its texts, since each value takes time."""

@@ -15,9 +15,9 @@ from palimpsest.recordings.reading.sources import discard_report, head_of, json_
 from palimpsest.transcript.errors import UserError
 
 MAX_FILES = 5_000
-"""Most files of a folder that are compared."""
+"""Maximum files of a folder that are compared."""
 MAX_RECORDS = 1_000
-"""Most records at a file's beginning in which its first answer is searched."""
+"""Maximum records at a file's beginning in which its first answer is searched."""
 
 
 class SessionBeginning(NamedTuple):

@@ -17,7 +17,7 @@ OverviewOrder = Literal["cost", "waste", "input", "requests", "breaks", "file"]
 MAX_NAME_COLUMNS = 16
 """Columns of a title and of a path in the table, so that it fits a terminal of 80 columns."""
 MAX_REMEDIES = 3
-LEAST_SHARE = 0.01
+MIN_WASTE_SHARE = 0.01
 """Share of the whole cost below which no waste is named."""
 
 
@@ -204,7 +204,7 @@ class FolderOverview(ShownAsTable):
                 f"{self._name(dearest)} cost most: {self._money(cost, is_fact=is_fact)}, "
                 f"{cost / together.cost * 100:.0f} % of all."
             )
-        least = together.cost * LEAST_SHARE
+        least = together.cost * MIN_WASTE_SHARE
         counts, costs, remedies = Counter[str](), Counter[str](), Counter[str]()
         estimated: set[str] = set()
         for session in self._in_unit:

@@ -21,7 +21,7 @@ from palimpsest.review.tables.subagents import SubagentRun
 from palimpsest.transcript.growing_lists import GrownRows
 from palimpsest.transcript.timeline import Timeline, TimelineItem
 
-MOST = 10
+MAX_WASTES = 10
 LARGE_TOKENS = 8_000
 """Tokens above which a result is called large, as in context-lens."""
 MIN_TOKENS = 500
@@ -76,7 +76,7 @@ def largest_wastes(
     ruler: Ruler,
     price: PriceProfile,
     references: References,
-    most: int = MOST,
+    most: int = MAX_WASTES,
     subagents: Sequence[SubagentRun] = (),
 ) -> Wastes:
     """Return the largest wastes of a session, at least one of each kind, with the totals of the kinds."""

@@ -14,7 +14,7 @@ from typing import Any
 from palimpsest.transcript.errors import UserError
 
 MAX_IMAGE_BYTES = 3_750_000
-"""Most bytes of an image; providers reject more than 5 MB of Base64, which is a third longer."""
+"""Maximum bytes of an image; providers reject more than 5 MB of Base64, which is a third longer."""
 MAX_SIDE_PIXELS = 8_000
 """Maximum pixels of a side; Anthropic rejects longer ones."""
 SHRUNK_SIDE_PIXELS = 2_000
@@ -26,7 +26,7 @@ PREVIEW_SIDE_PIXELS = 1_000
 
 
 MAX_DECODED_PIXELS = 30_000_000
-"""Most pixels of an image that is decoded to check for damage; more would take a second and 100 MB."""
+"""Maximum pixels of an image that is decoded to check for damage; more would take a second and 100 MB."""
 
 SIGNATURES: dict[str, Callable[[bytes], bool]] = {
     "image/png": lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"),

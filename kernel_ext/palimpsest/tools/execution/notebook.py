@@ -34,7 +34,7 @@ OUTLINE_CHARS = 400
 OUTPUT_CHARS = 48_000
 """Characters that the page sends of each output of a single requested cell."""
 MAX_CELLS = 300
-"""Most cells of an outline."""
+"""Maximum cells of an outline."""
 MAX_IMAGES = 4
 MAX_LINE_CHARS = 90
 SHORTENED_MARK = "characters left out]"

@@ -40,7 +40,7 @@ CONNECT_SECONDS = 30.0
 """Time limit to connect, enough for a launcher that downloads its server on the first start."""
 LIST_SECONDS = 15.0
 MAX_LIST_PAGES = 50
-"""Most pages of one list, since a server could always name another page."""
+"""Maximum pages of one list, since a server could always name another page."""
 CONNECTION_CLOSED = -32000
 """The protocol's error code for a closed connection."""
 TIMED_OUT = -32001

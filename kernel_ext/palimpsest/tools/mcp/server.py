@@ -33,7 +33,7 @@ GRACE_SECONDS = 0.5
 CLOSE_SECONDS = 12.0
 """Time limit for ending a server: closing its stdin, SIGTERM and SIGKILL take up to two seconds each."""
 MAX_RETRIES = 3
-"""Most consecutive failures after which a turn still tries to connect; after more, only the user's request does."""
+"""Maximum consecutive failures after which a turn still tries to connect; after more, only the user's request does."""
 
 State = Literal["off", "waiting", "connecting", "connected", "failed"]
 

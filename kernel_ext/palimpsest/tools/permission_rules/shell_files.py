@@ -44,10 +44,10 @@ READING_PROGRAMS = frozenset(
 """Programs that output the content of their file arguments."""
 COLUMN_PROGRAMS = frozenset(["cut", "sort", "awk", "gawk", "mawk", "paste", "join", "column"])
 MAX_NAMES = 10_000
-"""Most names that are checked in one text; a text with more asks as for a key file."""
+"""Maximum names that are checked in one text; a text with more asks as for a key file."""
 MAX_FOLDERS = 8
 MAX_NAME_CHARS = 4_096
-"""Most characters of a path; longer ones cannot be opened."""
+"""Maximum characters of a path; longer ones cannot be opened."""
 UNCHECKED_PATH = ".env"
 """The path in the question about a text with more names than can be checked, since one may be a key file."""
 
