@@ -187,10 +187,12 @@ class RequestReader:
             names = [
                 f"{count:,} {name}" for name, count in self._others.most_common(MAX_NAMED_KINDS)
             ]
-            rest = len(self._others) - len(names)
+            unnamed_kinds = len(self._others) - len(names)
             named = sum(count for _, count in self._others.most_common(MAX_NAMED_KINDS))
             unnamed = self._others.total() - named
-            more = f", and {unnamed:,} to {rest:,} more places" if rest > 0 else ""
+            more = (
+                f", and {unnamed:,} to {unnamed_kinds:,} more places" if unnamed_kinds > 0 else ""
+            )
             self._report("", OTHERS.format(names=", ".join(names) + more))
 
 
@@ -249,7 +251,7 @@ def _version_of(user_agent: str) -> str:
 
 
 def _name_of(exchange: CapturedExchange) -> str:
-    """Return what an exchange is called in a report: method, host and path, without anything that could be a key."""
+    """Return the name of an exchange in a report: method, host and path, without anything that could be a key."""
     segments = [
         segment if len(segment) <= SEGMENT_CHARS else "…" for segment in exchange.path.split("/")
     ]

@@ -1,7 +1,7 @@
 """Put the events of a streamed answer together as the document that the provider sends without streaming.
 
 The events are those of Anthropic's messages, OpenAI's chat completions and responses, and Gemini. Every function takes
-events of any shape and never raises; ``is_whole`` tells whether the provider's own end was among them.
+events of any shape and never raises; ``is_whole`` is whether the provider's last event was among them.
 """
 
 from collections.abc import Iterable, Iterator

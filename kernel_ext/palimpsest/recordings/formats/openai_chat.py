@@ -47,7 +47,7 @@ OTHER_FIELDS = frozenset({"info", "sessionId"})
 
 
 class OpenAIChatImporter:
-    """Reads a file with one conversation, request or pair a line, or with one document of them."""
+    """Reads a file with one conversation, request or pair per line, or with one document of them."""
 
     name = "openai-chat"
     title = "OpenAI chat"

@@ -1,4 +1,4 @@
-"""Join what an agent prints while it runs into answers: texts and calls up to the results, or up to the tokens."""
+"""Join the texts and calls that an agent prints while it runs into answers; the results or the tokens end an answer."""
 
 from collections.abc import Iterator
 
@@ -44,7 +44,7 @@ class PrintedAnswers:
         return f"m{self._count}"
 
     def add_piece(self, text: str, created: int | None = None) -> Iterator[Recorded]:
-        """Add a piece of a text, which other pieces continue; yields the answer before it, if that has ended."""
+        """Add a piece of a text, which later pieces may continue; yields the answer before it, if that has ended."""
         yield from self._begin(created)
         self._pieces.append(text)
         self._text_chars += len(text)
@@ -71,7 +71,10 @@ class PrintedAnswers:
             self._pieces, self._text_chars = [], 0
 
     def add_result(self, result: ResultRead, *, is_recorded: bool = True) -> Iterator[Recorded]:
-        """Add a result; yields what can be yielded. With ``is_recorded`` False only its place is known."""
+        """Add the result of a call; yields the answer before it and the result, unless results wait for the tokens.
+
+        Unless the output ``is_recorded``, a gap says that it is missing.
+        """
         values: list[Recorded] = [result]
         if not is_recorded:
             values.append(GapRead(NO_OUTPUT, call=result.call))
