@@ -66,7 +66,7 @@ class Tree:
         return frozenset(path.rpartition("/")[0] for path in self.entries)
 
     def get(self, path: str) -> TreeEntry | None:
-        """Return the entry of a path; None for nothing."""
+        """Return the entry of a path; None if the snapshot has none."""
         return self.entries.get(path)
 
     def left_out(self, path: str) -> bool:
