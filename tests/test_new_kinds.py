@@ -30,7 +30,9 @@ def test_a_recipe_lists_the_files_that_it_takes_in_their_order(title: str) -> No
     touched = new_kinds.files(new_kinds.WHOLE[title])
 
     assert len(touched) == len(steps)
-    assert [one for one in zip(touched, steps, strict=True) if not new_kinds.is_listed(*one)] == []
+    assert [
+        pair for pair in zip(touched, steps, strict=True) if not new_kinds.is_listed(*pair)
+    ] == []
 
 
 def mypy(target: Path) -> set[str]:

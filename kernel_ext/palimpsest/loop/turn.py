@@ -305,24 +305,24 @@ class Turn:
         if self._fit_driver.summarise_if_full(setup, user, messages):
             return True
         self._steps += 1
-        last = self._steps >= setup.max_steps
-        if last and self._steps > 1:
+        is_last = self._steps >= setup.max_steps
+        if is_last and self._steps > 1:
             write_message = write_last_step if setup.wants_structured else write_last_step_message
             user = write_message(self._log, setup, user)
-        result = await run_step(self._run_context, setup, user, self._fit_driver, last=last)
+        result = await run_step(self._run_context, setup, user, self._fit_driver, last=is_last)
         if result in ("overflow", "full"):
-            summaries_help = result == "overflow"
-            release = await self._may_cut(setup, user, "refused" if summaries_help else "failed")
+            can_summarise = result == "overflow"
+            release = await self._may_cut(setup, user, "refused" if can_summarise else "failed")
             if release != "cut":
                 return release == "another-summary"
             return self._fit_driver.reduce_after_refusal(
-                setup, user, summaries_help=summaries_help
+                setup, user, summaries_help=can_summarise
             ) or self._stop_by_guard(self._too_long())
         if result == "asked" or (
             result == "compact" and self._fit_driver.request_summary(setup, user)
         ):
             return True
-        return self._continue_after(result, last=last)
+        return self._continue_after(result, last=is_last)
 
     def _continue_after(self, result: StepResult, *, last: bool) -> bool:
         """Return whether another step follows, and record the guard that prevents it."""

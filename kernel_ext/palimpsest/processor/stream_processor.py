@@ -443,14 +443,14 @@ class StreamProcessor:
             if not isinstance(part.state, ToolPending | ToolRunning):
                 continue
             now = self._log.clock()
-            running = isinstance(part.state, ToolRunning)
+            is_running = isinstance(part.state, ToolRunning)
             metadata = dict(part.state.metadata) if isinstance(part.state, ToolRunning) else {}
             start = part.state.time.start if isinstance(part.state, ToolRunning) else now
             raw = "".join(self._raw.get(part.call_id, ()))
             state = ToolFailed(
                 input=part.state.input,
                 error=ABORTED,
-                metadata=metadata | {"interrupted": True} | ({} if running else {"raw": raw}),
+                metadata=metadata | {"interrupted": True} | ({} if is_running else {"raw": raw}),
                 time=Span(start=start, end=now),
             )
             self._put_tool(part.model_copy(update={"state": state}))

@@ -67,7 +67,7 @@ def test_what_is_named_is_read_with_its_number(words: str, kind: str, sent: int,
     found = named_limit(words, 400)
 
     assert found is not None
-    assert (found.kind, found.most(sent)) == (kind, most)
+    assert (found.kind, found.maximum_below(sent)) == (kind, most)
 
 
 @pytest.mark.parametrize("words", OTHERS)
@@ -84,7 +84,7 @@ def test_a_refusal_for_its_size_needs_no_words() -> None:
     found = named_limit("<html>nginx</html>", 413)
 
     assert found is not None
-    assert (found.kind, found.most(50)) == ("request_bytes", 25)
+    assert (found.kind, found.maximum_below(50)) == ("request_bytes", 25)
 
 
 @given(
@@ -94,7 +94,7 @@ def test_a_refusal_for_its_size_needs_no_words() -> None:
 def test_the_most_is_below_what_was_sent(words: str, sent: int) -> None:
     found = named_limit(words, 400)
 
-    assert found is None or 0 < found.most(sent) <= max(1, sent - 1)
+    assert found is None or 0 < found.maximum_below(sent) <= max(1, sent - 1)
 
 
 def test_a_long_error_is_read_in_time() -> None:

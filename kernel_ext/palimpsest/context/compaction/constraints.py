@@ -12,10 +12,10 @@ from functools import lru_cache
 from palimpsest.context.compaction.demand_words import (
     ADVERBS,
     DEMANDS,
-    DESCRIBES,
+    DESCRIPTIONS,
     MODALS,
     NOT_NEEDED,
-    SUPPOSES,
+    SUPPOSITIONS,
 )
 from palimpsest.lazy_patterns import lazy_pattern
 
@@ -102,10 +102,10 @@ def is_demand(sentence: str) -> bool:
         sentence = ", ".join(clause for clause in clauses if not NOT_NEEDED.search(clause))
     if DEMANDS.search(sentence):
         return True
-    if SUPPOSES.search(sentence):
+    if SUPPOSITIONS.search(sentence):
         return False
     return bool(
-        MODALS.search(sentence) or (ADVERBS.search(sentence) and not DESCRIBES.search(sentence))
+        MODALS.search(sentence) or (ADVERBS.search(sentence) and not DESCRIPTIONS.search(sentence))
     )
 
 

@@ -36,8 +36,8 @@ _MARKS = lazy_pattern(r"(?:\x1b|\\x1b|\\e|\\u001b|\\033)\[[\d;]*[A-Za-z]|\[\d{1,
 _LINE_NUMBER = lazy_pattern(
     r"^[ \t]*(?:[-+>*][ \t]*)?\d{1,6}(?:→|\t|[:|-](?=\D|$)|[ \t]*[|│])", re.MULTILINE
 )
-# A pattern that begins with a set of characters is looked for only where one of them stands: its first character comes
-# first, and then what must stand before it.
+# A pattern that begins with a set of characters is only tried where one of them is, which is fast. So the first character
+# of a name comes first, and a look-behind checks the text before it.
 _TIME = lazy_pattern(
     r"\d(?<=\b\d)(?:\d{3}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|\d?:\d\d:\d\d(?:[.,]\d+)?\b|\d*m\d+(?:\.\d+)?s\b)"
 )
@@ -100,7 +100,7 @@ _NUMBER = lazy_pattern(
 )
 
 _PIECE = lazy_pattern(r"""[^\s"'=;:\[\])&^|\\{(]+\(?""")
-"""A piece between characters that stand in no path, identifier or number, and that none of their patterns looks at.
+"""A piece between characters that occur in no path, identifier or number, and that none of their patterns needs.
 
 The opening bracket of a call stays at the end of its piece, since a name before it is no file.
 """

@@ -112,8 +112,8 @@ def max_output_tokens(policy: TruncatePolicy, facts: Facts) -> int | None:
 
 def is_shortened_by_tool(metadata: Mapping[str, Any], policy: TruncatePolicy) -> bool:
     """Return whether an output stays as its tool shortened it; not where a share of the window is counted in tokens."""
-    shares = policy.window_share is not None and policy.share_counted == "tokens"
-    return bool(metadata.get("truncated")) and not shares
+    has_token_share = policy.window_share is not None and policy.share_counted == "tokens"
+    return bool(metadata.get("truncated")) and not has_token_share
 
 
 def fits_surely(text: str, policy: TruncatePolicy, facts: Facts) -> bool:

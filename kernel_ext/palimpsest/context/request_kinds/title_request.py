@@ -61,9 +61,9 @@ def _text(part: Part) -> str:
             return ""
 
 
-def without_middle(text: str, most: int = MAX_PROMPT_CHARS) -> str:
-    """Return a text without its middle where it has more characters than ``most``."""
-    if len(text) <= most:
+def without_middle(text: str, max_chars: int = MAX_PROMPT_CHARS) -> str:
+    """Return a text without its middle where it has more characters than ``max_chars``."""
+    if len(text) <= max_chars:
         return text
-    half = most // 2
+    half = max_chars // 2
     return f"{text[:half]}\n[...]\n{text[-half:]}"

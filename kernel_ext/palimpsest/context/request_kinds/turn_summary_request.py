@@ -145,9 +145,9 @@ def read_turn_summary(answer: str) -> TurnSummaryText:
     )
 
 
-def _cut(text: str, most: int) -> str:
+def _cut(text: str, max_chars: int) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= most else line[: most - 3].rstrip() + "..."
+    return line if len(line) <= max_chars else line[: max_chars - 3].rstrip() + "..."
 
 
 def without_turns(

@@ -269,8 +269,8 @@ def _cached_beyond(
     candidates = [0] if last.usage is None else [cache.beyond(last.usage)]
     for index, after in zip(reported[-2::-1], reported[:0:-1], strict=False):
         earlier = timeline.requests[index]
-        grew = all(later.prefix is None for later in replayed[index + 1 : after + 1])
-        if len(candidates) > MAX_REQUESTS_BEHIND or not grew:
+        only_grew = all(later.prefix is None for later in replayed[index + 1 : after + 1])
+        if len(candidates) > MAX_REQUESTS_BEHIND or not only_grew:
             break
         if earlier.usage is not None and last.usage is not None:
             cached_tokens = earlier.usage.prompt + cache.beyond(earlier.usage)
@@ -349,11 +349,13 @@ def _sent_share(
     """Return the sent share of a prompt with a cache loss: below 1 where the prompt shrank though no item changed."""
     request, before = timeline.requests[lost.request], timeline.requests[lost.before]
     reported, last = request.reported or 0, before.reported or 0
-    grew = all(replay.prefix is None for replay in replayed[before.index + 1 : request.index + 1])
+    only_grew = all(
+        replay.prefix is None for replay in replayed[before.index + 1 : request.index + 1]
+    )
     scale = Scale(ruler.unseen, ruler.factor)
     counted = ruler.of(replayed[request.index].tokens, scale) + ruler.added
     has_shrunk = last - reported > max(MIN_LOSS, MIN_LOSS_SHARE * last)
-    if not grew or not has_shrunk or request.model != before.model:
+    if not only_grew or not has_shrunk or request.model != before.model:
         return 1.0
     return min(reported / counted, 1.0) if counted else 1.0
 

@@ -98,7 +98,7 @@ def _losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
         return CacheLoss(request.index, before.index, expected, read, causes)
 
     key = (lifetime, writers, uses_cache)
-    return tuple(rows.of(loss_at, requests, following, about=key, most=unchanged_count))
+    return tuple(rows.of(loss_at, requests, following, about=key, max_unchanged=unchanged_count))
 
 
 def _changed_from(timeline: Timeline) -> int:

@@ -258,8 +258,8 @@ class Interrupts:
 def _in_user_code(frame: FrameType | None, *, is_driven: bool) -> bool:
     """Return whether user code is on the stack between this frame and the code that runs the agent's Python.
 
-    A cell's own code is also further down the stack, so for code run by ``drive`` only frames
-    above ``drive`` count; a task has no frames of the cell below it.
+    A cell's own code is also further down the stack, so for code run by ``run_unsuspended`` only
+    frames above that function count; a task has no frames of the cell below it.
     """
     is_user_code = False
     while frame is not None:

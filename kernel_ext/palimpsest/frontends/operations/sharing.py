@@ -70,10 +70,10 @@ class FileOperation(Operation):
         self, context: OperationContext, path: Path, size: int, form: str, text: str = ""
     ) -> ExportedFile:
         root = context.services.workspace.project
-        inside = root in path.parents
+        is_inside = root in path.parents
         return ExportedFile(
             path=str(path),
-            shown=path.relative_to(root).as_posix() if inside else str(path),
+            shown=path.relative_to(root).as_posix() if is_inside else str(path),
             bytes=size,
             form=form,
             content=text if text and size <= MAX_SENT_BYTES else None,

@@ -221,7 +221,7 @@ class CellOutput:
         return self._has_doubled(self._feed.steps) or elapsed >= self._interval()
 
     def _is_too_long(self) -> bool:
-        """Return whether the open segment can be closed because of its length; looked for once a second.
+        """Return whether the open segment can be closed because of its length; checked once a second.
 
         A page draws the text meanwhile, but all of it in the open segment: closed only at the end of the
         turn, most of a long answer would be drawn a second time, in new outputs.

@@ -29,7 +29,7 @@ _ARROW = re.compile(r"\s*-+>\s*\d+ ?(?P<code>.*)")
 
 
 class HiddenCells:
-    """The sources of one kernel's hidden cells, and of the cells that the agent may know.
+    """The sources of one kernel's hidden cells, and of the cells that the agent may see.
 
     Responsibilities: recognise file names of hidden cells' code; mask their lines in a text. A line that is also in a cell
     that is not hidden is not masked.
@@ -81,7 +81,7 @@ class HiddenCells:
         self._last_recorded_number = number
 
     def reveal(self, source: str) -> None:
-        """Add a source that the agent may know: a cell of the user, or the agent's own code."""
+        """Add a source that the agent may see: a cell of the user, or the agent's own code."""
         for line in source.splitlines():
             if len(key := _comparable_line(line)) >= MIN_LINE_CHARS:
                 self._revealed_lines.pop(key, None)

@@ -83,7 +83,7 @@ class Fingerprints:
         return Fingerprint(checksum, is_complete=self._is_complete)
 
     def _identity(self, value: Any) -> int:
-        """Return the identity of a value; raises _NoLastingMark for lasting fingerprints."""
+        """Return the identity of a value; raises _NoLastingChecksum for lasting fingerprints."""
         if self._lasting:
             raise _NoLastingChecksum
         return id(value)

@@ -292,10 +292,10 @@ def _items(log: SessionLog, setup: StepSetup, proposed_fit: _Proposed) -> Iterat
     known -= {
         decision.part_id for decision in proposed_fit.decisions if decision.part_id is not None
     }
-    other_tools = before is None or before.kinds.get("tools") != projection.tools_tokens
+    has_other_tools = before is None or before.kinds.get("tools") != projection.tools_tokens
     for item in request_items(projection, proposed_fit.view, setup.specs, setup.count, log.clean):
         if item.kind == "tools":
-            is_new = other_tools
+            is_new = has_other_tools
         else:
             is_new = item.part_id not in known if item.part_id else before is None
         yield item.model_copy(update={"new": is_new})

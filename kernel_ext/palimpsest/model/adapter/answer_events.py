@@ -120,8 +120,8 @@ def _usage(request: ModelRequest, joiner: StreamJoiner, tap: StreamTap) -> Usage
     reported = usage.normalise_usage(tap.usage)
     wrote = joiner.written
     thought = "".join(joiner.reasoning)
-    silent = reported is not None and not reported.output + reported.reasoning
-    if reported is not None and reported.prompt and not (silent and (wrote or thought)):
+    was_silent = reported is not None and not reported.output + reported.reasoning
+    if reported is not None and reported.prompt and not (was_silent and (wrote or thought)):
         return reported
     prompt = prompt_text(request.messages, request.tools)
     return usage.estimate(prompt, wrote, thought, counter(DEFAULT_ESTIMATOR), reported)

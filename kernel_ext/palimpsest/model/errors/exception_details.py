@@ -107,7 +107,7 @@ class ExceptionDetails:
     """Whether a server answered at all."""
     url: str | None
     """The address that the request reached."""
-    led_from: str | None
+    redirected_from: str | None
     """The address of the first request, if it was redirected."""
     message: str
     """The server's message, or the client's where no server answered."""
@@ -120,6 +120,7 @@ class ExceptionDetails:
     streamed: bool
     """Whether it was raised while the answer was read, perhaps before its first token."""
     mid_stream: bool
+    """Whether the stream failed after its first token."""
     unreadable: bool
     """Whether an event of the stream could not be read."""
     broken: bool
@@ -145,7 +146,7 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
         status = None if core is not exception and status == INVENTED_STATUS else status
     message = scrub(body.message)
     history = getattr(response, "history", None)
-    nameless = "" if response is not None else type(core).__name__
+    class_name = "" if response is not None else type(core).__name__
     return ExceptionDetails(
         classes=frozenset(
             base.__name__ for item in wrapped for base in type(item).__mro__ if base is not object
@@ -153,8 +154,8 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
         causes=causes,
         answered=response is not None or not_a_stream is not None,
         url=_url(causes, response),
-        led_from=str(history[0].url) if history else None,
-        message=message or nameless,
+        redirected_from=str(history[0].url) if history else None,
+        message=message or class_name,
         status=status,
         code=body.code,
         headers=_headers(causes),
@@ -271,6 +272,6 @@ def _is_unreadable(causes: Sequence[BaseException]) -> bool:
 
 
 def _is_silent(causes: Sequence[BaseException]) -> bool:
-    """Return whether a read timeout is among the causes; litellm renames it on the outside."""
+    """Return whether a read timeout is among the causes; litellm wraps it in a class of another name."""
     names = {type(cause).__name__ for cause in causes}
     return bool(names & SILENT_CLASSES) and "ConnectTimeout" not in names

@@ -33,7 +33,7 @@ class NamedLimit:
     stated: int = 0
     """Number of the first ``numbers`` that follow such a word."""
 
-    def most(self, sent: int) -> int:
+    def maximum_below(self, sent: int) -> int:
         """Return the maximum where ``sent`` was too much: the named number, or else half of ``sent``."""
         stated = [number for number in self.numbers[: self.stated] if 0 < number < sent]
         if stated:

@@ -109,22 +109,24 @@ def _numbered_folders(folder: Path) -> list[Path]:
     )
 
 
-def _rollouts(folder: Path, most: int) -> list[Path]:
+def _rollouts(folder: Path, max_count: int) -> list[Path]:
     """Return the files that may be rollouts, sorted, without links."""
     return _matching_entries(
         folder,
-        most,
+        max_count,
         lambda entry: entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False),
     )
 
 
 def _matching_entries(
-    folder: Path, most: int, is_match: Callable[[os.DirEntry[str]], bool]
+    folder: Path, max_count: int, is_match: Callable[[os.DirEntry[str]], bool]
 ) -> list[Path]:
-    """Return the matching entries among a folder's first ``most``, sorted; none where the folder cannot be read."""
+    """Return the matching entries among the first ``max_count`` of a folder, sorted; none if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
-            first_entries = [entry for entry, _ in zip(entries, range(max(most, 0)), strict=False)]
+            first_entries = [
+                entry for entry, _ in zip(entries, range(max(max_count, 0)), strict=False)
+            ]
             return sorted(folder / entry.name for entry in first_entries if is_match(entry))
     except OSError:
         return []

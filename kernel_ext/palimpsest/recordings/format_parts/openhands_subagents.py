@@ -34,7 +34,7 @@ class SubagentFolder:
 
 
 def subagent_folders(
-    path: Path, parent: str, most: int, read: ReadDocument, report: Report
+    path: Path, parent: str, max_count: int, read: ReadDocument, report: Report
 ) -> list[SubagentFolder]:
     """Return the subagents in a conversation's folder, in the order of their first messages; links are left out."""
     folder = path / SUBAGENTS
@@ -42,13 +42,13 @@ def subagent_folders(
         return []
     folders: list[SubagentFolder] = []
     children = sorted(
-        child for child, _ in zip(folder.iterdir(), range(most * 10 + 1), strict=False)
+        child for child, _ in zip(folder.iterdir(), range(max_count * 10 + 1), strict=False)
     )
     for child in children:
         events = child / "events"
         if child.is_symlink() or events.is_symlink() or not events.is_dir():
             report(f"{SUBAGENTS}/{child.name}", "It is no conversation and was left out.")
-        elif len(folders) >= most:
+        elif len(folders) >= max_count:
             report("", f"Only the first {MAX_CHILDREN} of its subagents were read.")
             break
         else:

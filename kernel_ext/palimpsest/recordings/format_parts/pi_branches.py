@@ -11,7 +11,7 @@ from palimpsest.recordings.reading.sources import json_lines
 MAX_BRANCHES = 100
 """Maximum branches that are read beside the newest; each requires another pass over the file."""
 MAX_UNREAD_LINES = 1_000
-"""Maximum lines that cannot be read for which a missing entry may stand: the newest of them."""
+"""Maximum unreadable lines that may be a missing entry; of more, only the newest are considered."""
 
 
 class PiBranch(NamedTuple):
@@ -33,7 +33,7 @@ class PiTree:
         self._parents: dict[str, str | None] = {}
         self._messages: set[str] = set()
         self._unread: deque[str | None] = deque(maxlen=MAX_UNREAD_LINES)
-        """For each line that cannot be read, the entry before it; without those whose id a later entry told."""
+        """For each unreadable line, the entry before it, unless a later entry showed the line's id."""
         for number, entry in json_lines(path, self._note_unread):
             if entry.get("type") == "session":
                 continue

@@ -77,12 +77,12 @@ class ClaudeCodeImporter:
     tried_on = "real sessions"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether the records name their parents and their session; a long queue operation may stand before them."""
+        """Return whether the records name their parents and their session; a long queue operation may come first."""
         start = head.start
         if is_printed_by_claude(head):
             return True
-        names_parent = b'"parentUuid":' in start or _QUEUE_OPERATION.match(start) is not None
-        return start[:1] == b"{" and names_parent and b'"sessionId":' in start
+        has_parent_names = b'"parentUuid":' in start or _QUEUE_OPERATION.match(start) is not None
+        return start[:1] == b"{" and has_parent_names and b'"sessionId":' in start
 
     def files_beside(self, path: Path) -> Iterator[str]:
         """Yield the names of the files beside a session that hold its subagents, as Claude Code 2.0 wrote them."""
@@ -202,7 +202,7 @@ def _agent_files_beside(path: Path, session: str) -> list[Path]:
 
 @lru_cache(maxsize=4)
 def _agent_sessions(folder: Path, _modified: int) -> tuple[tuple[str, str], ...]:
-    """Return the files of subagents in a folder with the session of each; read anew when the folder has changed."""
+    """Return the files of subagents in a folder with the session of each; read again when the folder has changed."""
     files = [file for file in sorted(folder.glob("agent-*.jsonl")) if not file.is_symlink()]
     return tuple((file.name, _session_of(file)) for file in files if file.is_file())
 

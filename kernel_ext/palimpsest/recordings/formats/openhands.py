@@ -49,7 +49,7 @@ from palimpsest.transcript.values import ToolSpec
 MAX_EVENTS = 200_000
 BASE_STATE = "base_state.json"
 EVENTS = "events"
-"""Name of the folder inside a conversation's folder that holds its events; they may also stand beside its state."""
+"""Name of the folder inside a conversation's folder that holds its events; they may also be beside its state."""
 OTHER_SYSTEM = "Another system prompt was sent from here on."
 OTHER_BRANCH = "An event before this one is missing, or it belongs to another branch."
 
@@ -64,8 +64,8 @@ class OpenHandsImporter:
     def recognises(self, head: Head) -> bool:
         """Return whether a folder contains events, or a file begins with an instance or with events."""
         if head.names:
-            events = any(_is_event_file(name) for name in head.names)
-            return events or (BASE_STATE in head.names and EVENTS in head.names)
+            has_events = any(_is_event_file(name) for name in head.names)
+            return has_events or (BASE_STATE in head.names and EVENTS in head.names)
         beginning = head.start.lstrip()
         if beginning.startswith(b"{"):
             early = beginning[:400]

@@ -48,14 +48,14 @@ def search_folder(
     importer_of: Callable[[Path], AnyImporter | None],
     owner: AnyImporter | None = None,
 ) -> FolderContents:
-    """Return what stands below a folder; links are not followed, and a project's own folder is left out.
+    """Return the recordings and other files below a folder, without links and a project's own folder.
 
-    ``owner`` is the importer that reads the folder itself as a recording: its own files are not looked at.
+    ``owner`` is the importer that reads the folder itself as a recording: its own files are left out.
     """
     if not folder.is_dir():
         return FolderContents((), (), ())
     search = _Search(importer_of)
-    search.look_in(folder, MAX_DEPTH, owner)
+    search.add_folder(folder, MAX_DEPTH, owner)
     beside = _files_beside(search.recordings)
     recordings = ((path, importer) for path, importer in search.recordings if path not in beside)
     unknown = (path for path in search.unknown if path not in beside)
@@ -70,8 +70,8 @@ class _Search:
     recordings: list[tuple[Path, AnyImporter]] = field(default_factory=list)
     unknown: list[Path] = field(default_factory=list)
 
-    def look_in(self, folder: Path, depth: int, owner: AnyImporter | None) -> None:
-        """Add what stands in a folder, and below it."""
+    def add_folder(self, folder: Path, depth: int, owner: AnyImporter | None) -> None:
+        """Add the files in a folder and below it."""
         if owner is not None and not isinstance(owner, FolderFormat):
             return
         try:
@@ -95,7 +95,7 @@ class _Search:
                 if importer is not None:
                     self.recordings.append((path, importer))
                 if depth > 1:
-                    self.look_in(path, depth - 1, importer)
+                    self.add_folder(path, depth - 1, importer)
 
     def _add(self, file: Path) -> AnyImporter | None:
         """Add a file as a recording or as none; returns its importer."""

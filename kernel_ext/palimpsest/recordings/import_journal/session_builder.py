@@ -102,7 +102,7 @@ class SessionBuilder:
         """The compactions whose summary is a message of its own, which goes with its marker."""
         self._decisions = 0
         self._copied_messages = 0
-        """Messages that another session holds too; 0 once a sentence says how many they are."""
+        """Number of messages that another session holds too; 0 once it was reported."""
         self._copied_answers: set[str] = set()
         """The recorded ids of the answers that the other session counts."""
         self._has_copied_title = False

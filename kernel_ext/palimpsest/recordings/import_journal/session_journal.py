@@ -258,7 +258,7 @@ class SessionJournal:
 
     @cached_property
     def _difference(self) -> str:
-        """What tells a copy from the first session with its recorded id: the file's name, if it is another file."""
+        """The name that distinguishes a copy from the first session with its id: that of the file, if it is another."""
         try:
             first = self._find_existing(RecordedNames(self._begin.format, self._begin.id).session)
         except Differs:

@@ -1,4 +1,4 @@
-"""Read the first fields of a JSON document of which only the beginning is known, to recognise its format.
+"""Read the first fields of a JSON document whose rest is not known, to recognise its format.
 
 Nothing here raises: a text that is no JSON object has no fields.
 """

@@ -45,7 +45,7 @@ class SessionBegin:
     parent_call: str | None = None
     """Id of the parent's tool call that started this session."""
     branch_of: str | None = None
-    """The session of which this is another branch, in the same recording or in a file beside it."""
+    """The session off which this one branches, in the same recording or in a file beside it."""
     branch_at: str | None = None
     """The last message that both branches have in common."""
     copied: Collection[str] = frozenset()

@@ -28,7 +28,7 @@ MAX_DOCUMENT_BYTES = 64_000_000
 """Largest document that is read as a whole; ``json_items`` reads larger ones."""
 HEAD_BYTES = 65_536
 LOOKED_AT_LINES = 3
-"""Lines of a file's beginning that are looked at for one that can be read."""
+"""First lines of a file that are searched for one that can be read."""
 MAX_DEPTH = 100
 """Levels of nesting that are read; recorded sessions have about ten."""
 _PIECE = 1 << 20

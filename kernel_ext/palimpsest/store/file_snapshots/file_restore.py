@@ -139,9 +139,9 @@ def _conflict_reason(
     if now is not None and now.kind == "unkept" and is_work(now):
         return NOT_KEPT.format(reason=reason_unkept(now))
     if now is not None and now.kind == "folder":
-        left_folder = file.left is None or file.left.kind == "folder"
+        was_folder = file.left is None or file.left.kind == "folder"
         has_others = _has_other_files(snapshots.root, file.path, to_delete)
-        return "" if left_folder and not has_others else FOLDER_WITH_FILES
+        return "" if was_folder and not has_others else FOLDER_WITH_FILES
     if _is_same_entry(now, file.left):
         return ""
     if file.left is not None and file.left.kind == "folder" and now is None:

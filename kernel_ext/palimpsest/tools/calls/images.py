@@ -66,8 +66,8 @@ def fit_image(data: bytes, name: str) -> FittedImage:
             f"{name} is no picture, whatever its name says. Look at it with the python tool."
         )
     try:
-        too_long = max(_image_size(data)) > MAX_SIDE_PIXELS
-        if len(data) <= MAX_IMAGE_BYTES and not too_long:
+        is_too_long = max(_image_size(data)) > MAX_SIDE_PIXELS
+        if len(data) <= MAX_IMAGE_BYTES and not is_too_long:
             return FittedImage(mime, data)
         shrunk = _shrink_image(data)
     except ImportError:

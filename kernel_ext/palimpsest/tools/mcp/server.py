@@ -194,9 +194,9 @@ class McpServer:
                 self.spec,
                 self._environment,
                 root=self._root,
-                changed=self._on_list_changed,
-                lost=lambda why: self._on_connection_lost(end, why),
-                begun=lambda abort: self._on_begin(end, abort),
+                on_change=self._on_list_changed,
+                on_lost=lambda why: self._on_connection_lost(end, why),
+                on_begin=lambda abort: self._on_begin(end, abort),
             ) as connection:
                 await self._hold_connection(connection, end, timeout_handle)
         except ServerFailed as problem:

@@ -113,7 +113,7 @@ def _reads_no_content(words: list[str]) -> bool:
 def outside_files(text: str, folder: Path, root: Path) -> list[str]:
     """Return files and folders outside the project whose contents a text visibly reads.
 
-    Only arguments of programs in ``READS``; the paths of ``paths_touched`` are asked about already.
+    Only arguments of ``READING_PROGRAMS`` are checked; the user is already asked about the paths of ``paths_touched``.
     """
     paths: dict[str, None] = {}
     for piece in simple_commands(_with_folders_expanded(text, folder)):
