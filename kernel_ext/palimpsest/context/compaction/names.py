@@ -129,7 +129,7 @@ def names_of(text: str) -> Iterator[tuple[str, str]]:
 
 @lru_cache(maxsize=20_000)
 def kind_of_name(name: str) -> str:
-    """Return the kind of a name, alone or quoted as code; ``identifiers`` where it depended on the text around it."""
+    """Return the kind of a name by itself or quoted as code; ``identifiers`` where other text is needed to tell it."""
     texts = (name, f"`{name}`")
     return next(
         (kind for text in texts for kind, other in names_of(text) if other == name),
@@ -205,7 +205,7 @@ def _files(text: str) -> Iterator[str]:
 
 
 def _is_quoted(text: str, match: re.Match[str]) -> bool:
-    """Return whether a match alone is quoted as code."""
+    """Return whether exactly the match is quoted as code."""
     return text[max(match.start() - 1, 0) : match.end() + 1] == f"`{match[0]}`"
 
 

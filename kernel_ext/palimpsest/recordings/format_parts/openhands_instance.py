@@ -1,7 +1,7 @@
 """Read the sessions of OpenHands from before its SDK (V0): one instance of an evaluation, and a list of events.
 
 The events of a delegate come between the action that started it and the observation with its result; they become a
-session of their own.
+separate session.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -76,7 +76,7 @@ def event_session(
 
 @dataclass(slots=True)
 class _Delegate:
-    """A running agent, with the values that were read of it so far."""
+    """A running agent, with the values that were read from it so far."""
 
     reader: InstanceEvents
     id: str

@@ -77,18 +77,18 @@ class GivenTasks:
     children: Sequence[SubagentFolder] = ()
     calls: dict[str, str] = field(default_factory=dict)
     """The first call of each subagent."""
-    _of_call: dict[str, str] = field(default_factory=dict)
-    _of_task: dict[str, str] = field(default_factory=dict)
+    _child_by_call: dict[str, str] = field(default_factory=dict)
+    _child_by_task: dict[str, str] = field(default_factory=dict)
 
     def add_call(self, call: str, event: JsonValue) -> None:
         """Add a call, with its action."""
         action = event.at("action")
         if action.get("kind") == "TaskAction":
-            child = self._of_task.get(action.id("resume")) or self._subagent_without_call(
+            child = self._child_by_task.get(action.id("resume")) or self._subagent_without_call(
                 action.text("prompt")
             )
             if child:
-                self._of_call[call] = child
+                self._child_by_call[call] = child
                 self.calls.setdefault(child, call)
         elif action.get("kind") == "DelegateAction":
             # One call can give work to several subagents.
@@ -98,9 +98,9 @@ class GivenTasks:
 
     def add_result(self, call: str, event: JsonValue) -> str | None:
         """Add a call's result; return the subagent to which the call gave work, if there is one."""
-        child = self._of_call.get(call)
+        child = self._child_by_call.get(call)
         if child and (task := event.id("observation", "task_id")):
-            self._of_task[task] = child
+            self._child_by_task[task] = child
         return child
 
     def _subagent_without_call(self, prompt: str) -> str:

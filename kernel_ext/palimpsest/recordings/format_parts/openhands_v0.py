@@ -24,6 +24,7 @@ from palimpsest.transcript.values import Usage
 
 NOT_FOR_THE_MODEL = {"null", "agent_state_changed", "change_agent_state", "pause", "start"}
 MAX_NUMBERS = 1_000_000
+"""Limit for an exit code, and for the events of one range of ids."""
 RULE = "openhands.condenser"
 
 

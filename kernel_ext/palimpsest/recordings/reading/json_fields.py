@@ -24,6 +24,7 @@ SHOWN_CHARS = 40
 NUMBER_NOTES: ContextVar[list[str] | None] = ContextVar("NUMBER_NOTES", default=None)
 """Collects a sentence for each usage number that is left out; the caller adds the request."""
 SECONDS_BELOW = 100_000_000_000
+"""Times below this number are in seconds, larger ones in milliseconds."""
 MAX_FACTS = 20
 FACT_CHARS = 200
 LATEST_MILLISECONDS = 253_402_300_799_000
@@ -121,8 +122,8 @@ class JsonValue:
         """Return a number of tokens of a usage field, or None; a wrong value is reported through ``NUMBER_NOTES``."""
         value, tokens = self.get(*names), self.integer(*names)
         if value is not None and tokens is None:
-            what = f"{'.'.join(names)} is {_short_text(value)}"
-            _report_number(f"{what}, which is no number of tokens: it was left out.")
+            description = f"{'.'.join(names)} is {_short_text(value)}"
+            _report_number(f"{description}, which is no number of tokens: it was left out.")
         return tokens
 
     def tokens(self, *names: str) -> int:
@@ -137,8 +138,8 @@ class JsonValue:
         value = self.get(*names)
         amount = _number(value)
         if value is not None and (amount is None or not 0 <= amount <= MAX_DOLLARS):
-            what = f"{'.'.join(names)} is {_short_text(value)}"
-            _report_number(f"{what}, which is no amount of money: it was left out.")
+            description = f"{'.'.join(names)} is {_short_text(value)}"
+            _report_number(f"{description}, which is no amount of money: it was left out.")
             return None
         return amount if free else amount or None
 
