@@ -215,7 +215,7 @@ class Turn:
             last = self._steps + 1 >= now.max_steps
             return await propose_step(
                 self._requests,
-                self._run_context.turn.postponed.until,
+                self._run_context.turn.postponed.last_message,
                 now,
                 self._fit_driver.attempts,
                 cause,
@@ -300,7 +300,7 @@ class Turn:
         return outcome == "continue"
 
     async def _step(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
-        if self._run_context.turn.postponed.until:
+        if self._run_context.turn.postponed.last_message:
             prune_postponed(self._log, self._run_context.turn.postponed, setup)
         if self._fit_driver.summarise_if_full(setup, user, messages):
             return True
@@ -362,7 +362,7 @@ def _prune_at_end(requests: RequestServices, postponed: PostponedPruning, setup:
     if requests.hold() is not None:
         postpone_pruning(requests.log, postponed)
         return
-    if postponed.until:
+    if postponed.last_message:
         prune_postponed(requests.log, postponed, setup)
     prune_after_turn(requests, setup)
 

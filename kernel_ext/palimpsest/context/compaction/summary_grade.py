@@ -98,7 +98,7 @@ def unused_summary(view: View) -> Decision | None:
     return None
 
 
-def summary_put_aside(view: View) -> Decision | None:
+def summary_set_aside(view: View) -> Decision | None:
     """Return the report on the summary that the user set aside last and can restore; None after the next answer.
 
     A failed answer, as of a turn that was stopped, does not count.

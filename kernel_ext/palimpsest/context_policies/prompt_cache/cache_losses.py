@@ -14,9 +14,9 @@ from palimpsest.transcript.growing_lists import GrownRows, common_beginning
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
 MIN_LOSS = 1_024
-"""Fewest lost tokens of a break."""
+"""Minimum lost tokens of a break."""
 MIN_LOSS_SHARE = 0.05
-"""Smallest share of the expected read whose loss is a break."""
+"""Minimum share of the expected read whose loss is a break."""
 
 UNMEASURED: frozenset[BreakCause] = frozenset({"unexplained", "late", "effort", "client"})
 """Causes that do not show how much of the cache is left, so that a replay takes the loss from the recording."""

@@ -23,7 +23,7 @@ MAX_ODD_NAMED = 5
 WIDEST = 2.0
 """Maximum ratio of a request's own factor to the ruler's, or of the ruler's to it; other tokens count as unseen."""
 MIN_SCALED_TOKENS = 500
-"""Fewest estimated tokens of a request whose items are scaled to its total."""
+"""Minimum estimated tokens of a request whose items are scaled to its total."""
 
 
 class Scale(NamedTuple):

@@ -30,9 +30,9 @@ from palimpsest.transcript.values import Value
 from palimpsest.transcript.visible_text import visible_line
 
 PROGRESS_SECONDS = 0.2
-"""Least time between two progress notices of an import."""
+"""Minimum time between two progress notices of an import."""
 MAX_SENT_BYTES = 1_500_000
-"""Largest shared page that is sent to the browser: about what a server forwards in one message."""
+"""Maximum shared page that is sent to the browser: about what a server forwards in one message."""
 MAX_SHOWN_PROBLEMS = 10
 """Maximum problems that a cell shows; the Python call returns all of them."""
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from palimpsest.context.budget.request_tokens import BudgetCheck
 from palimpsest.context.budget.request_tokens import check_budget as checked
-from palimpsest.context.compaction.summary_grade import summary_put_aside, unused_summary
+from palimpsest.context.compaction.summary_grade import summary_set_aside, unused_summary
 from palimpsest.context.policy_overrides import number_meanings, policy_numbers
 from palimpsest.context.reduction.pruning import pruning_function
 from palimpsest.context.request_assembly.fit import (
@@ -110,7 +110,7 @@ async def propose_step(
         "policy_problem": requests.log.clean(own_policy.problem),
         "again": cause != "size",
         "new_summary": summary,
-        "older_summary": summary_put_aside(view),
+        "older_summary": summary_set_aside(view),
     }
     return proposed.model_copy(update=update)
 
@@ -132,7 +132,7 @@ def propose_summary(
     route = checked(assembly.projection.total, facts)
     proposed_fit = _Proposed(assembly, facts, route, (decision,), view)
     proposed = _describe_proposal(log, setup, proposed_fit, "compaction")
-    return proposed.model_copy(update={"older_summary": summary_put_aside(view)})
+    return proposed.model_copy(update={"older_summary": summary_set_aside(view)})
 
 
 def _fit_proposal(

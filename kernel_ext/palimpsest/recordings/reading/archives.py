@@ -25,11 +25,11 @@ from palimpsest.transcript.errors import UserError
 
 MAX_MEMBERS = 100_000
 MAX_MEMBER_BYTES = 128_000_000
-"""Largest unpacked size of a member; its bytes, text and values take about four times as much memory."""
+"""Maximum unpacked size of a member; its bytes, text and values take about four times as much memory."""
 MAX_BYTES = 4_000_000_000
-"""Largest unpacked size of all members together."""
+"""Maximum unpacked size of all members together."""
 MAX_RATIO = 200
-"""Largest ratio of a large member's size to its compressed size; recorded sessions have about 30."""
+"""Maximum ratio of a large member's size to its compressed size; recorded sessions have about 30."""
 SMALL_BYTES = 10_000_000
 """Size up to which a member may have any ratio: repeated text compresses well, and small members do no harm."""
 ZSTANDARD = 93

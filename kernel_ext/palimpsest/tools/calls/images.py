@@ -18,11 +18,11 @@ MAX_IMAGE_BYTES = 3_750_000
 MAX_SIDE_PIXELS = 8_000
 """Maximum pixels of a side; Anthropic rejects longer ones."""
 SHRUNK_SIDE_PIXELS = 2_000
-"""Longest side of a shrunk image in pixels; providers scale larger images down themselves."""
+"""Maximum side of a shrunk image in pixels; providers scale larger images down themselves."""
 JPEG_QUALITY = 85
 PREVIEW_BYTES = 300_000
 PREVIEW_SIDE_PIXELS = 1_000
-"""Longest side in pixels; the panel is narrower, and a server drops output above 1 MB a second."""
+"""Maximum side in pixels; the panel is narrower, and a server drops output above 1 MB a second."""
 
 
 MAX_DECODED_PIXELS = 30_000_000

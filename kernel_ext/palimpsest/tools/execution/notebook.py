@@ -28,7 +28,7 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.parts import Attachment
 
 PAGE_SECONDS = 2.0
-"""Longest wait for a page; a hidden or dead tab must not delay the turn."""
+"""Maximum wait for a page; a hidden or dead tab must not delay the turn."""
 OUTLINE_CHARS = 400
 """Characters that the page sends of each output for an outline, which shows only kinds and sizes of outputs."""
 OUTPUT_CHARS = 48_000

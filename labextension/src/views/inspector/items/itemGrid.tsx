@@ -26,7 +26,7 @@ import { useLatest } from '../../dom/effects';
 /** Widths of a column, in CSS pixels; the widest grows where few requests leave room. */
 const COLUMNS = [2, 5, 11] as const;
 const WIDEST = COLUMNS.length - 1;
-const MOST_COLUMN = 40;
+const MAX_COLUMN_PX = 40;
 /** Beside the last column. */
 const MARGIN_PX = 8;
 
@@ -57,7 +57,7 @@ export const ItemGrid = memo(function ItemGrid({
   const total = view.requests.id.length;
   const columnRoom = (width - names - MARGIN_PX) / total;
   const zoomWidth = COLUMNS[zoom] ?? 11;
-  const fitting = Math.min(Math.floor(columnRoom), MOST_COLUMN);
+  const fitting = Math.min(Math.floor(columnRoom), MAX_COLUMN_PX);
   const column = isPrinted
     ? Math.max(fitting, Math.min(columnRoom, zoomWidth))
     : zoom < WIDEST
