@@ -149,7 +149,7 @@ class _ModelCache:
     uncached: float | None
     """See ``RequestRuler``."""
     least: int
-    """The fewest tokens that were read; 0 where none were."""
+    """Minimum tokens that were read; 0 where none were."""
     keeps_end: bool
     """Whether the end of a prompt is cached although it was reported as neither read nor written."""
     keeps_answer: bool

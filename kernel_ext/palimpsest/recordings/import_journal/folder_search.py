@@ -1,4 +1,4 @@
-"""Search a folder for recordings of any format; each is found once, and the files that are none are counted."""
+"""Search a folder for recordings of any format; each is found once, and the other files are counted."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ MAX_DEPTH = 6
 MAX_RECORDINGS = 10_000
 ENDINGS = frozenset({".json", ".jsonl", ".traj", ".eval", ".db", ".sqlite", ".ndjson", ".har"})
 NAME_ENDINGS = ("aider.chat.history.md",)
-"""Ends of the names of recordings whose ending many other files have."""
+"""Ends of the names of recordings whose file ending is common among other files."""
 MAX_NAMED_FILES = 3
 """Maximum files without a recording that are named; all are counted."""
 

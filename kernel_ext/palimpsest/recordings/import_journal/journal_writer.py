@@ -115,7 +115,7 @@ class RecordingImport:
     _alone: bool
     """Whether subagents in separate recordings are left out, since they are imported separately."""
     _captured: CapturedAnswers
-    """What captures hold of the requests of recordings that are imported together."""
+    """The captured requests of recordings that are imported together."""
     _copies: dict[str, int] = field(default_factory=dict)
     """For each recorded session id, the number of earlier imports from which this recording differs."""
     _journal: SessionJournal | None = None

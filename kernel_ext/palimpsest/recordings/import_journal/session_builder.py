@@ -106,7 +106,7 @@ class SessionBuilder:
         self._copied_answers: set[str] = set()
         """The recorded ids of the answers that the other session counts."""
         self._has_copied_title = False
-        """Whether the title is that of the other session's first prompt."""
+        """Whether the title was made from the other session's first prompt."""
         self.messages = 0
         """Number of messages, without the reverted ones."""
 

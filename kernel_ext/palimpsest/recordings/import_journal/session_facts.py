@@ -59,7 +59,7 @@ class RecordingFacts:
         self.model = model.model_copy(update={"variant": effort})
 
     def sent_note(self, sent: SentRead | None) -> Json | None:
-        """Return what a capture holds of a request for the note of its answer; texts are stored as blobs."""
+        """Return the captured data of a request for the note of its answer; texts are stored as blobs."""
         if sent is None:
             return None
         if sent.system is not None:
