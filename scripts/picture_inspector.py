@@ -26,7 +26,7 @@ from tests.e2e.jupyterlab import (
 SAMPLE = ROOT / "tests" / "recordings" / "formats" / "samples" / "pi_large_session.jsonl.xz"
 IMAGES = ROOT / "docs" / "images"
 WIDTH, HEIGHT, SCALE = 1280, 1400, 1.5
-MOST_BYTES = 200_000
+MAX_BYTES = 200_000
 CHEAP, DEAR = 212, 209
 """Of docs/teaching-a-dear-request.md: two requests of one size, of which the later one read its cache."""
 POLICY = "opencode.prune"
@@ -108,7 +108,7 @@ def take(page: Page, views: Locator, first: str, last: str, path: Path) -> None:
         few = few_colours(picture.convert("RGB"))
     few.save(path, optimize=True)
     size = path.stat().st_size
-    if size > MOST_BYTES:
+    if size > MAX_BYTES:
         sys.exit(f"{path.relative_to(ROOT)} takes {size // 1000} kB, more than a page should load.")
     print(f"Written: {path.relative_to(ROOT)} ({size // 1000} kB)")
 

@@ -57,10 +57,10 @@ CONSTANTS = {
     "STATE_WORDS": ("palimpsest.review.tables.explanation", "STATES"),
     "GONE_STATES": ("palimpsest.transcript.timeline", "GONE_STATES"),
     "ROLES": ("palimpsest.review.request_contents.request_blocks", "ROLES"),
-    "MOST_BLOCKS": ("palimpsest.review.timeline_view.view_queries", "MOST_BLOCKS"),
+    "MAX_BLOCKS": ("palimpsest.review.timeline_view.view_queries", "MAX_BLOCKS"),
     "BLOCK_CHARS": ("palimpsest.review.timeline_view.view_queries", "BLOCK_CHARS"),
     "WIDEST": ("palimpsest.context_policies.prompt_cache.ruler", "WIDEST"),
-    "LEAST_SCALED": ("palimpsest.context_policies.prompt_cache.ruler", "LEAST_SCALED"),
+    "MIN_SCALED_TOKENS": ("palimpsest.context_policies.prompt_cache.ruler", "MIN_SCALED_TOKENS"),
 }
 """Tables and bounds that a page needs as values, by their names there."""
 TABLE = "palimpsest.frontends.operation_table"

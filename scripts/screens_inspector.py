@@ -50,7 +50,7 @@ POLICIES = ["sweagent.last_n", "opencode.prune", "claude_code.auto"]
 VIEWS = ("Timeline", "Items", "Requests", "Cost", "Wastes")
 WIDTHS = (320, 768, 1440)
 HEIGHT = 1000
-MOST_HEIGHT = 6000
+MAX_HEIGHT = 6000
 SHARE = 0.46
 """Where in a session the cursor stands: neither end shows what a request in the middle does."""
 TALL = "node => Math.ceil(node.scrollHeight)"
@@ -208,7 +208,7 @@ def _see_lab(page: Page, views: Locator, place: str, name: str) -> None:
             page.set_viewport_size({"width": width, "height": HEIGHT})
             for view in each_view(page, views):
                 # The tab scrolls in itself: the window is made as high as what is in it.
-                high = min(views.evaluate(TALL) + 160, MOST_HEIGHT)
+                high = min(views.evaluate(TALL) + 160, MAX_HEIGHT)
                 page.set_viewport_size({"width": width, "height": max(high, HEIGHT)})
                 page.wait_for_timeout(SETTLE_MS)
                 look = Look(width, theme, forced=forced).name

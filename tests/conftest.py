@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from tests.sample_size import SOAKING
-from tests.untested import tell
+from tests.untested import report_untested
 from tests.work_distribution import FileDistribution, place_of
 
 # jsonschema imports it for two seconds to validate addresses that no schema in the tests has; see
@@ -44,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Say last what this machine lacks for some of the tests; a process of several is not the one to say it."""
     if not hasattr(config, "workerinput"):
-        tell(config)
+        report_untested(config)
 
 
 @pytest.hookimpl(wrapper=True)

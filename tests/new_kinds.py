@@ -53,9 +53,9 @@ def prune_largest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Facts) -> 
     """Decide which outputs are too large."""
     numbers = {"text": rule.placeholder, "largest_tokens": rule.largest_tokens}
     made = (
-        OutputReduction(one.part_id, "clear", numbers, rule.placeholder, one.tokens)
-        for one in outputs.newest_first()
-        if not one.kept and one.tokens > rule.largest_tokens
+        OutputReduction(output.part_id, "clear", numbers, rule.placeholder, output.tokens)
+        for output in outputs.newest_first()
+        if not output.kept and output.tokens > rule.largest_tokens
     )
     return RuleAnswer(tuple(made))
 ''',
@@ -192,9 +192,9 @@ POLICY = (
 
     def step(self, state: int, view: PolicyView) -> Decided:
         new = view.outputs[state:]
-        long = (one for one in new if view.chars(one) > self.longest)
+        long = (item for item in new if view.chars(item) > self.longest)
         changes = placeholder_changes(view, long, "masked", "Masked.")
-        longest = max((view.chars(one) for one in new), default=0)
+        longest = max((view.chars(item) for item in new), default=0)
         probe = Probe("characters of a result", longest, self.longest, "characters")
         return decided_with_reason(len(view.outputs), changes, probe, "results that it may mask")
 
@@ -325,7 +325,7 @@ WHOLE = {
 
 def files(changes: tuple[Change, ...]) -> list[str]:
     """Return the files that are written by hand, in their order."""
-    return list(dict.fromkeys(one.path for one in changes))
+    return list(dict.fromkeys(change.path for change in changes))
 
 
 STEP = re.compile(r"^\d+\. `([^`]+)`:", re.MULTILINE)
@@ -335,14 +335,16 @@ TOP_FOLDERS = (f"{PACKAGE}/", "labextension/src/")
 def recipes() -> dict[str, list[str]]:
     """Return the files that each recipe of CONTRIBUTING.md lists, by its title."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8").split("\n## Recipes\n")[1]
-    sections = (one.split("\n", 1) for one in text.split("\n### ")[1:])
+    sections = (section.split("\n", 1) for section in text.split("\n### ")[1:])
     return {title: STEP.findall(steps) for title, steps in sections}
 
 
 def is_listed(path: str, step: str) -> bool:
     """Return whether a step of a recipe means a path; ``<format>`` in it is any name."""
     name = re.sub(r"<\w+>", r"\\w+", re.sub(r"([.+])", r"\\\1", step))
-    short = next((path.removeprefix(one) for one in TOP_FOLDERS if path.startswith(one)), path)
+    short = next(
+        (path.removeprefix(folder) for folder in TOP_FOLDERS if path.startswith(folder)), path
+    )
     return re.fullmatch(name, short) is not None
 
 

@@ -53,7 +53,7 @@ def sampled_cases(cases: Mapping[str, Any] | Iterable[Any], *sample: Any) -> lis
         if isinstance(cases, Mapping)
         else [(case, case, None) for case in cases]
     )
-    unknown = [one for one in sample if one not in [key for key, _, _ in named]]
+    unknown = [case_name for case_name in sample if case_name not in [key for key, _, _ in named]]
     assert not unknown, f"There are no such cases: {unknown}"
     return [
         pytest.param(
@@ -73,8 +73,8 @@ def thinned(cases: Iterable[Any], one_in: int, first: int = 0) -> list[Parameter
     """
     made = [_param(case) for case in cases]
     return [
-        one if number % one_in == first else one._replace(marks=[*one.marks, pytest.mark.soak])
-        for number, one in enumerate(made)
+        case if number % one_in == first else case._replace(marks=[*case.marks, pytest.mark.soak])
+        for number, case in enumerate(made)
     ]
 
 

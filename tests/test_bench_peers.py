@@ -112,7 +112,7 @@ def test_each_table_has_a_cell_for_each_agent_in_each_row() -> None:
         *found(LITELLM, None, script=OURS, kernel=OURS),
     ]
 
-    tables = [one.splitlines() for one in markdown(rows, "").split("\n\n")[:-1]]
+    tables = [table.splitlines() for table in markdown(rows, "").split("\n\n")[:-1]]
 
     assert [len({line.count("|") for line in table}) for table in tables] == [1, 1]
     assert tables[0][0] == (
@@ -127,11 +127,14 @@ def test_each_table_has_a_cell_for_each_agent_in_each_row() -> None:
 
 def test_the_long_session_is_one_path_of_entries_whose_calls_have_results() -> None:
     entries = list(long_session._entries())
-    messages = [one["message"] for one in entries if one["type"] == "message"]
+    messages = [entry["message"] for entry in entries if entry["type"] == "message"]
 
     assert len(messages) == long_session.MESSAGES
-    assert [one["parentId"] for one in entries] == [None, *(one["id"] for one in entries[:-1])]
-    compactions = [number for number, one in enumerate(entries) if one["type"] == "compaction"]
+    assert [entry["parentId"] for entry in entries] == [
+        None,
+        *(entry["id"] for entry in entries[:-1]),
+    ]
+    compactions = [number for number, entry in enumerate(entries) if entry["type"] == "compaction"]
     assert len(entries) - compactions[-1] - 1 == 4 * long_session.KEPT_TURNS
 
 

@@ -74,18 +74,18 @@ def paths() -> frozenset[str]:
     """Return the files and folders of the repository."""
     found: set[str] = set()
     for folder, folders, files in os.walk(ROOT):
-        folders[:] = [one for one in folders if one not in LEFT_OUT]
+        folders[:] = [name for name in folders if name not in LEFT_OUT]
         inside = Path(folder).relative_to(ROOT).as_posix()
         found |= {f"{inside}/{name}" for name in (*folders, *files)}
-    return frozenset(one.removeprefix("./") for one in found)
+    return frozenset(path.removeprefix("./") for path in found)
 
 
 @functools.cache
 def endings() -> frozenset[str]:
     """Return each path from each of its folders on, modules also without their ending."""
-    named = {*paths(), *(one.removesuffix(".py") for one in paths())}
-    pieces = (one.split("/") for one in named)
-    return frozenset("/".join(one[start:]) for one in pieces for start in range(len(one)))
+    all_paths = {*paths(), *(path.removesuffix(".py") for path in paths())}
+    pieces = (path.split("/") for path in all_paths)
+    return frozenset("/".join(parts[start:]) for parts in pieces for start in range(len(parts)))
 
 
 @functools.cache
@@ -138,7 +138,7 @@ def is_known(dotted: str) -> bool:
     return is_attribute and any(said.issuperset({*owners, name}) for said in words().values())
 
 
-def dead(span: str) -> Iterator[str]:
+def missing_in_span(span: str) -> Iterator[str]:
     """Yield what a code span names and is nowhere; nothing for a span that is no name."""
     if begins := A_TEST.fullmatch(span):
         if not any(word.startswith(begins[1]) for word in all_words()):
@@ -160,20 +160,24 @@ def strings() -> str:
     )
 
 
-def named(text: str) -> Iterator[str]:
+def code_spans(text: str) -> Iterator[str]:
     """Yield the code spans of a page, also those over two lines; a table of modules names modules."""
     running = FENCED.sub("", text)
     for rows in MODULES.findall(running):
         for row in rows.splitlines():
             yield from (
-                f"{one}.py" for one in CODE_SPAN.findall(row.split("|")[1]) if "." not in one
+                f"{module}.py"
+                for module in CODE_SPAN.findall(row.split("|")[1])
+                if "." not in module
             )
     for paragraph in re.split(r"\n(?=\s*\n|\s*[-|])", running):
         yield from (re.sub(r"\s+", " ", span) for span in CODE_SPAN.findall(paragraph))
 
 
-def dead_names(text: str) -> list[str]:
-    return sorted({one for span in named(text) for one in dead(span)} - ELSEWHERE.keys())
+def missing_names(text: str) -> list[str]:
+    return sorted(
+        {name for span in code_spans(text) for name in missing_in_span(span)} - ELSEWHERE.keys()
+    )
 
 
 PAGES = {page.relative_to(ROOT).as_posix(): page for page in wrap_pages.pages()}
@@ -181,14 +185,16 @@ PAGES = {page.relative_to(ROOT).as_posix(): page for page in wrap_pages.pages()}
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_names_nothing_that_is_not_there(page: str) -> None:
-    assert dead_names(PAGES[page].read_text(encoding="utf-8")) == []
+    assert missing_names(PAGES[page].read_text(encoding="utf-8")) == []
 
 
 def test_a_name_from_elsewhere_is_on_a_page_and_not_in_the_code() -> None:
-    spans = {span for page in PAGES.values() for span in named(page.read_text(encoding="utf-8"))}
+    spans = {
+        span for page in PAGES.values() for span in code_spans(page.read_text(encoding="utf-8"))
+    }
 
     assert ELSEWHERE.keys() - spans == set()
-    assert [name for name in ELSEWHERE if not list(dead(name))] == []
+    assert [name for name in ELSEWHERE if not list(missing_in_span(name))] == []
 
 
 @pytest.mark.parametrize(
@@ -207,8 +213,8 @@ def test_a_name_from_elsewhere_is_on_a_page_and_not_in_the_code() -> None:
     ],
 )
 def test_a_name_of_what_is_gone_is_found(gone: str) -> None:
-    assert dead_names(f"It is `{gone}`.")
-    assert not dead_names(f"```\n{gone}\n```")
+    assert missing_names(f"It is `{gone}`.")
+    assert not missing_names(f"```\n{gone}\n```")
 
 
 @pytest.mark.parametrize(
@@ -228,11 +234,11 @@ def test_a_name_of_what_is_gone_is_found(gone: str) -> None:
     ],
 )
 def test_a_name_of_what_is_there_is_none_of_them(there: str) -> None:
-    assert dead_names(f"It is `{there}`.") == []
+    assert missing_names(f"It is `{there}`.") == []
 
 
 def test_a_table_of_modules_names_modules() -> None:
-    assert dead_names("| module | idea |\n|---|---|\n| `journal`, `gone` | appends |\n") == [
+    assert missing_names("| module | idea |\n|---|---|\n| `journal`, `gone` | appends |\n") == [
         "gone.py"
     ]
 
@@ -251,17 +257,20 @@ def test_only_running_text_is_wrapped_and_no_code_span_is_broken() -> None:
 
 
 TOP_FOLDERS = [
-    *(one.parent for one in sorted((ROOT / "kernel_ext/palimpsest").glob("*/__init__.py"))),
+    *(init.parent for init in sorted((ROOT / "kernel_ext/palimpsest").glob("*/__init__.py"))),
     ROOT / "labextension/src",
-    *(one for one in sorted((ROOT / "labextension/src").iterdir()) if one.is_dir()),
+    *(folder for folder in sorted((ROOT / "labextension/src").iterdir()) if folder.is_dir()),
 ]
-MOST_LINES = 40
+MAX_LINES = 40
 
 
-@pytest.mark.parametrize("folder", TOP_FOLDERS, ids=lambda one: str(one.relative_to(ROOT)))
+@pytest.mark.parametrize("folder", TOP_FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
 def test_a_top_folder_says_what_it_is_its_contract_and_where_to_begin(folder: Path) -> None:
     lines = (folder / "README.md").read_text(encoding="utf-8").splitlines()
 
     assert lines[0] == f"# {folder.name}"
-    assert [one for one in lines if one.startswith("## ")] == ["## Contract", "## Where to begin"]
-    assert len(lines) <= MOST_LINES
+    assert [line for line in lines if line.startswith("## ")] == [
+        "## Contract",
+        "## Where to begin",
+    ]
+    assert len(lines) <= MAX_LINES

@@ -51,10 +51,10 @@ def calls_without_encoding(tree: ast.AST) -> Iterator[int]:
         name = (
             node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         )
-        given = {one.arg: one.value for one in node.keywords}
+        given = {keyword.arg: keyword.value for keyword in node.keywords}
         if "encoding" in given or None in given:
             continue
-        if any(getattr(given.get(one), "value", None) is True for one in TEXTUAL) or (
+        if any(getattr(given.get(flag), "value", None) is True for flag in TEXTUAL) or (
             name in WITHOUT_MODE and len(node.args) < (1 if name == "read_text" else 2)
         ):
             yield node.lineno
@@ -103,7 +103,7 @@ def written(made: Path) -> Path:
         "type": "assistant", "uuid": "a1", "parentUuid": "u1", "sessionId": "s1", "timestamp": "2026-01-01T00:00:05Z",
         "message": {"role": "assistant", "model": "claude-sonnet-4-5", "id": "m1", "content": content, "usage": usage},
     }  # fmt: skip
-    lines = [json.dumps(one, ensure_ascii=False) for one in (asked, answered)]
+    lines = [json.dumps(record, ensure_ascii=False) for record in (asked, answered)]
     (made / "säge-企鵝.jsonl").write_text("\n".join(lines), encoding="utf-8")
     return made
 

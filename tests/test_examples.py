@@ -51,9 +51,9 @@ def examples() -> list[Any]:
     for name in MODULES:
         module = importlib.import_module(name)
         found += [
-            pytest.param(one, id=one.name.removeprefix("palimpsest."))
-            for one in finder.find(module, name)
-            if one.examples
+            pytest.param(example, id=example.name.removeprefix("palimpsest."))
+            for example in finder.find(module, name)
+            if example.examples
         ]
     return found
 
@@ -74,13 +74,15 @@ def test_the_example_does_what_it_says(app: App, example: doctest.DocTest) -> No
 
 def test_every_function_about_the_project_is_offered_explained_and_has_an_example() -> None:
     own = {
-        name: one
-        for name, one in vars(project).items()
-        if inspect.isfunction(one) and one.__module__ == project.__name__ and name[0] != "_"
+        name: function
+        for name, function in vars(project).items()
+        if inspect.isfunction(function)
+        and function.__module__ == project.__name__
+        and name[0] != "_"
     }
 
     assert {name: getattr(palimpsest, name) for name in own} == own
-    assert [name for name, one in own.items() if ">>>" not in (one.__doc__ or "")] == []
+    assert [name for name, function in own.items() if ">>>" not in (function.__doc__ or "")] == []
 
 
 def test_every_method_of_a_session_is_explained_and_typed() -> None:

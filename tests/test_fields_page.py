@@ -28,8 +28,8 @@ def members(union: Any) -> tuple[type[BaseModel], ...]:
 
 
 MODELS: dict[str, type[BaseModel]] = {
-    one.__name__: one
-    for one in (
+    model.__name__: model
+    for model in (
         sessions.SessionInfo,
         messages.UserMessage,
         messages.AssistantMessage,
@@ -40,14 +40,15 @@ MODELS: dict[str, type[BaseModel]] = {
 }
 
 
-def own(model: type[BaseModel]) -> set[str]:
+def own_fields(model: type[BaseModel]) -> set[str]:
     """Return the fields of a model, without those that every part has."""
     common = set(parts.PartBase.model_fields) if model is not parts.PartBase else set()
     inherited = common if issubclass(model, parts.PartBase) else set()
     return set(model.model_fields) - inherited - KINDS
 
 
-def told(rows: list[Row]) -> set[str]:
+def named_fields(rows: list[Row]) -> set[str]:
+    """Return the names in the second cells of rows."""
     return {name for row in rows for name in names(row[1])}
 
 
@@ -66,32 +67,32 @@ def test_every_record_has_a_table() -> None:
 @pytest.mark.parametrize("title", SECTIONS)
 def test_every_field_has_a_row_and_no_other(title: str) -> None:
     model = MODELS[names(title)[0]]
-    named = told(table(PAGE, HEAD, title))
+    named = named_fields(table(PAGE, HEAD, title))
 
-    assert {name.partition(".")[0] for name in named} == own(model)
+    assert {name.partition(".")[0] for name in named} == own_fields(model)
     for name in named:
-        assert has(model, name), name
+        assert has_field(model, name), name
 
 
-def has(model: type[BaseModel], name: str) -> bool:
+def has_field(model: type[BaseModel], name: str) -> bool:
     """Return whether a model has a field, by its dotted name."""
     first, _, rest = name.partition(".")
     if first not in model.model_fields:
         return False
-    inner = inside(model.model_fields[first].annotation)
-    return not rest or (inner is not None and has(inner, rest))
+    inner = model_in(model.model_fields[first].annotation)
+    return not rest or (inner is not None and has_field(inner, rest))
 
 
-def inside(annotation: Any) -> type[BaseModel] | None:
+def model_in(annotation: Any) -> type[BaseModel] | None:
     """Return the model in a field's type, if any."""
-    for one in (annotation, *get_args(annotation)):
-        if isinstance(one, type) and issubclass(one, BaseModel):
-            return one
+    for candidate in (annotation, *get_args(annotation)):
+        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+            return candidate
     return None
 
 
 def test_every_error_has_a_row_with_its_fields() -> None:
-    kinds = {one.model_fields["type"].default: one for one in members(errors.ErrorValue)}
+    kinds = {error.model_fields["type"].default: error for error in members(errors.ErrorValue)}
     named = {names(row[1])[0]: row[2] for row in table(PAGE, "OpenCode's error")}
 
     assert set(named) == set(kinds)
@@ -100,14 +101,16 @@ def test_every_error_has_a_row_with_its_fields() -> None:
 
 
 def test_every_setting_has_a_row_and_no_other() -> None:
-    assert told(table(PAGE, "OpenCode's setting")) == set(settings(Config))
+    assert named_fields(table(PAGE, "OpenCode's setting")) == set(settings(Config))
 
 
 def test_every_variable_has_a_row_and_no_other() -> None:
     source = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
-    read = {name for name in re.findall(r"\bPALIMPSEST_[A-Z_]+", source) if not name.endswith("_")}
+    variables = {
+        name for name in re.findall(r"\bPALIMPSEST_[A-Z_]+", source) if not name.endswith("_")
+    }
 
-    assert told(table(PAGE, "OpenCode's flag")) == read
+    assert named_fields(table(PAGE, "OpenCode's flag")) == variables
 
 
 @pytest.mark.parametrize("row", list(rows()), ids=lambda row: f"{row[0]} {row[1]}")
@@ -121,4 +124,4 @@ def test_a_field_without_a_row_is_missed() -> None:
 
         mood: str = ""
 
-    assert own(Newer) - told(table(PAGE, HEAD, "### Text: `TextPart`")) == {"mood"}
+    assert own_fields(Newer) - named_fields(table(PAGE, HEAD, "### Text: `TextPart`")) == {"mood"}

@@ -93,9 +93,11 @@ def script(code: str, folder: Path, **variables: str) -> set[str]:
     return set(json.loads(done.stdout.rpartition("loaded ")[2]))
 
 
-def of(modules: set[str], *names: str) -> list[str]:
-    """Return those of the modules that a name is, or is the package of."""
-    return sorted(one for one in modules if any(f"{one}.".startswith(f"{name}.") for name in names))
+def modules_of(modules: set[str], *names: str) -> list[str]:
+    """Return the modules whose name or package is one of ``names``."""
+    return sorted(
+        module for module in modules if any(f"{module}.".startswith(f"{name}.") for name in names)
+    )
 
 
 @pytest.mark.soak  # with each commit a script that a server answered loads the application, too
@@ -104,7 +106,7 @@ def test_a_script_that_imports_the_application_loads_only_what_makes_it(tmp_path
     loaded = script("", tmp_path)
 
     assert (
-        of(
+        modules_of(
             loaded,
             *LIBRARIES,
             *SHELL,
@@ -114,8 +116,8 @@ def test_a_script_that_imports_the_application_loads_only_what_makes_it(tmp_path
         )
         == []
     )
-    assert of(loaded, *WITH_A_SESSION, "palimpsest.rehearsal") == []
-    assert of(loaded, *REVIEWERS) == PLACEHOLDER
+    assert modules_of(loaded, *WITH_A_SESSION, "palimpsest.rehearsal") == []
+    assert modules_of(loaded, *REVIEWERS) == PLACEHOLDER
 
 
 @pytest.mark.soak  # with each commit a script that a server answered loaded no more than a client
@@ -125,7 +127,7 @@ def test_a_script_that_the_rehearsal_answered_loaded_no_more(tmp_path: Path) -> 
 
     assert "palimpsest.rehearsal.rehearsal_model" in loaded
     assert (
-        of(
+        modules_of(
             loaded,
             *LIBRARIES,
             *SHELL,
@@ -135,7 +137,7 @@ def test_a_script_that_the_rehearsal_answered_loaded_no_more(tmp_path: Path) -> 
         )
         == []
     )
-    assert of(loaded, *REVIEWERS) == PLACEHOLDER
+    assert modules_of(loaded, *REVIEWERS) == PLACEHOLDER
 
 
 @pytest.mark.slow
@@ -162,7 +164,7 @@ def test_a_script_that_a_server_answered_loaded_a_client_and_not_litellm(tmp_pat
         "palimpsest.frontends.kernel",
         "palimpsest.frontends.variables",
     } - {"zstandard"}  # httpx's own
-    assert of(loaded, *needless, *NO_ANSWER, "palimpsest.rehearsal") == []
+    assert modules_of(loaded, *needless, *NO_ANSWER, "palimpsest.rehearsal") == []
 
 
 @pytest.mark.slow
@@ -183,7 +185,7 @@ def test_a_kernel_loads_the_extension_without_review_and_without_what_answers_la
         answered = set(json.loads(kernel.value(f"__import__('json').dumps({LOADED})").strip("'")))
 
     assert "palimpsest.frontends.frontend" in loaded
-    assert of(loaded, *LIBRARIES, "httpx") == []
-    assert of(asked, *REVIEWERS, "palimpsest.frontends.operations.sessions") == []
-    assert of(answered, *LIBRARIES, "httpx") == []
-    assert of(answered, *REVIEWERS) == sorted(ANSWERS_OF_A_VIEW)
+    assert modules_of(loaded, *LIBRARIES, "httpx") == []
+    assert modules_of(asked, *REVIEWERS, "palimpsest.frontends.operations.sessions") == []
+    assert modules_of(answered, *LIBRARIES, "httpx") == []
+    assert modules_of(answered, *REVIEWERS) == sorted(ANSWERS_OF_A_VIEW)

@@ -16,12 +16,12 @@ from tests import new_kinds
 NODE = Path(sys.prefix) / "bin" / "node"
 
 
-MOST_FILES = 4
+MAX_FILES = 4
 
 
 @pytest.mark.parametrize("title", new_kinds.recipes())
 def test_a_recipe_asks_for_four_files_at_most(title: str) -> None:
-    assert 0 < len(new_kinds.recipes()[title]) <= MOST_FILES
+    assert 0 < len(new_kinds.recipes()[title]) <= MAX_FILES
 
 
 @pytest.mark.parametrize("title", new_kinds.WHOLE)
@@ -30,7 +30,9 @@ def test_a_recipe_lists_the_files_that_it_takes_in_their_order(title: str) -> No
     touched = new_kinds.files(new_kinds.WHOLE[title])
 
     assert len(touched) == len(steps)
-    assert [one for one in zip(touched, steps, strict=True) if not new_kinds.is_listed(*one)] == []
+    assert [
+        pair for pair in zip(touched, steps, strict=True) if not new_kinds.is_listed(*pair)
+    ] == []
 
 
 def mypy(target: Path) -> set[str]:

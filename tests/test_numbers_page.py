@@ -31,7 +31,7 @@ def number_columns(path: Path) -> Iterator[str]:
     """Yield the keys of the columns with numbers that a module makes: ``TableColumn(key, title, form)``, or a row of its lists, with what it counts behind these."""
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     # The words of a Literal are no row.
-    types = {id(one.slice) for one in nodes if isinstance(one, ast.Subscript)}
+    types = {id(node.slice) for node in nodes if isinstance(node, ast.Subscript)}
     for node in nodes:
         if id(node) in types:
             continue
@@ -54,13 +54,15 @@ def number_columns(path: Path) -> Iterator[str]:
 
 def numbers_of(kind: type) -> set[str]:
     """Return the fields of figures that are numbers."""
-    return {one.name for one in fields(kind) if re.search(r"\b(?:int|float)\b", str(one.type))}
+    return {
+        figure.name for figure in fields(kind) if re.search(r"\b(?:int|float)\b", str(figure.type))
+    }
 
 
 def test_every_column_with_numbers_is_on_the_page() -> None:
     shown = {key for path in SOURCE.rglob("*.py") for key in number_columns(path)}
 
-    assert {one.key for one in columns("USD") if one.form != "text"} <= shown
+    assert {column.key for column in columns("USD") if column.form != "text"} <= shown
     assert {"recorded_cost", "peak_share", "returned_tokens", "loss"} <= shown
     assert sorted(shown - NAMED) == []
 

@@ -1,4 +1,4 @@
-"""What is made while the collector is paused counts as old to it afterwards."""
+"""Objects that are made while the garbage collector is paused count as old afterwards."""
 
 import gc
 
@@ -13,10 +13,10 @@ def test_what_was_made_in_a_pause_is_not_walked_on_its_way_to_the_oldest_objects
         with collection_paused():
             made = [[number] for number in range(2 * FREEZE_THRESHOLD)]
 
-        old = {id(one) for one in gc.get_objects(generation=2)}
+        old = {id(item) for item in gc.get_objects(generation=2)}
         assert gc.isenabled()
         assert gc.get_freeze_count() == 0
-        assert all(id(one) in old for one in made)
+        assert all(id(item) in old for item in made)
     finally:
         gc.freeze()
 
@@ -27,9 +27,9 @@ def test_few_objects_stay_young_so_that_garbage_among_them_is_soon_found() -> No
     with collection_paused():
         made = [[number] for number in range(100)]
 
-    old = {id(one) for one in gc.get_objects(generation=2)}
+    old = {id(item) for item in gc.get_objects(generation=2)}
     assert gc.isenabled()
-    assert not any(id(one) in old for one in made)
+    assert not any(id(item) in old for item in made)
 
 
 def test_a_pattern_answers_as_a_compiled_one_and_tells_its_text_without_compiling() -> None:

@@ -41,7 +41,7 @@ def tagged(union: Any) -> dict[str, type[BaseModel]]:
 
 
 def own_fields(model: type[BaseModel]) -> tuple[set[str], set[str]]:
-    needed = {name for name, one in model.model_fields.items() if one.is_required()} - BASE
+    needed = {name for name, field in model.model_fields.items() if field.is_required()} - BASE
     return needed, set(model.model_fields) - needed - BASE
 
 
@@ -98,8 +98,10 @@ def test_no_subcommand_and_no_method_is_left_out() -> None:
     methods = {name for name in dir(Session) if not name.startswith("_")}
     functions = {
         f"palimpsest.{name}"
-        for name, one in vars(project).items()
-        if inspect.isfunction(one) and one.__module__ == project.__name__ and name[0] != "_"
+        for name, function in vars(project).items()
+        if inspect.isfunction(function)
+        and function.__module__ == project.__name__
+        and name[0] != "_"
     }
 
     assert set(TABLE.forms) - words == {"help"}

@@ -17,7 +17,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 INITS = [path for path in MODULES if path.name == "__init__.py" and path.parent != PACKAGE]
 PUBLIC = {"app", "testing"}
 """Public folders; their ``__init__`` lists the public names."""
-MOST_MODULES = 16
+MAX_MODULES = 16
 """More than these in one folder, and a stranger reads names instead of guessing one."""
 Look = Callable[[str], Iterator[str]]
 ROOMS = ROOT / "docs" / "design" / "0036-rooms.md"
@@ -26,34 +26,34 @@ A_FILE = re.compile(r"`((?:\w+/)*\w+\.py)`")
 TREE = re.compile(r"```\n(kernel_ext/palimpsest/\n.*?)```", re.DOTALL)
 
 
-def unsaid(source: str) -> Iterator[str]:
+def docstring_faults(source: str) -> Iterator[str]:
     """Yield faults of a module's docstring."""
-    said = ast.get_docstring(ast.parse(source))
-    if not said:
+    docstring = ast.get_docstring(ast.parse(source))
+    if not docstring:
         yield "has no docstring"
-    elif not said.splitlines()[0].endswith((".", ":")):
+    elif not docstring.splitlines()[0].endswith((".", ":")):
         yield "begins with a line that is no sentence"
 
 
-def more_than_its_docstring(source: str) -> Iterator[str]:
+def extra_contents(source: str) -> Iterator[str]:
     """Yield the contents of a folder's ``__init__`` beside its docstring."""
-    yield from (f"holds {ast.unparse(one)!r}" for one in ast.parse(source).body[1:])
+    yield from (f"holds {ast.unparse(statement)!r}" for statement in ast.parse(source).body[1:])
 
 
-def not_listed(source: str) -> Iterator[str]:
+def listing_faults(source: str) -> Iterator[str]:
     """Yield faults of a public folder's ``__init__``, which may only import what it lists."""
     _, *rest = ast.parse(source).body
-    imports = [one for one in rest if isinstance(one, ast.ImportFrom)]
-    named = sorted(alias.asname or alias.name for one in imports for alias in one.names)
-    match [one for one in rest if one not in imports]:
+    imports = [statement for statement in rest if isinstance(statement, ast.ImportFrom)]
+    named = sorted(alias.asname or alias.name for statement in imports for alias in statement.names)
+    match [statement for statement in rest if statement not in imports]:
         case [ast.Assign(targets=[ast.Name(id="__all__")], value=value)]:
             if ast.literal_eval(value) != named:
                 yield f"lists other names than it imports: {named}"
         case others:
-            yield f"holds more than imports and __all__: {[ast.unparse(one) for one in others]}"
+            yield f"holds more than imports and __all__: {[ast.unparse(statement) for statement in others]}"
 
 
-def found_in(paths: list[Path], look: Look) -> list[str]:
+def faults_of(paths: list[Path], look: Look) -> list[str]:
     """Return the faults of files, each with the file's path before it."""
     return [
         f"{path.relative_to(PACKAGE).as_posix()} {problem}"
@@ -65,7 +65,7 @@ def found_in(paths: list[Path], look: Look) -> list[str]:
 def test_no_folder_holds_more_than_sixteen_modules() -> None:
     sizes = Counter(path.parent for path in MODULES if path.name != "__init__.py")
 
-    assert {path.name: size for path, size in sizes.items() if size > MOST_MODULES} == {}
+    assert {path.name: size for path, size in sizes.items() if size > MAX_MODULES} == {}
 
 
 def test_no_folder_has_a_public_name() -> None:
@@ -75,32 +75,32 @@ def test_no_folder_has_a_public_name() -> None:
 
 def test_every_module_says_what_it_is() -> None:
     assert len(MODULES) > 400
-    assert found_in(MODULES, unsaid) == []
+    assert faults_of(MODULES, docstring_faults) == []
 
 
 def test_the_init_of_a_folder_is_its_docstring() -> None:
     inner = [path for path in INITS if path.parent.name not in PUBLIC]
 
     assert len(inner) > 10
-    assert found_in(inner, more_than_its_docstring) == []
+    assert faults_of(inner, extra_contents) == []
 
 
 def test_the_init_of_a_public_folder_imports_what_it_lists_and_nothing_else() -> None:
     public = [path for path in INITS if path.parent.name in PUBLIC]
 
     assert len(public) == len(PUBLIC)
-    assert found_in(public, unsaid) == []
-    assert found_in(public, not_listed) == []
+    assert faults_of(public, docstring_faults) == []
+    assert faults_of(public, listing_faults) == []
 
 
 @pytest.mark.parametrize(
     ("look", "source"),
     [
-        (unsaid, "x = 1\n"),
-        (unsaid, '"""No sentence"""\n'),
-        (more_than_its_docstring, '"""A folder."""\nx = 1\n'),
-        (not_listed, '"""A folder."""\nfrom a import b\n__all__ = ["c"]\n'),
-        (not_listed, '"""A folder."""\nfrom a import b\nx = 1\n__all__ = ["b"]\n'),
+        (docstring_faults, "x = 1\n"),
+        (docstring_faults, '"""No sentence"""\n'),
+        (extra_contents, '"""A folder."""\nx = 1\n'),
+        (listing_faults, '"""A folder."""\nfrom a import b\n__all__ = ["c"]\n'),
+        (listing_faults, '"""A folder."""\nfrom a import b\nx = 1\n__all__ = ["b"]\n'),
     ],
 )
 def test_what_is_out_of_shape_is_found(look: Look, source: str) -> None:
@@ -111,13 +111,13 @@ def test_the_tree_for_contributors_is_the_one_on_disk() -> None:
     found = TREE.search((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
 
     assert found
-    told = {line.split()[0] for line in found[1].splitlines()[1:]}
-    there = {
+    listed = {line.split()[0] for line in found[1].splitlines()[1:]}
+    on_disk = {
         path.name + ("/" if path.is_dir() else "")
         for path in PACKAGE.iterdir()
         if path.suffix in {"", ".py"} and path.name != "__pycache__"
     }
-    assert told == there
+    assert listed == on_disk
 
 
 def test_the_page_of_rooms_lists_those_on_disk_in_the_words_of_their_docstrings() -> None:
@@ -162,4 +162,4 @@ def test_every_file_that_the_page_of_rooms_names_exists() -> None:
     names = {path.name for path in MODULES}
 
     assert len(named) > 30
-    assert named - there - names - {one for one in named if (ROOT / one).exists()} == set()
+    assert named - there - names - {name for name in named if (ROOT / name).exists()} == set()

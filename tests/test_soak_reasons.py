@@ -1,4 +1,4 @@
-"""A test that is the soak's says which test stays, and that one is there and runs with each commit."""
+"""A test that only the soak runs names a test that runs with each commit; each of those exists."""
 
 import re
 from collections.abc import Iterator
@@ -7,45 +7,49 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 TESTS = ROOT / "tests"
 REASON = re.compile(r"pytest\.mark\.soak\s*#(.*with each commit.*)")
-NAMED = re.compile(r"(?:tests|labextension)/[\w/]+(?:\.test)?(?:\.tsx?|\.py)?")
-WHOLE = re.compile(r"^\s*@pytest\.mark\.soak\b", re.MULTILINE)
-"""The mark of a whole test; that of a case stands in a line with it."""
-BEGUN = re.compile(r"^\s*(?:async )?def test_", re.MULTILINE)
+TEST_PATH = re.compile(r"(?:tests|labextension)/[\w/]+(?:\.test)?(?:\.tsx?|\.py)?")
+SOAK_MARK = re.compile(r"^\s*@pytest\.mark\.soak\b", re.MULTILINE)
+"""The mark of a whole test; the mark of a single case is on the line of the case."""
+TEST_DEFINITION = re.compile(r"^\s*(?:async )?def test_", re.MULTILINE)
 
 
-def reasons(text: str) -> Iterator[str]:
-    """Yield what is named in a module as the tests that stay."""
+def named_tests(text: str) -> Iterator[str]:
+    """Yield the paths of the tests that the soak marks of a module name."""
     for reason in REASON.findall(text):
-        yield from NAMED.findall(reason)
+        yield from TEST_PATH.findall(reason)
 
 
-def stays(path: Path) -> bool:
-    """Return whether a module, or one of a folder, has a test that runs with each commit."""
+def runs_with_each_commit(path: Path) -> bool:
+    """Return whether a module, or a module of a folder, has a test that runs with each commit."""
     if path.suffix != ".py":
-        return path.is_file() or any(stays(one) for one in path.rglob("test_*.py"))
+        return path.is_file() or any(
+            runs_with_each_commit(module) for module in path.rglob("test_*.py")
+        )
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    return len(BEGUN.findall(text)) > len(WHOLE.findall(text))
+    return len(TEST_DEFINITION.findall(text)) > len(SOAK_MARK.findall(text))
 
 
-def test_what_stays_for_a_test_of_the_soak_runs_with_each_commit() -> None:
+def test_what_a_soak_mark_names_runs_with_each_commit() -> None:
     named = {
         (path.relative_to(ROOT).as_posix(), name)
         for path in TESTS.rglob("test_*.py")
-        for name in reasons(path.read_text(encoding="utf-8"))
+        for name in named_tests(path.read_text(encoding="utf-8"))
     }
 
     assert len(named) > 100
-    assert [one for one in sorted(named) if not stays(ROOT / one[1])] == []
+    assert [
+        (path, name) for path, name in sorted(named) if not runs_with_each_commit(ROOT / name)
+    ] == []
 
 
-def test_a_module_of_the_soak_alone_and_one_that_is_gone_are_found(tmp_path: Path) -> None:
+def test_a_missing_module_and_a_module_with_only_soak_tests_are_found(tmp_path: Path) -> None:
     mark = "@pytest.mark." + "soak  # with each commit tests/other.py has it, and tests/rest too\n"
     test = "def test_a() -> None: ...\n"
     (tmp_path / "test_soak.py").write_text(mark + test)
     (tmp_path / "test_both.py").write_text(mark + test + test)
 
-    assert [*reasons(mark)] == ["tests/other.py", "tests/rest"]
-    assert not stays(tmp_path / "test_soak.py")
-    assert stays(tmp_path / "test_both.py")
-    assert stays(tmp_path)
-    assert not stays(tmp_path / "test_gone.py")
+    assert [*named_tests(mark)] == ["tests/other.py", "tests/rest"]
+    assert not runs_with_each_commit(tmp_path / "test_soak.py")
+    assert runs_with_each_commit(tmp_path / "test_both.py")
+    assert runs_with_each_commit(tmp_path)
+    assert not runs_with_each_commit(tmp_path / "test_gone.py")

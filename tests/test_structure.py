@@ -70,11 +70,11 @@ def script_imports(sources: Mapping[Path, str]) -> Graph:
             if name.startswith(".")
         ]
         found = {Path(f"{base}{ending}") for base in bases for ending in ("", ".ts", ".tsx")}
-        graph[str(path)] = {str(one) for one in found & sources.keys()}
+        graph[str(path)] = {str(path) for path in found & sources.keys()}
     return graph
 
 
-def several(defined: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+def defined_repeatedly(defined: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     """Return the names that are defined in more than one place, with the places."""
     places: defaultdict[str, list[str]] = defaultdict(list)
     for name, place in defined:
@@ -130,7 +130,7 @@ def test_a_class_name_means_one_thing() -> None:
         if isinstance(node, ast.ClassDef)
     )
 
-    assert several(classes) == {}
+    assert defined_repeatedly(classes) == {}
 
 
 def test_a_type_or_component_of_the_front_end_has_a_name_of_its_own() -> None:
@@ -140,7 +140,7 @@ def test_a_type_or_component_of_the_front_end_has_a_name_of_its_own() -> None:
         for name in DEFINITION.findall(source)
     )
 
-    assert several(names) == {}
+    assert defined_repeatedly(names) == {}
 
 
 def test_no_class_reaches_into_its_inheritor() -> None:
@@ -152,22 +152,22 @@ def test_no_class_reaches_into_its_inheritor() -> None:
         if isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
         and node.func.id == "vars"
-        and any(isinstance(one, ast.Name) and one.id == "self" for one in node.args)
+        and any(isinstance(argument, ast.Name) and argument.id == "self" for argument in node.args)
     ]
 
     assert found == []
 
 
-MOST_COPIED = 7
+MAX_COPIED_FIELDS = 7
 """Fields that a value may take over from another one under their own names; more is the same value once more."""
 
 
 def copied_fields(call: ast.Call) -> int:
     """Return how many arguments of a call are the attributes of one other value that have their names."""
     owners = Counter(
-        ast.unparse(one.value.value)
-        for one in call.keywords
-        if isinstance(one.value, ast.Attribute) and one.value.attr == one.arg
+        ast.unparse(keyword.value.value)
+        for keyword in call.keywords
+        if isinstance(keyword.value, ast.Attribute) and keyword.value.attr == keyword.arg
     )
     del owners["self"]
     return max(owners.values(), default=0)
@@ -183,7 +183,7 @@ def test_no_value_of_a_page_is_another_value_copied_field_by_field() -> None:
         (module, ast.unparse(node.func))
         for module, source in sources.items()
         for node in nodes(source)
-        if isinstance(node, ast.Call) and copied_fields(node) > MOST_COPIED
+        if isinstance(node, ast.Call) and copied_fields(node) > MAX_COPIED_FIELDS
     ]
 
     assert found == []

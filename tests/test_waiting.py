@@ -50,4 +50,4 @@ def test_nothing_sleeps_to_wait() -> None:
 def test_nothing_is_started_by_a_fork_of_all_that_the_tests_hold() -> None:
     """``preexec_fn`` has Python copy the process of the tests, for 27 ms of a processor at 400 MB, before a program starts."""
     named = "preexec" + "_fn="
-    assert [one.name for one in TESTS.rglob("*.py") if named in one.read_text()] == []
+    assert [path.name for path in TESTS.rglob("*.py") if named in path.read_text()] == []

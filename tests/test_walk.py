@@ -25,9 +25,9 @@ from palimpsest.testing import ScriptedModel, calls, says
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = Path(palimpsest.__file__).resolve().parent
-MOST_MODULES = 95
+MAX_MODULES = 95
 """No more than there are: a module that is added to the way of every prompt takes the place of another. One of them is entered on a loaded machine alone."""
-MOST_MOVES = 1_660
+MAX_MOVES = 1_660
 """Times that the next function called on a thread is one of another module; 2,900 before each thing was asked for once."""
 WRITES = "palimpsest-journal"
 """How the name of the thread begins that writes the log: how many records it finds at once is a matter of time."""
@@ -49,8 +49,8 @@ def test_a_prompt_with_one_read_enters_few_modules_and_seldom_goes_from_one_to_a
     entered, moves = json.loads(found.stdout)
 
     assert {"loop/step.py", "store/log/journal.py", "tools/files/read_tool.py"} <= set(entered)
-    assert len(entered) <= MOST_MODULES, "\n".join(entered)
-    assert moves <= MOST_MOVES, moves
+    assert len(entered) <= MAX_MODULES, "\n".join(entered)
+    assert moves <= MAX_MOVES, moves
 
 
 def walked(folder: Path) -> tuple[list[str], int]:

@@ -31,4 +31,4 @@ def test_the_longest_files_of_a_folder_begin_first() -> None:
     begun = sorted([SHORT, KERNEL, PANEL, "tests/e2e/test_completion.py", VIEW], key=place_of)
 
     assert begun == [PANEL, VIEW, "tests/e2e/test_completion.py", KERNEL, SHORT]
-    assert [one for one in (*FIRST, *LONGEST) if not (ROOT / one).exists()] == []
+    assert [file for file in (*FIRST, *LONGEST) if not (ROOT / file).exists()] == []

@@ -1,6 +1,6 @@
-"""What a run could not test on this machine, and how to get what it lacks: one line, the last that a person sees.
+"""Report what a run could not test on this machine, and how to get what it lacks, in its last line.
 
-A test calls ``needed`` for what a machine may lack. Elsewhere than on CI it is skipped then, and the run passes.
+A test calls ``skip_without`` for what a machine may lack. Elsewhere than on CI it is skipped then, and the run passes.
 """
 
 import os
@@ -27,7 +27,7 @@ HOW = {
 """How to get what a machine may lack."""
 
 
-def needed(what: str) -> None:
+def skip_without(what: str) -> None:
     """Skip a test for what is missing, a name in ``HOW``; fail it on CI, where every test must run."""
     if os.environ.get("CI") == "true":
         pytest.fail(f"It needs {what}, and none was found: {HOW[what]}.")
@@ -36,9 +36,11 @@ def needed(what: str) -> None:
 
 def untested(reports: Iterable[Any]) -> list[str]:
     """Return a line for each thing that was missing, from the reports of skipped tests."""
-    words = (str(one.longrepr[2]) for one in reports if isinstance(one.longrepr, tuple))
+    words = (str(report.longrepr[2]) for report in reports if isinstance(report.longrepr, tuple))
     missing = Counter(
-        one.partition(f"{MARK}: ")[2] for one in words if one.startswith(f"Skipped: {MARK}: ")
+        reason.partition(f"{MARK}: ")[2]
+        for reason in words
+        if reason.startswith(f"Skipped: {MARK}: ")
     )
     return [
         f"{MARK}: {count} {'test, which needs' if count == 1 else 'tests, which need'} {what}, and none was found: {HOW[what]}."
@@ -46,7 +48,7 @@ def untested(reports: Iterable[Any]) -> list[str]:
     ]
 
 
-def tell(config: pytest.Config) -> None:
+def report_untested(config: pytest.Config) -> None:
     """Write the lines, after everything else that pytest writes."""
     terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
     lines = untested(terminal.stats.get("skipped", ())) if terminal is not None else []

@@ -13,32 +13,32 @@ T = TypeVar("T")
 
 LAST_RESORT_SECONDS = 120.0
 LOOK_SECONDS = 0.002
-LONGEST_PAUSE_SECONDS = 0.1
+MAX_PAUSE_SECONDS = 0.1
 
 
 def pause(waited: float) -> float:
     """Return the seconds until the next look: a twentieth of what was waited, so that looking costs little."""
-    return min(max(LOOK_SECONDS, waited / 20), LONGEST_PAUSE_SECONDS)
+    return min(max(LOOK_SECONDS, waited / 20), MAX_PAUSE_SECONDS)
 
 
-def eventually(true: Callable[[], T], seconds: float = LAST_RESORT_SECONDS) -> T:
+def eventually(condition: Callable[[], T], seconds: float = LAST_RESORT_SECONDS) -> T:
     """Poll a condition; return its value as soon as it is true."""
     begun = time.monotonic()
-    while not (found := true()):
+    while not (value := condition()):
         waited = time.monotonic() - begun
         assert waited < seconds, "it never became true"
         time.sleep(pause(waited))
-    return found
+    return value
 
 
-async def until(true: Callable[[], T], seconds: float = LAST_RESORT_SECONDS) -> T:
+async def until(condition: Callable[[], T], seconds: float = LAST_RESORT_SECONDS) -> T:
     """Poll a condition while the event loop runs; return its value as soon as it is true."""
     begun = time.monotonic()
-    while not (found := true()):
+    while not (value := condition()):
         waited = time.monotonic() - begun
         assert waited < seconds, "it never became true"
         await asyncio.sleep(pause(waited))
-    return found
+    return value
 
 
 async def settled(rounds: int = 20) -> None:

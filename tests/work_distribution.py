@@ -81,7 +81,9 @@ would keep a single process busy at the end."""
 
 def place_of(file: str) -> tuple[int, int]:
     """Return a file's place in the order in which the files begin; files without one keep their order."""
-    folder = next((place for place, one in enumerate(FIRST) if file.startswith(one)), len(FIRST))
+    folder = next(
+        (place for place, beginning in enumerate(FIRST) if file.startswith(beginning)), len(FIRST)
+    )
     return folder, LONGEST.index(file) if file in LONGEST else len(LONGEST)
 
 

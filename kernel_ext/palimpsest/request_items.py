@@ -163,7 +163,7 @@ class _MessageReader:
     scrub: Scrub
 
     def items(self, message: NeutralMessage) -> Iterator[RequestItem]:
-        """Yield the blocks of a message; the first has its overhead, which is an item where there is none."""
+        """Yield the blocks of a message; the first includes the message's overhead, which else is an item of its own."""
         overhead = MESSAGE_TOKENS
         for block in message.blocks:
             yield self._block(message, block, overhead + block_tokens(block, self.count))

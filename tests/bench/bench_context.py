@@ -49,7 +49,7 @@ from palimpsest.transcript.values import ModelInfo, ModelRef, Usage
 FIRST_MS = 30.0
 NEXT_MS = 2.0
 COUNTS_PER_TEXT = 1.0
-LONGEST_NAME = 30
+MAX_NAME_CHARS = 30
 TURNS = 2_000
 MESSAGES = 5 * TURNS
 WINDOW_TURNS = 67
@@ -101,7 +101,7 @@ class Counts:
     @property
     def most(self) -> int:
         """Return the count of the text that was counted most often, tool names left aside."""
-        return max(often for text, often in self.calls.items() if len(text) > LONGEST_NAME)
+        return max(often for text, often in self.calls.items() if len(text) > MAX_NAME_CHARS)
 
 
 @dataclass

@@ -36,7 +36,7 @@ REQUESTS = 2_000
 ITEMS = 5_000
 TRANSITIONS = 20_000
 STEPS = 150
-LEAST_US = 1_000
+MIN_TASK_MICROSECONDS = 1_000
 PATCHES = 8
 FOLLOWED = 12
 """Messages at the end of a session that are followed."""
@@ -255,7 +255,11 @@ def main_tasks(events: list[dict[str, Any]]) -> list[float]:
     }
     for one in events:
         thread = (one["pid"], one["tid"])
-        if one["name"].endswith("RunTask") and thread in mains and one.get("tdur", 0) >= LEAST_US:
+        if (
+            one["name"].endswith("RunTask")
+            and thread in mains
+            and one.get("tdur", 0) >= MIN_TASK_MICROSECONDS
+        ):
             tasks.setdefault(thread, []).append(one["tdur"] / 1000)
     return max(tasks.values(), key=sum)
 

@@ -24,7 +24,7 @@ from palimpsest.transcript.values import ModelInfo, ModelRef
 
 TURNS, STEPS = 20, 10
 LINES = 60
-MOST = {"palimpsest": 1.1, "openclaw-2026.9": 2.8}
+MAX_RATIOS = {"palimpsest": 1.1, "openclaw-2026.9": 2.8}
 """Upper limits as multiples of the rebuilding time; 1.7 and 4.3 were measured before steps shared work."""
 
 
@@ -43,7 +43,7 @@ async def _measured(root: Path) -> list[Figure]:
         taken = _seconds(lambda policy=policy: exact_whatif(harness.store, session.id, policy))  # type: ignore[misc]
         note = f"{taken:.2f} s CPU"
         words = f"what-if of {TURNS * STEPS} steps under {name}"
-        figures.append(Figure(words, taken / base, "x", MOST.get(name), note))
+        figures.append(Figure(words, taken / base, "x", MAX_RATIOS.get(name), note))
     await harness.workspace.close()
     return figures
 

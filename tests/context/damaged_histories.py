@@ -20,7 +20,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     TextBlock,
 )
 
-MOST_TURNS = 5
+MAX_TURNS = 5
 Damage = Callable[[OddInputs, list[NeutralMessage]], None]
 
 
@@ -28,7 +28,7 @@ def flat_history(seed: int) -> NeutralMessages:
     """Return a flat history of provider messages."""
     odd = OddInputs(seed)
     messages: list[NeutralMessage] = []
-    for _ in range(1 + odd.count(MOST_TURNS)):
+    for _ in range(1 + odd.count(MAX_TURNS)):
         messages += _turn(odd)
     for _ in range(1 + odd.count(4)):
         odd.one(DAMAGES)(odd, messages)

@@ -28,7 +28,7 @@ from palimpsest.transcript.provider_profile.profile import ProviderProfile, prof
 from palimpsest.transcript.values import ModelRef
 
 SEEDS = range(sample_size(5, 12))
-MOST_PROFILES = 80
+MAX_PROFILES = 80
 """Upper limit of distinct sets of rules, so that a new one is added on purpose."""
 PREFIXES = (
     "openrouter", "vertex_ai", "vertex_ai_beta", "bedrock", "bedrock/converse", "bedrock/us-east-1",
@@ -76,7 +76,7 @@ def test_every_chat_model_and_every_chain_of_prefixes_is_taken() -> None:
     distinct = {rules(profile(ref)): ref for ref in models}
 
     assert len(models) > sample_size(1_400, 50_000)
-    assert len(distinct) < MOST_PROFILES
+    assert len(distinct) < MAX_PROFILES
     refused = {
         ref.id: found
         for ref in distinct.values()

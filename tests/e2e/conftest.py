@@ -25,7 +25,7 @@ from tests.e2e.shared_browser import (
     new_page,
     waiting_page,
 )
-from tests.untested import needed
+from tests.untested import skip_without
 
 BROWSER = SharedBrowser()
 FAILED = pytest.StashKey[bool]()
@@ -74,7 +74,7 @@ def program() -> str:
     """The path of a browser on this machine; tests are skipped without one, except on CI."""
     path = browser_path()
     if path is None:
-        needed("a browser")
+        skip_without("a browser")
     elif shutil.which(path) is None:
         pytest.fail(f"PALIMPSEST_BROWSER names {path!r}, which is no program on this machine.")
     return str(path)

@@ -31,9 +31,9 @@ from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 POLICY = "sweagent.last_n"
-MOST_REQUESTS = 10
+MAX_REQUESTS = 10
 """Of a session with more requests, the first ones and the last are moved to."""
-MOST_WHY = 200
+MAX_ITEMS_WITH_REASON = 200
 """Of a session with more items, the reason is only seen to be there."""
 
 
@@ -136,7 +136,7 @@ def shows_what_python_says(views: Locator, review: SessionReview, *, whole: bool
 def _timeline(slider: Locator, view: TimelineView, last: int) -> None:
     """Move to the first requests and to the last, and hold each one's tokens to the view."""
     slider.press("Home")
-    for request in range(1, min(last, MOST_REQUESTS) + 1):
+    for request in range(1, min(last, MAX_REQUESTS) + 1):
         expect(slider).to_have_attribute("aria-valuetext", _size(view, request))
         slider.press("ArrowRight")
     slider.press("End")
@@ -166,7 +166,7 @@ def _items(views: Locator, review: SessionReview, view: TimelineView, last: int)
     grid.press("Enter")
     why = views.locator(".plm-ItemCard-why")
     expect(why).not_to_be_empty()
-    if len(view.items.id) <= MOST_WHY:
+    if len(view.items.id) <= MAX_ITEMS_WITH_REASON:
         said = {review.why(item, last) for item in range(1, len(view.items.id) + 1)}
         assert why.inner_text() in said
 

@@ -19,7 +19,7 @@ from palimpsest.frontends.static_files import STATIC_FOLDER
 
 pytestmark = pytest.mark.slow
 
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 """Of the large pi session with previews, in the soak with three policies."""
 POLICIES = ["sweagent.last_n", "opencode.prune", "anthropic.clear_tool_uses"][: sample_size(1, 3)]
 """Those of the report; each has the session replayed, which takes seconds."""
@@ -71,7 +71,7 @@ def test_it_is_small_and_moves_by_keyboard_and_slider_without_network(
     number.focus()
     quiet.keyboard.press("Home")
     expect(inspector).not_to_have_text(before, use_inner_text=True)
-    assert path.stat().st_size < MOST_BYTES
+    assert path.stat().st_size < MAX_BYTES
     assert names
     quiet.goto(f"{path.as_uri()}#palimpsest:{_session(path)}/40")
     quiet.reload()

@@ -18,7 +18,7 @@ TURNS = sample_size(120, 650)
 SHORT = 3
 STEPS = 40
 """Of a long answer in a cell: more than stands in the two screens around its end."""
-MOST_WHOLE = 10
+MAX_RENDERED_TURNS = 10
 """Maximum number of rendered turns: two screens around the viewport, and the viewport itself."""
 
 OLD = f"""import random, sys; sys.path.insert(0, {str(ROOT)!r})
@@ -111,7 +111,7 @@ def counts(page: Page) -> dict[str, Any]:
 
 def are_few(told: dict[str, Any]) -> None:
     """Assert that few turns are rendered, and that a distant one has hardly any elements."""
-    assert told["whole"] <= MOST_WHOLE
+    assert told["whole"] <= MAX_RENDERED_TURNS
     assert told["far_nodes"] <= 3
     assert told["nodes"] < 650 + TURNS
 
@@ -185,7 +185,7 @@ def test_a_long_session_is_found_copied_and_looked_at_anywhere(page: Page, lab: 
     seen = panel.locator(".plm-Turn[data-far='false'] .plm-Text")
     expect(seen.first).to_be_visible()
     expect(last).to_have_attribute("data-far", "true")
-    assert counts(page)["whole"] <= MOST_WHOLE
+    assert counts(page)["whole"] <= MAX_RENDERED_TURNS
     photograph(page, "long-middle")
     top = page.evaluate(SETTLED)
     assert top

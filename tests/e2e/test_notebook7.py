@@ -41,7 +41,7 @@ from tests.e2e.test_panel import (
     waiting_prompts,
 )
 from tests.e2e.test_small_window import CELL_HAS_FOCUS, NARROW, ON_TOP, WIDTHS
-from tests.untested import needed
+from tests.untested import skip_without
 from tests.waiting import eventually
 
 from palimpsest import open_recording
@@ -62,7 +62,7 @@ def classic(
 ) -> Iterator[Notebook7]:
     """A running Notebook 7 with a folder, settings and kernels of its own."""
     if importlib.util.find_spec("notebook") is None:
-        needed("Notebook 7")
+        skip_without("Notebook 7")
     home = tmp_path_factory.mktemp("classic")
     with running(home, front_end, Notebook7, lean=True, forks=forks) as classic:
         yield classic

@@ -16,7 +16,7 @@ from tests.sample_size import SOAKING
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 ANSWERS = "says('One.'), says('Two.'), says('Three.')"
-MOST_PX = 100
+MAX_PX = 100
 
 
 @pytest.mark.soak  # with each commit labextension/tests/views/composer/promptHistory.test.tsx does
@@ -62,7 +62,7 @@ def is_low_and_whole_at_every_width(page: Page, panel: Locator) -> None:
         page.set_viewport_size({"width": width, "height": 900})
         box = panel.locator(".plm-Composer").bounding_box()
         assert box is not None
-        assert box["height"] <= MOST_PX, width
+        assert box["height"] <= MAX_PX, width
         places = [one.bounding_box() for one in tops.all()]
         shown = [one for one in places if one is not None and one["width"] > 1]
         assert len(shown) >= 3, width

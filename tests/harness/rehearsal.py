@@ -31,7 +31,7 @@ from palimpsest.tools.tool import (
 from palimpsest.transcript.errors import PalimpsestError, PermissionDenied
 from palimpsest.transcript.values import ToolSpec
 
-MOST_STEPS = 14
+MAX_STEPS = 14
 
 
 @dataclass
@@ -131,7 +131,7 @@ class RehearsalHarness:
         calls: list[tuple[str, dict[str, Any]]] = []
         outputs: list[str] = []
         thoughts: list[str] = []
-        for _ in range(MOST_STEPS):
+        for _ in range(MAX_STEPS):
             answer = reply(tuple(self.messages), self.specs)
             thoughts.append(answer.thoughts)
             self.messages.append(as_message(answer, len(self.messages)))
@@ -147,7 +147,7 @@ class RehearsalHarness:
                         "content": outputs[-1],
                     }
                 )
-        raise AssertionError(f"no answer after {MOST_STEPS} steps: {calls}")
+        raise AssertionError(f"no answer after {MAX_STEPS} steps: {calls}")
 
     def run(self, name: str, given: dict[str, Any]) -> str:
         """Run one tool call as the processor does."""

@@ -40,8 +40,8 @@ from palimpsest.transcript.parts import (
 )
 
 ROOT = Path(__file__).parents[2]
-LONGEST_LIFE_SECONDS = 0.06
-MOST_ACKNOWLEDGEMENTS = 20
+MAX_LIFE_SECONDS = 0.06
+MAX_ACKNOWLEDGEMENTS = 20
 """A victim lives for up to so many acknowledgements and then for up to so many seconds: by time alone, those on a
 machine under load would all be killed before they had done anything."""
 START_SECONDS = 120.0
@@ -233,8 +233,8 @@ def kill_many(
                 project,
                 session_id,
                 number,
-                acks=rng.randint(1, MOST_ACKNOWLEDGEMENTS),
-                life_seconds=rng.uniform(0, LONGEST_LIFE_SECONDS),
+                acks=rng.randint(1, MAX_ACKNOWLEDGEMENTS),
+                life_seconds=rng.uniform(0, MAX_LIFE_SECONDS),
             )
             tally.kills += 1
             tally.acks += life.acks

@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from tests.kill.kill_runs import MOST_ACKNOWLEDGEMENTS, VictimForkServer, examine
+from tests.kill.kill_runs import MAX_ACKNOWLEDGEMENTS, VictimForkServer, examine
 from tests.sample_size import sample_size
 
 from palimpsest.context.visible_messages import View, good_summaries, marker
@@ -21,7 +21,7 @@ from palimpsest.transcript.session_record.events import SessionCompacted
 KILLS = max(
     int(os.environ.get("PALIMPSEST_KILLS", sample_size(40, 10_000))) // 20, sample_size(2, 4)
 )
-LONGEST_LIFE_SECONDS = 0.2
+MAX_LIFE_SECONDS = 0.2
 """About the duration of all summary parts, drafts, the check of the summary and the answer."""
 SESSION = "ses_victim"
 
@@ -42,8 +42,8 @@ def test_a_kill_in_the_middle_of_a_compaction_cuts_nothing(tmp_path: Path) -> No
                 project,
                 SESSION,
                 number,
-                acks=rng.randint(1, MOST_ACKNOWLEDGEMENTS),
-                life_seconds=rng.uniform(0, LONGEST_LIFE_SECONDS),
+                acks=rng.randint(1, MAX_ACKNOWLEDGEMENTS),
+                life_seconds=rng.uniform(0, MAX_LIFE_SECONDS),
             )
             assert life.status == signal.SIGKILL
             faults, _, interrupted = examine(project, SESSION, life.acknowledged)

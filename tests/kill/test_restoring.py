@@ -13,7 +13,11 @@ import pytest
 from tests.sample_size import sample_size
 from tests.waiting import eventually
 
-from palimpsest.store.file_snapshots.file_restore import perform_restores, plan_moves, wanted_file
+from palimpsest.store.file_snapshots.file_restore import (
+    perform_restores,
+    plan_restores,
+    wanted_file,
+)
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.tools.file_access.gitignore import ALWAYS_SKIPPED, GitignoreRules
 
@@ -43,7 +47,7 @@ def move(shots: Snapshots, wants: str, left: str) -> None:
     """Restore every file from one snapshot to another, overwriting all changes."""
     target, was = shots.read(wants), shots.read(left)
     paths = shots.changed_paths(wants, left)
-    moves = plan_moves(shots, [wanted_file(path, target, was.get(path)) for path in paths])
+    moves = plan_restores(shots, [wanted_file(path, target, was.get(path)) for path in paths])
     perform_restores(shots, moves, overwrite=paths)
 
 

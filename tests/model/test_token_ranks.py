@@ -77,7 +77,7 @@ def test_what_may_be_read_in_another_way_is_left_to_tiktoken(table: RankTable) -
         chr(point) for point in range(0x110000) if unicodedata.category(chr(point)) == "Cn"
     )
 
-    for text in (unassigned, "\ue000", "a\ud800", "z" * 101, " " * (tokenizer.LONGEST_TEXT + 1)):
+    for text in (unassigned, "\ue000", "a\ud800", "z" * 101, " " * (tokenizer.MAX_TEXT_CHARS + 1)):
         assert table.count(text) is None
 
 
@@ -112,7 +112,7 @@ def test_threads_that_count_while_tiktoken_is_loaded_count_alike(
 ) -> None:
     monkeypatch.setattr(tokenizer, "_encodings", {})
     monkeypatch.setattr(tokenizer, "_counters", {})
-    monkeypatch.setattr(tokenizer, "MOST_CHARS", 2_000)
+    monkeypatch.setattr(tokenizer, "MAX_CHARS_WITHOUT_TIKTOKEN", 2_000)
     texts = [f"Penguin {number} has a bill of {number} mm. " for number in range(200)]
     count = tokenizer.counter("tiktoken/o200k_base")
 

@@ -148,7 +148,7 @@ def test_ten_megabytes_hold_nothing_up() -> None:
 def test_a_text_longer_than_any_window_is_counted_within_a_few_percent() -> None:
     count = counter("tiktoken/o200k_base")
     words = "The penguins have three species, and the bill tells them apart. "
-    text = words * (tokenizer.LONGEST_COUNTED // len(words) + 1)
+    text = words * (tokenizer.MAX_EXACT_CHARS // len(words) + 1)
 
-    assert len(text) > tokenizer.LONGEST_COUNTED
+    assert len(text) > tokenizer.MAX_EXACT_CHARS
     assert count(text) == pytest.approx(count(text[:1_000_000]) * len(text) / 1_000_000, rel=0.03)

@@ -33,8 +33,8 @@ from tests.provider_rules.tool_schemas import anthropic_problems
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 DOCUMENT_TYPES = frozenset({"application/pdf"})
-MOST_MARKS = 4
-LEAST_BUDGET = 1024
+MAX_MARKS = 4
+MIN_BUDGET = 1024
 THOUGHTS = frozenset({"thinking", "redacted_thinking"})
 MODEL_VERSION = re.compile(r"claude-[a-z]+-(\d{1,2})(?:-(\d{1,2}))?(?!\d)")
 NO_PREFILL_SINCE = (4, 6)
@@ -146,7 +146,7 @@ FIELDS: Mapping[str, Check] = {
     "thinking": tagged(
         {
             "enabled": record(
-                {"type": anything, "budget_tokens": whole(LEAST_BUDGET)}, {"display": text}
+                {"type": anything, "budget_tokens": whole(MIN_BUDGET)}, {"display": text}
             ),
             "adaptive": record({"type": anything}, {"display": text}),
             "disabled": record({"type": anything}),
@@ -308,9 +308,7 @@ def _end(last: SpeakerTurn, body: dict[str, Any]) -> list[str]:
 
 def _marks(body: dict[str, Any]) -> list[str]:
     count = sum(1 for _ in _marked(body))
-    return (
-        [f"There are {count} cache marks; {MOST_MARKS} are allowed."] if count > MOST_MARKS else []
-    )
+    return [f"There are {count} cache marks; {MAX_MARKS} are allowed."] if count > MAX_MARKS else []
 
 
 def _marked(value: Any) -> Iterator[None]:

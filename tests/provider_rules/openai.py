@@ -42,10 +42,10 @@ from tests.provider_rules.tool_schemas import openai_problems
 
 IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 FILE_TYPES = frozenset({"application/pdf"})
-MOST_TOOLS = 128
-MOST_STOPS = 4
-MOST_PAIRS = 16
-LONGEST_ID = 40
+MAX_TOOLS = 128
+MAX_STOPS = 4
+MAX_PAIRS = 16
+MAX_ID_CHARS = 40
 THINKING_MODELS = re.compile(r"(?:o\d|gpt-5)(?!.*chat)")
 """These refuse ``max_tokens``, and any temperature but the default."""
 NEED_NOT_THINK = re.compile(r"gpt-5\.\d(?!.*(?:codex|pro))")
@@ -66,8 +66,8 @@ def call_id(value: Any, where: str) -> list[str]:
     """Check the id of a tool call."""
     if not isinstance(value, str) or not value:
         return [f"{where} is empty."]
-    if len(value) > LONGEST_ID:
-        return [f"{where} has {len(value)} characters and may have {LONGEST_ID}."]
+    if len(value) > MAX_ID_CHARS:
+        return [f"{where} has {len(value)} characters and may have {MAX_ID_CHARS}."]
     return []
 
 
@@ -155,13 +155,13 @@ FIELDS: Mapping[str, Check] = {
     "safety_identifier": text,
     "seed": whole(-(2**63), 2**63 - 1),
     "service_tier": among("auto", "default", "flex", "priority", "scale"),
-    "stop": nullable(words_or(items(filled, least=1, most=MOST_STOPS), filled)),
+    "stop": nullable(words_or(items(filled, least=1, most=MAX_STOPS), filled)),
     "store": flag,
     "stream": flag,
     "stream_options": record({}, {"include_usage": flag, "include_obfuscation": flag}),
     "temperature": number(0, 2),
     "tool_choice": words_or(mapping, among("none", "auto", "required")),
-    "tools": items(tool, least=1, most=MOST_TOOLS),
+    "tools": items(tool, least=1, most=MAX_TOOLS),
     "top_logprobs": whole(0, 20),
     "top_p": number(0, 1),
     "user": text,
@@ -211,8 +211,8 @@ def _parameters(body: dict[str, Any]) -> list[str]:
         found.append("max_tokens and max_completion_tokens cannot be set both.")
     if "stream_options" in body and not body.get("stream"):
         found.append("stream_options is only allowed when stream is true.")
-    if len(body.get("metadata", {})) > MOST_PAIRS:
-        found.append(f"metadata may have {MOST_PAIRS} entries.")
+    if len(body.get("metadata", {})) > MAX_PAIRS:
+        found.append(f"metadata may have {MAX_PAIRS} entries.")
     if "top_logprobs" in body and not body.get("logprobs"):
         found.append("top_logprobs is only allowed when logprobs is true.")
     return found + _of_thinking_models(body) + _of_json(body)

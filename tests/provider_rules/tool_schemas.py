@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 NOT_AT_TOP = ("oneOf", "anyOf", "allOf", "enum", "not")
 PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
-LONGEST_ENUM = 1_000
+MAX_ENUM_VALUES = 1_000
 
 
 def openai_problems(name: str, schema: Mapping[str, Any]) -> list[str]:
@@ -30,7 +30,7 @@ def openai_problems(name: str, schema: Mapping[str, Any]) -> list[str]:
         kinds = kinds if isinstance(kinds, list) else [kinds]
         if "array" in kinds and "items" not in one:
             found.append(f"{head} In context={where!r}, array schema missing items.")
-        if len(one.get("enum", ())) > LONGEST_ENUM:
+        if len(one.get("enum", ())) > MAX_ENUM_VALUES:
             found.append(f"{head} In context={where!r}, the enum has too many values.")
         if not isinstance(one.get("default"), str | None) and one.get("type") == "string":
             found.append(f"{head} In context={where!r}, the default is no string.")

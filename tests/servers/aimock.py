@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.request import Request, urlopen
 
-from tests.untested import needed
+from tests.untested import skip_without
 from tests.waiting import LAST_RESORT_SECONDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,7 +77,7 @@ def aimock(*options: str, **variables: str) -> Iterator[Aimock]:
         "node", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     )
     if node is None or not PROGRAM.is_file():
-        needed("aimock")
+        skip_without("aimock")
     # It needs a fixture at the start, which `script` removes.
     first = PROGRAM.parents[1] / "fixtures/example-greeting.json"
     command = [

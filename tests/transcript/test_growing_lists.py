@@ -58,5 +58,5 @@ def test_a_row_is_made_once() -> None:
     grown.of(row, "abXd")
 
     assert made == [0, 1, 2, 3, 2, 3]
-    assert grown.of(row, "abXd", most=1) == (0, 1, 2, 3)
+    assert grown.of(row, "abXd", max_unchanged=1) == (0, 1, 2, 3)
     assert made[6:] == [1, 2, 3]

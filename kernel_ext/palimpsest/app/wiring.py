@@ -402,7 +402,7 @@ class App:
             self._preload_for(expected)
 
     def _expected_model(self) -> str | None:
-        """Return the model that answers where none is named; None if only a server could tell."""
+        """Return the model that answers where none is named; None if only a server has the list."""
         value = self.config.value
         model = discovery.expected_model(self.environment, value.models)
         return value.model or (model.id if model is not None else None)

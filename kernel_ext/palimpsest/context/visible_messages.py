@@ -231,13 +231,13 @@ def marker_of(messages: Messages, user: UserMessage) -> CompactionPart | None:
 
 
 def read_texts(
-    messages: Messages, read: Read, decisions: tuple[Decision, ...] = ()
+    messages: Messages, read_blob: Read, decisions: tuple[Decision, ...] = ()
 ) -> dict[str, str]:
     """Return texts by hash; a missing blob has none, so that head and tail in the journal are used."""
     texts: dict[str, str] = {}
     for sha256, mime in (blobs_needed(messages) | smaller_pictures(messages, decisions)).items():
         try:
-            content = read(sha256)
+            content = read_blob(sha256)
         except NotFound:
             continue
         if mime is None:

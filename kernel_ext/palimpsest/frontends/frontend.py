@@ -45,7 +45,7 @@ NESTED_PROMPT = (
 
 MAX_COMPLETED_CELLS = 12
 MAX_COMPLETED_NAMES = 200
-"""Most variables in one completion; ``MAX_COMPLETED_CELLS`` limits the cells."""
+"""Maximum variables in one completion; ``MAX_COMPLETED_CELLS`` limits the cells."""
 
 
 class Frontend:
@@ -134,7 +134,7 @@ class Frontend:
         return answer
 
     def _answer_source(self, request: MagicLine, place: Origin) -> ReplayedTurn | PromptToSend:
-        """Return the prompt's recorded answer, or a ``Sending`` where it has none; raises UsageError if it must not be sent."""
+        """Return the prompt's recorded answer, or the ``PromptToSend``; raises UsageError if it must not be sent."""
         self._check_prompt(request)
         return self._recorded.find_or_send(request, place)
 

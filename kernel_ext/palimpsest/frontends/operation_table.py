@@ -20,7 +20,7 @@ from palimpsest.frontends.protocol.choices import AgentChoice
 from palimpsest.transcript.values import Value
 
 MAX_PROPOSED_ARGUMENTS = 500
-"""Most completions in one answer about a command's arguments."""
+"""Maximum completions in one answer about a command's arguments."""
 OPERATIONS_PACKAGE = "palimpsest.frontends.operations"
 
 
@@ -42,7 +42,7 @@ class OperationIndex(NamedTuple):
         return operations
 
     def add(self, operation: type[Operation]) -> None:
-        """Add an operation; one with the same type or name gives way."""
+        """Add an operation; it replaces one with the same type or name."""
         self.by_type[str(operation.model_fields["type"].default)] = operation
         for form in operation.forms:
             if form.in_cell:
@@ -101,7 +101,7 @@ class OperationTable:
         return self._all_operations.panel_forms
 
     def register(self, operation: type[Operation]) -> None:
-        """Add an operation; one with the same type or name gives way."""
+        """Add an operation; it replaces one with the same type or name."""
         self._all_operations.add(operation)
 
     @property

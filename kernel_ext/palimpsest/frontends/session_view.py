@@ -31,7 +31,7 @@ from palimpsest.transcript.values import Density
 from palimpsest.transcript.visible_text import visible
 
 MAX_PLAIN_CHARS = 20_000
-"""Most characters of the plain text; of a longer session only the end is shown."""
+"""Maximum characters of the plain text; of a longer session only the end is shown."""
 _log = logging.getLogger(__name__)
 
 

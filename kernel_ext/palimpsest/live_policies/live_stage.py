@@ -32,7 +32,7 @@ from palimpsest.transcript.context_values.policies import OwnPolicy
 from palimpsest.transcript.errors import ConfigError, UserError
 
 SECONDS = 2.0
-"""Most seconds for a policy before one request; presets need a hundredth of that in a long session."""
+"""Maximum seconds for a policy before one request; presets need a hundredth of that in a long session."""
 NOT_LIVE = (
     "The policy {name!r} says what a provider's cache keeps of recorded requests and changes none, so it is none of a"
     " live session; compare it in a review."

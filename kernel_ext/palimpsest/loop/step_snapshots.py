@@ -27,8 +27,8 @@ from palimpsest.transcript.session_record.reverts import FileDiff
 
 TURN_PATCH_CHARS = 60_000
 """Maximum characters of diffs for all files of a turn; users read less, and all of it is sent to every page."""
-MOST_DIFFS = 200
-MOST_OF_SESSION = 1_000
+MAX_DIFFS = 200
+MAX_SESSION_FILES = 1_000
 """Maximum files in ``session.diff``, which is written again after each turn that changed files."""
 SUMMARY_SECONDS = 2.0
 """Time that the end of a turn waits for its diffs, which otherwise are written later."""
@@ -198,7 +198,7 @@ def merged_diffs(
         diff.file: diff for diff in (FileDiff.model_validate(each) for each in diffs_by_file)
     }
     _merge(by_file, newer, snapshots)
-    paths = sorted(by_file)[:MOST_OF_SESSION]
+    paths = sorted(by_file)[:MAX_SESSION_FILES]
     diffs = [by_file[name].model_copy(update={"patch": None}) for name in paths]
     return tuple(diff.model_dump(mode="json", exclude_none=True) for diff in diffs)
 
@@ -209,7 +209,7 @@ def shortened_diffs(diffs: Iterable[FileDiff]) -> list[FileDiff]:
     shortened: list[FileDiff] = []
     for diff in diffs:
         size = len(diff.patch or "")
-        if size > chars_left or len(shortened) >= MOST_DIFFS:
+        if size > chars_left or len(shortened) >= MAX_DIFFS:
             diff = diff.model_copy(update={"patch": None, "note": "%agent diff shows its lines"})
         else:
             chars_left -= size

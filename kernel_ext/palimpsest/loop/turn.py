@@ -215,7 +215,7 @@ class Turn:
             last = self._steps + 1 >= now.max_steps
             return await propose_step(
                 self._requests,
-                self._run_context.turn.postponed.until,
+                self._run_context.turn.postponed.last_message,
                 now,
                 self._fit_driver.attempts,
                 cause,
@@ -300,29 +300,29 @@ class Turn:
         return outcome == "continue"
 
     async def _step(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
-        if self._run_context.turn.postponed.until:
+        if self._run_context.turn.postponed.last_message:
             prune_postponed(self._log, self._run_context.turn.postponed, setup)
         if self._fit_driver.summarise_if_full(setup, user, messages):
             return True
         self._steps += 1
-        last = self._steps >= setup.max_steps
-        if last and self._steps > 1:
+        is_last = self._steps >= setup.max_steps
+        if is_last and self._steps > 1:
             write_message = write_last_step if setup.wants_structured else write_last_step_message
             user = write_message(self._log, setup, user)
-        result = await run_step(self._run_context, setup, user, self._fit_driver, last=last)
+        result = await run_step(self._run_context, setup, user, self._fit_driver, last=is_last)
         if result in ("overflow", "full"):
-            summaries_help = result == "overflow"
-            release = await self._may_cut(setup, user, "refused" if summaries_help else "failed")
+            can_summarise = result == "overflow"
+            release = await self._may_cut(setup, user, "refused" if can_summarise else "failed")
             if release != "cut":
                 return release == "another-summary"
             return self._fit_driver.reduce_after_refusal(
-                setup, user, summaries_help=summaries_help
+                setup, user, summaries_help=can_summarise
             ) or self._stop_by_guard(self._too_long())
         if result == "asked" or (
             result == "compact" and self._fit_driver.request_summary(setup, user)
         ):
             return True
-        return self._continue_after(result, last=last)
+        return self._continue_after(result, last=is_last)
 
     def _continue_after(self, result: StepResult, *, last: bool) -> bool:
         """Return whether another step follows, and record the guard that prevents it."""
@@ -362,7 +362,7 @@ def _prune_at_end(requests: RequestServices, postponed: PostponedPruning, setup:
     if requests.hold() is not None:
         postpone_pruning(requests.log, postponed)
         return
-    if postponed.until:
+    if postponed.last_message:
         prune_postponed(requests.log, postponed, setup)
     prune_after_turn(requests, setup)
 

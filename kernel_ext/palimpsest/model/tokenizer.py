@@ -28,10 +28,10 @@ from palimpsest.transcript.errors import ConfigError
 
 CACHE_VARIABLE = "TIKTOKEN_CACHE_DIR"
 CACHED_TEXTS = 4_096
-SHORTEST_CACHED = 64
+MIN_CACHED_CHARS = 64
 """Minimum characters of a cached text; shorter texts are counted faster than looked up."""
 
-LONGEST_COUNTED = 2_000_000
+MAX_EXACT_CHARS = 2_000_000
 """Maximum characters that are counted exactly; no window holds more, and ten million of one letter take eight seconds."""
 SAMPLES = 20
 SAMPLE_CHARS = 25_000
@@ -51,10 +51,10 @@ SHA256 = {
 }
 """The digest that tiktoken expects of each file."""
 
-MOST_CHARS = 200_000
+MAX_CHARS_WITHOUT_TIKTOKEN = 200_000
 """Characters that are counted in one process before tiktoken is worth loading."""
-LONGEST_TEXT = 50_000
-LONGEST_PIECE = 100
+MAX_TEXT_CHARS = 50_000
+MAX_PIECE_BYTES = 100
 """Maximum bytes of a piece that is merged here, since the time grows with their square."""
 ROUGH_NOTICE = (
     "Tokens by {} are estimates here, four ASCII characters or one other for each, and so is what rests on them: litellm's "
@@ -193,11 +193,11 @@ class RankTable:
         """``regex`` is the module of that name, which supports the categories of characters."""
         self._ranks = _read(path)
         self._pieces = regex.compile(PIECES)
-        self._chars_left = MOST_CHARS
+        self._chars_left = MAX_CHARS_WITHOUT_TIKTOKEN
 
     def count(self, text: str) -> int | None:
         """Return the tokens of a text; None where tiktoken has to count it."""
-        if len(text) > min(self._chars_left, LONGEST_TEXT) or not _is_certain(text):
+        if len(text) > min(self._chars_left, MAX_TEXT_CHARS) or not _is_certain(text):
             return None
         self._chars_left -= len(text)
         tokens = 0
@@ -205,7 +205,7 @@ class RankTable:
             token_bytes = piece.encode()
             if self._rank(token_bytes) is not None:
                 tokens += 1
-            elif len(token_bytes) > LONGEST_PIECE:
+            elif len(token_bytes) > MAX_PIECE_BYTES:
                 return None
             else:
                 tokens += self._merged_count(token_bytes)
@@ -277,7 +277,7 @@ def _token_count(encoding: Any, text: str) -> int:
     def exact(piece: str) -> int:
         return len(encoding.encode_ordinary(piece))
 
-    if len(text) <= LONGEST_COUNTED:
+    if len(text) <= MAX_EXACT_CHARS:
         return exact(text)
     step = (len(text) - SAMPLE_CHARS) / (SAMPLES - 1)
     starts = [round(step * index) for index in range(SAMPLES)]
@@ -323,7 +323,7 @@ class Cached:
 
     def __call__(self, text: str) -> int:
         """Return the tokens of a text."""
-        if len(text) < SHORTEST_CACHED:
+        if len(text) < MIN_CACHED_CHARS:
             return self._count(text)
         # The hash stands for the text, so that the cache does not keep long outputs alive.
         key = (hash(text), len(text))

@@ -68,12 +68,12 @@ class GuardedState:
     diff = _CachedValue(lambda state: state.diff)
     seq = _CachedValue(lambda state: state.seq)
 
-    def _read_state(self, read: Callable[..., T], *names: str) -> T:
-        """Return the result of ``read`` on the state, cached; deltas that are not journaled yet are not included."""
-        key = (read, *names)
+    def _read_state(self, method: Callable[..., T], *names: str) -> T:
+        """Return the cached result of a method of the state; deltas that are not journaled yet are not included."""
+        key = (method, *names)
         with self.journal.lock:
             if key not in self._cache:
-                self._cache[key] = read(self.journal.state, *names)
+                self._cache[key] = method(self.journal.state, *names)
             value: T = self._cache[key]
             return value
 

@@ -65,7 +65,7 @@ from palimpsest.transcript.session_record.events import (
 )
 from palimpsest.transcript.strings.surrogates import joined_surrogates, with_joined_surrogates
 
-MOST_FILES = 500
+MAX_FILES = 500
 """Maximum files that a step's patch part names; an unpacked archive has thousands."""
 Truncate = Callable[[str, str, str, Mapping[str, Any]], Decision | None]
 """``(message id, part id, whole output, metadata)``: decides how a tool's output is shortened for the model."""
@@ -349,7 +349,7 @@ class StreamProcessor:
         """Record the snapshot after the step, and which files it changed."""
         self._snapshot_after = after
         if before is not None and after is not None and files:
-            first_files, more = files[:MOST_FILES], len(files) - MOST_FILES
+            first_files, more = files[:MAX_FILES], len(files) - MAX_FILES
             self._patch = PatchPart(
                 **self._log.new_part(self.message),
                 hash=before,
@@ -443,14 +443,14 @@ class StreamProcessor:
             if not isinstance(part.state, ToolPending | ToolRunning):
                 continue
             now = self._log.clock()
-            running = isinstance(part.state, ToolRunning)
+            is_running = isinstance(part.state, ToolRunning)
             metadata = dict(part.state.metadata) if isinstance(part.state, ToolRunning) else {}
             start = part.state.time.start if isinstance(part.state, ToolRunning) else now
             raw = "".join(self._raw.get(part.call_id, ()))
             state = ToolFailed(
                 input=part.state.input,
                 error=ABORTED,
-                metadata=metadata | {"interrupted": True} | ({} if running else {"raw": raw}),
+                metadata=metadata | {"interrupted": True} | ({} if is_running else {"raw": raw}),
                 time=Span(start=start, end=now),
             )
             self._put_tool(part.model_copy(update={"state": state}))

@@ -38,7 +38,7 @@ GRACE_SECONDS = 3.0
 UNATTENDED = "unattended"
 """Key in the metadata of a call's state: it was refused because no user was there to ask."""
 
-LEAST_MS = 500
+MIN_WAIT_MS = 500
 """A shorter wait does not count: a permission rule answered, not the user."""
 
 
@@ -243,12 +243,12 @@ class UserWaitTime:
     def metadata_of(self, call_id: str) -> dict[str, int]:
         """Return the waiting time as metadata of a call's state; empty where it did not wait for the user."""
         waited = self._calls.get(call_id, 0)
-        return {WAITED: waited} if waited >= LEAST_MS else {}
+        return {WAITED: waited} if waited >= MIN_WAIT_MS else {}
 
     @property
     def total(self) -> int:
         """Milliseconds of the step spent waiting for the user."""
-        return self._total if self._total >= LEAST_MS else 0
+        return self._total if self._total >= MIN_WAIT_MS else 0
 
 
 class TimedInterview:

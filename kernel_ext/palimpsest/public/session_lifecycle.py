@@ -57,7 +57,7 @@ class SessionLifecycle(SessionCalls):
         return tuple(self._await_work(self._app.workspace.problems(self._live.id)))
 
     def share(self) -> Path:
-        """Write a page of the session that can be given to others, or write it anew; returns its path.
+        """Write a page of the session that can be given to others, or write it again; returns its path.
 
         The page is one file with a name that cannot be guessed. Secrets and the names of home folders
         are removed; look through it before you pass it on.

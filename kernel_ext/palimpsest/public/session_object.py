@@ -471,7 +471,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
 
         Arguments are those of ``use_policy``, or one policy of ``palimpsest.policies`` by its name or as a value;
         without any, the session is compared with itself. A summary that would have been made at another place is
-        replaced by a placeholder of ``summary_tokens``. With ``exact`` each request is written anew, to the byte:
+        replaced by a placeholder of ``summary_tokens``. With ``exact`` each request is written again, to the byte:
         that takes seconds, and works for sessions that were recorded here and for the engine's own policies.
 
         >>> session.whatif("opencode-1.18").other.policy is not None

@@ -53,8 +53,8 @@ def python_plan(runner: PlanRunner, code: str) -> Plan:
 
 def shell_command(prompt: ParsedPrompt) -> str:
     """Return the command in backticks of a prompt that names the shell, or nothing."""
-    names_shell = prompt.matches(r"\b(?:shell|bash|terminal)\b")
-    return prompt.ticks[0] if prompt.ticks and names_shell else ""
+    is_for_shell = prompt.matches(r"\b(?:shell|bash|terminal)\b")
+    return prompt.ticks[0] if prompt.ticks and is_for_shell else ""
 
 
 def shell_plan(runner: PlanRunner, command: str) -> Plan:

@@ -18,7 +18,7 @@ _FOLDER = re.compile(
     r"(?i)\b(?:in|of|inside) (?:the )?(?:folder |directory )?[`'\"]?([\w.-]+)[`'\"]?|\b([\w.-]+) (?:folder|directory)\b"
 )
 _NO_FOLDERS = {"the", "this", "project", "current", "working", "my", "here", "files", "a"}
-"""Words that stand where a folder's name could stand, but are none."""
+"""Words in the place of a folder's name that are none."""
 _TERM = re.compile(r"(?i)\b(?:for|grep|contain(?:s|ing)?) (?:the (?:word|text) )?(\S+)")
 _CONTENT = (
     re.compile(r"(?is)\b(?:with|containing|that says|saying)\s*(?:the text)?\s*:?\s*(.+)\Z"),

@@ -57,8 +57,10 @@ def fitting_number(schema: Mapping[str, Any], number: float) -> bool:
     above = schema.get("exclusiveMinimum", -math.inf)
     below = schema.get("exclusiveMaximum", math.inf)
     step = schema.get("multipleOf")
-    within = least <= number <= most and above < number < below
-    return within and (not step or math.isclose(number / step, round(number / step), abs_tol=1e-9))
+    is_within = least <= number <= most and above < number < below
+    return is_within and (
+        not step or math.isclose(number / step, round(number / step), abs_tol=1e-9)
+    )
 
 
 def plain_number(schema: Mapping[str, Any], *, is_integer: bool) -> float | int | None:

@@ -13,7 +13,7 @@ from palimpsest.rehearsal.parsing.conversation import COMPACTED, text_of
 from palimpsest.transcript.errors import UserError
 
 RULES = ("", "rules", "rehearsal", "default")
-"""Model names that stand for the rules, not for a scenario."""
+"""Model names that select the rules instead of a scenario."""
 
 _scenarios: dict[str, tuple[ModelAnswer, ...]] = {}
 
@@ -33,7 +33,7 @@ def register_scenario(name: str, steps: Sequence[Any]) -> None:
 
 
 def scenario_steps(name: str) -> tuple[ModelAnswer, ...] | None:
-    """Return a scenario's steps, or None when the name stands for the rules."""
+    """Return a scenario's steps; None for a name that selects the rules."""
     if name in RULES:
         return None
     if name not in _scenarios:

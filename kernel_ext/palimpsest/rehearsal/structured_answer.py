@@ -159,7 +159,7 @@ class _Filler:
             if _NO_VALUE in items:
                 return _NO_VALUE
         inner = schema.get("items")
-        most = int(schema.get("maxItems", len(items) if inner is None and first else 10**6))
+        max_items = int(schema.get("maxItems", len(items) if inner is None and first else 10**6))
         if isinstance(inner, Mapping):
             kind = self._resolved(inner).get("type")
             texts = (_entries(answer) if kind == "string" else []) or [answer]
@@ -174,7 +174,7 @@ class _Filler:
             items.append(more)
         if not items and not needed:
             return _NO_VALUE
-        return items[:most]
+        return items[:max_items]
 
     def _target(self, reference: str) -> Any:
         """Return the schema that a ``$ref`` inside this schema points to."""

@@ -124,7 +124,7 @@ _MONEY = frozenset({"cost", "break_cost"})
 def compare_recorded(
     first: SessionReview, second: SessionReview, price: PriceLike = None
 ) -> RecordedComparison:
-    """Compare two recorded sessions; ``price`` is that of a comparison of policies."""
+    """Compare two recorded sessions at a price, as a comparison of policies takes it."""
     return RecordedComparison(
         session_figures(first, price),
         session_figures(second, price),

@@ -72,7 +72,7 @@ from palimpsest.review.tables.subagents import (
     subagent_runs,
     subagents_of,
 )
-from palimpsest.review.tables.wastes import MOST, Wastes, largest_wastes
+from palimpsest.review.tables.wastes import MAX_WASTES, Wastes, largest_wastes
 from palimpsest.store.interface import Problem
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
@@ -315,7 +315,7 @@ class SessionReview:
     def wastes(
         self,
         price: PriceLike = None,
-        most: int = MOST,
+        most: int = MAX_WASTES,
         *,
         runs: Sequence[SubagentRun] | None = None,
     ) -> Wastes:

@@ -16,7 +16,7 @@ from palimpsest.transcript.values import BlobRef
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The kernel that wants to write a session."""
+    """The kernel that opens a session for writing."""
 
     host: str
     pid: int

@@ -48,13 +48,13 @@ class GrownRows(Generic[T]):
         make: Callable[[int, Sequence[T]], T],
         *lists: Sequence[Any],
         about: Hashable = None,
-        most: int | None = None,
+        max_unchanged: int | None = None,
     ) -> tuple[T, ...]:
-        """Return a row for each position; at most ``most`` earlier rows are kept."""
+        """Return a row for each position; at most ``max_unchanged`` earlier rows are kept."""
         unchanged = 0
         if about == self._about and len(lists) == len(self._lists):
             unchanged = min(map(common_beginning, self._lists, lists))
-            unchanged = unchanged if most is None else min(unchanged, most)
+            unchanged = unchanged if max_unchanged is None else min(unchanged, max_unchanged)
         count = min(map(len, lists))
         if unchanged < len(self._rows) or unchanged < count:
             rows = list(self._rows[:unchanged])

@@ -43,7 +43,7 @@ def short(identifier: str) -> str:
 class Ids:
     """Generates ids in rising order from a clock and a source of entropy.
 
-    The clock may stand still or step back; the ids of one factory still rise.
+    The clock may stand still or step back; the ids of one ``Ids`` still rise.
     """
 
     def __init__(self, clock: Callable[[], int], entropy: Callable[[int], bytes]) -> None:

@@ -9,7 +9,7 @@ import { DEFAULT_TYPES, RECORDING_TYPES } from './recordingFormats';
 import type { IInspectorArguments } from './targets';
 
 /** How many `.jsonl` files of a folder are looked into; the newest come first. */
-const MOST_FILES = 20;
+const MAX_FILES = 20;
 
 interface IChoice {
   name: string;
@@ -107,7 +107,7 @@ export class InspectionChoice {
     const jsonlFiles = files
       .filter(({ path, type }) => type === 'file' && path.endsWith('.jsonl'))
       .sort((a, b) => b.last_modified.localeCompare(a.last_modified))
-      .slice(0, MOST_FILES);
+      .slice(0, MAX_FILES);
     const areRecordings = await Promise.all(
       jsonlFiles.map(({ path }) => isRecording(this._app, path))
     );

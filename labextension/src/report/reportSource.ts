@@ -1,7 +1,7 @@
 /** Answers an inspector's questions from a report's own data: no kernel, no network. */
 import {
   BLOCK_CHARS,
-  MOST_BLOCKS,
+  MAX_BLOCKS,
   ROLES,
   type AskItem,
   type AskRequest,
@@ -135,7 +135,7 @@ export class ReportSource implements IInspectorSource {
           : texts === 'preview'
             ? this._words.__('Of each text this report has the beginning.')
             : this._words.__('Made from the texts of the session.'),
-      blocks: matches.slice(first, first + MOST_BLOCKS),
+      blocks: matches.slice(first, first + MAX_BLOCKS),
       first,
       total: matches.length,
       tokens: states.track.total[query.request] ?? 0

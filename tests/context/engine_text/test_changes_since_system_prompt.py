@@ -9,7 +9,7 @@ from tests.builders import Builder
 from palimpsest.context.engine_text.environment_changes import (
     CHANGES,
     FIRST_LOOK,
-    MOST_NAMED,
+    MAX_NAMED_VARIABLES,
     NEW_KERNEL,
     EnvironmentState,
     environment_changes,
@@ -162,7 +162,7 @@ def test_many_variables_are_named_up_to_a_number() -> None:
 
     (text,) = told((prompt(Builder()),), at(variables=variables))
 
-    assert text.count("\n- v") == MOST_NAMED
+    assert text.count("\n- v") == MAX_NAMED_VARIABLES
     assert "30 more" in text
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from palimpsest.context.engine_text.notebook_edits import CellEdit, cell_edits, source_hashes
-from palimpsest.context.engine_text.notebook_note import MOST_EDITS, NoteLimits, notebook_note
+from palimpsest.context.engine_text.notebook_note import MAX_EDITS, NoteLimits, notebook_note
 from palimpsest.transcript.context_values.cell_runs import CellRun
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
 from palimpsest.transcript.parts import NotedEdit
@@ -68,6 +68,6 @@ def test_an_edit_cannot_pass_for_more_than_data_and_keeps_to_its_tokens() -> Non
     assert note.text.count("</notebook>") == 1
     assert note.text.count("<deleted") == 1
     assert len(note.text) // 4 < 7_000
-    assert note.text.count(' edited="since it ran"') <= MOST_EDITS
+    assert note.text.count(' edited="since it ran"') <= MAX_EDITS
     assert "Edited too, not shown here" in note.text
     assert len(note.edits) == 31

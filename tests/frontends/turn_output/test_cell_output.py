@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.harness.kernel import Kernel, Run
 
-from palimpsest.frontends.turn_output.segments import MOST_OUTPUTS
+from palimpsest.frontends.turn_output.segments import MAX_OUTPUTS
 
 MIME = "application/vnd.palimpsest.segment+json"
 pytestmark = pytest.mark.slow
@@ -157,7 +157,7 @@ def test_more_figures_than_a_cell_takes_are_counted(kernel: Kernel) -> None:
 
     run = kernel.run("%%agent -y\nhi")
 
-    assert len(run.outputs()) <= MOST_OUTPUTS + 1
+    assert len(run.outputs()) <= MAX_OUTPUTS + 1
     assert "more figures or tables were made" in run.markdown()
     assert "done" in run.markdown()
 
@@ -317,7 +317,7 @@ def test_a_watched_cell_ends_with_the_outputs_of_one_that_nobody_watches(tmp_pat
 
     assert told(watched) == told(alone)
     assert kinds(watched) == kinds(alone)
-    assert 20 <= len(told(alone)) < MOST_OUTPUTS
+    assert 20 <= len(told(alone)) < MAX_OUTPUTS
 
 
 def test_a_cell_knows_its_id_and_number(kernel: Kernel) -> None:

@@ -9,7 +9,7 @@ from tests.builders import Builder
 from tests.sample_size import thinned
 
 from palimpsest.frontends.turn_output.cell_output import CellOutput
-from palimpsest.frontends.turn_output.segments import MOST_OUTPUTS
+from palimpsest.frontends.turn_output.segments import MAX_OUTPUTS
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.messages import Message
@@ -90,7 +90,7 @@ def test_a_watched_turn_is_sent_three_times_at_most(tool: str, steps: int) -> No
         turn.step()
     turn.cell.finish(SimpleNamespace(seq=(1, 9)))  # type: ignore[arg-type]
 
-    assert len(turn.outputs) <= MOST_OUTPUTS
+    assert len(turn.outputs) <= MAX_OUTPUTS
     assert turn.sent <= 3 * sum(turn.outputs.values()) + 2_000
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from palimpsest.model.direct.event_stream import stream_values
 from palimpsest.model.errors.exception_details import NotAStream
-from palimpsest.model.wire.server_events import LONGEST, EventDecoder, StreamTooLong
+from palimpsest.model.wire.server_events import MAX_EVENT_BYTES, EventDecoder, StreamTooLong
 
 VALUES = [{"text": "Grüße 🐧\n\r "}, {"n": [1, {"a": "}"}]}, 7, {"é": None}]
 
@@ -95,7 +95,7 @@ def test_an_event_that_is_nested_too_deeply_is_an_error_of_its_text() -> None:
 def test_an_event_without_end_is_given_up_before_it_fills_the_memory() -> None:
     decoder = EventDecoder()
     piece = b"x" * 1_000_000
-    for _ in range(LONGEST // len(piece)):
+    for _ in range(MAX_EVENT_BYTES // len(piece)):
         assert list(decoder.feed(piece)) == []
     with pytest.raises(StreamTooLong):
         list(decoder.feed(piece))
@@ -104,7 +104,7 @@ def test_an_event_without_end_is_given_up_before_it_fills_the_memory() -> None:
 def test_lines_of_one_event_without_end_are_given_up_too() -> None:
     decoder = EventDecoder()
     line = b"data: {" + b"x" * 1_000_000 + b"\n"
-    for _ in range(LONGEST // len(line)):
+    for _ in range(MAX_EVENT_BYTES // len(line)):
         assert list(decoder.feed(line)) == []
     with pytest.raises(StreamTooLong):
         list(decoder.feed(line * 2))

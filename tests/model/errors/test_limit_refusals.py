@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from palimpsest.model.errors.limit_refusals import named_limit
-from palimpsest.model.errors.overflow_detection import LONGEST
+from palimpsest.model.errors.overflow_detection import MAX_ERROR_CHARS
 
 ARRAY = "Invalid 'tools': array too long. Expected an array with maximum length 128, but got an array with length 217 instead."
 MANY = "At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels"
@@ -67,7 +67,7 @@ def test_what_is_named_is_read_with_its_number(words: str, kind: str, sent: int,
     found = named_limit(words, 400)
 
     assert found is not None
-    assert (found.kind, found.most(sent)) == (kind, most)
+    assert (found.kind, found.maximum_below(sent)) == (kind, most)
 
 
 @pytest.mark.parametrize("words", OTHERS)
@@ -84,7 +84,7 @@ def test_a_refusal_for_its_size_needs_no_words() -> None:
     found = named_limit("<html>nginx</html>", 413)
 
     assert found is not None
-    assert (found.kind, found.most(50)) == ("request_bytes", 25)
+    assert (found.kind, found.maximum_below(50)) == ("request_bytes", 25)
 
 
 @given(
@@ -94,9 +94,9 @@ def test_a_refusal_for_its_size_needs_no_words() -> None:
 def test_the_most_is_below_what_was_sent(words: str, sent: int) -> None:
     found = named_limit(words, 400)
 
-    assert found is None or 0 < found.most(sent) <= max(1, sent - 1)
+    assert found is None or 0 < found.maximum_below(sent) <= max(1, sent - 1)
 
 
 def test_a_long_error_is_read_in_time() -> None:
     for piece in ("images 1 ", "maximum ", "tools ", "at most 9", "1" * 50, "number of "):
-        named_limit(piece * (LONGEST // len(piece)), 400)
+        named_limit(piece * (MAX_ERROR_CHARS // len(piece)), 400)

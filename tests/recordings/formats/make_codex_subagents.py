@@ -33,7 +33,7 @@ env_key = "SCRIPTED_KEY"
 wire_api = "responses"
 supports_websockets = false
 """
-MOST_REQUESTS = 60
+MAX_REQUESTS = 60
 Item = dict[str, Any]
 
 
@@ -126,7 +126,7 @@ class Provider(BaseHTTPRequestHandler):
                 }  # fmt: skip
             item["id"] = f"item_{number}_{place}"
             events.append({"type": "response.output_item.done", "item": item})
-        if number > MOST_REQUESTS:
+        if number > MAX_REQUESTS:
             raise RuntimeError("The script goes round in a circle.")
         usage = {
             "input_tokens": 1_000 * number, "output_tokens": 20, "total_tokens": 1_000 * number + 20,

@@ -315,7 +315,7 @@ def test_a_stream_that_grew_adds_what_is_new(tmp_path: Path) -> None:
 
 
 def test_only_so_many_subagents_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(claude_code_stream_index, "MOST_THREADS", 1)
+    monkeypatch.setattr(claude_code_stream_index, "MAX_THREADS", 1)
 
     found, reports = recorded(ClaudeCodeImporter(), STREAM)
 

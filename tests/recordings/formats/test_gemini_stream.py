@@ -140,7 +140,7 @@ def _brought(folder: Path) -> tuple[int, list[str]]:
 def test_a_text_of_endless_pieces_is_not_stored_without_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(printed_answers, "MOST_TEXT_CHARS", 10)
+    monkeypatch.setattr(printed_answers, "MAX_TEXT_CHARS", 10)
     piece = {**LINES[2], "content": "12345"}
 
     found = read(written(tmp_path / "long.jsonl", [*LINES[:2], *[piece] * 7]))

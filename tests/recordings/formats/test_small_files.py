@@ -19,9 +19,9 @@ from tests.sample_size import sampled_cases
 
 from palimpsest.store.log.memory_store import MemoryStore
 
-MOST_MEGABYTES = 400
+MAX_MEGABYTES = 400
 """Over what the imports alone take: a long line, its text, and 256 MB of what it builds."""
-MOST_SECONDS = 30
+MAX_SECONDS = 30
 """Of processor time for one file; what each takes is a tenth of it."""
 OBJECTS = 20_000_000
 """Bytes of a list of empty objects, which take 24 times as much."""
@@ -190,8 +190,8 @@ def test_what_is_built_of_a_small_file_is_bounded(tmp_path: Path, name: str) -> 
     )
 
     megabytes, seconds, said = json.loads(ran.stdout)
-    assert megabytes < MOST_MEGABYTES
-    assert seconds < MOST_SECONDS
+    assert megabytes < MAX_MEGABYTES
+    assert seconds < MAX_SECONDS
     assert any(sentence in text and text.endswith(".") for text in said), said
 
 

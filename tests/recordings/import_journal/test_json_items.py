@@ -96,7 +96,7 @@ def test_what_is_broken_too_deep_or_too_large_is_reported_alike(
 def test_a_document_that_is_too_long_to_be_held_names_the_package(
     read: Callable[..., Read], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sources, "MOST_DOCUMENT_BYTES", 100_000)
+    monkeypatch.setattr(sources, "MAX_DOCUMENT_BYTES", 100_000)
 
     with pytest.raises(
         UserError, match=r"larger than .* MB and needs a package: pip install ijson"

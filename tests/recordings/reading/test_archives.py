@@ -56,7 +56,7 @@ def test_all_members_together_are_limited(tmp_path: Path, monkeypatch: pytest.Mo
         assert archive.read("one") == [1, 2, 3]
         assert archive.read("two") is None
 
-    monkeypatch.setattr(archives, "MOST_MEMBERS", 1)
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 1)
     with pytest.raises(UserError, match="holds more than 1 files"):
         values(path)
 

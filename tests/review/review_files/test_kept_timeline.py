@@ -11,7 +11,7 @@ from tests.review.review_files.recorded_project import made_review
 from tests.sample_size import sampled_cases
 
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
-from palimpsest.review.review_files.columns import LONGEST_TEXT
+from palimpsest.review.review_files.columns import MAX_TEXT_CHARS
 from palimpsest.review.review_files.kept_references import KeptReferences
 from palimpsest.review.review_files.kept_timeline import KeptTimeline
 from palimpsest.review.tables.references import References
@@ -91,7 +91,7 @@ def test_every_field_of_a_timeline_is_written_or_belongs_to_a_replay() -> None:
 
 
 def test_a_timeline_that_holds_a_long_text_is_not_written() -> None:
-    shown = Transition(3, 5, "masked", tokens=9, shown="x" * (LONGEST_TEXT + 1))
+    shown = Transition(3, 5, "masked", tokens=9, shown="x" * (MAX_TEXT_CHARS + 1))
 
     with pytest.raises(ValueError, match="too long"):
         _again(replace(made_review().timeline, transitions=(shown,)))

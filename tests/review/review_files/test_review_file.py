@@ -21,7 +21,7 @@ from palimpsest.transcript.values import Price
 @pytest.fixture(autouse=True)
 def short_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the reviews of short logs, too."""
-    monkeypatch.setattr(review_file, "LEAST_LOG_BYTES", 0)
+    monkeypatch.setattr(review_file, "MIN_LOG_BYTES", 0)
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from palimpsest.store.file_snapshots.file_diffs import file_diff, join_diffs, sn
 from palimpsest.store.file_snapshots.file_restore import (
     FileRestore,
     perform_restores,
-    plan_moves,
+    plan_restores,
     wanted_file,
 )
 from palimpsest.store.file_snapshots.snapshots import SnapshotLimits, Snapshots, SnapshotsOff
@@ -59,7 +59,7 @@ def back(
     files = [
         wanted_file(path, older, newer.get(path)) for path in shots.changed_paths(before, after)
     ]
-    moves = plan_moves(shots, files)
+    moves = plan_restores(shots, files)
     perform_restores(shots, moves, overwrite)
     return list(moves)
 
@@ -370,7 +370,7 @@ def test_a_folder_that_cannot_be_written_is_named_and_the_rest_is_done(
     (project / "src" / "b.bin").write_bytes(b"x")
     after = shots.take()
     one, other = shots.read(before), shots.read(after)
-    moves = plan_moves(
+    moves = plan_restores(
         shots,
         [wanted_file(path, one, other.get(path)) for path in shots.changed_paths(before, after)],
     )

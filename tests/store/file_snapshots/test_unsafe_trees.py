@@ -7,7 +7,11 @@ import pytest
 from tests.sample_size import thinned
 
 from palimpsest.store.file_snapshots.file_diffs import snapshot_diffs
-from palimpsest.store.file_snapshots.file_restore import perform_restores, plan_moves, wanted_file
+from palimpsest.store.file_snapshots.file_restore import (
+    perform_restores,
+    plan_restores,
+    wanted_file,
+)
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.file_snapshots.trees import (
     Tree,
@@ -85,7 +89,7 @@ def test_no_move_leads_out_whoever_asks_for_it(root: Path, tmp_path: Path, name:
     entries = {name: TreeEntry("file", 0o755, key, len(CONTENT))}
 
     for tree in (Tree("x", entries), Tree("x", {})):
-        moves = plan_moves(made, [wanted_file(name, tree, None)])
+        moves = plan_restores(made, [wanted_file(name, tree, None)])
         done = perform_restores(made, moves, overwrite=[name])
         assert [move.action for move in moves] == ["impossible"]
         assert done.files == ()
@@ -105,7 +109,7 @@ def test_nothing_is_brought_back_through_a_link_of_the_same_snapshot(
     tree = Tree("x", entries)
 
     done = perform_restores(
-        made, plan_moves(made, [wanted_file(path, tree, None) for path in entries])
+        made, plan_restores(made, [wanted_file(path, tree, None) for path in entries])
     )
 
     assert [path for path, _ in done.failed] == ["door/x"]
@@ -120,7 +124,7 @@ def test_a_protected_file_of_another_kernels_snapshot_waits_to_be_named(
 ) -> None:
     made = shots(root)
     tree = made.read(planted(made, name))
-    moves = plan_moves(made, [wanted_file(name, tree, None)])
+    moves = plan_restores(made, [wanted_file(name, tree, None)])
 
     assert perform_restores(made, moves).kept == (name,)
     assert not (root / name).exists()
@@ -135,7 +139,7 @@ def test_what_this_kernel_kept_is_brought_back_without_more_ado(root: Path) -> N
     (root / "pyproject.toml").write_text("by the agent")
     left = made.read(made.take()).get("pyproject.toml")
 
-    done = perform_restores(made, plan_moves(made, [wanted_file("pyproject.toml", tree, left)]))
+    done = perform_restores(made, plan_restores(made, [wanted_file("pyproject.toml", tree, left)]))
 
     assert done.files == ("pyproject.toml",)
 
@@ -162,7 +166,7 @@ def test_no_file_comes_back_that_runs_as_its_owner(root: Path) -> None:
     made.objects.commit()
     tree = Tree("x", {"tool": TreeEntry("file", 0o6755, key, len(CONTENT))})
 
-    perform_restores(made, plan_moves(made, [wanted_file("tool", tree, None)]))
+    perform_restores(made, plan_restores(made, [wanted_file("tool", tree, None)]))
 
     assert (root / "tool").stat().st_mode & 0o7777 == 0o755
 

@@ -111,7 +111,7 @@ def lines_of(script: Sequence[Event]) -> list[bytes]:
 
 def index_of(script: Sequence[Event], content: bytes) -> MessageIndex | None:
     messages = {message.id: message for message in fold(records(script)).messages()}
-    return message_index(content, 1, messages, is_settled, least=1)
+    return message_index(content, 1, messages, is_settled, min_count=1)
 
 
 def opened(lines: Sequence[bytes], index: MessageIndex | None) -> State:
@@ -223,7 +223,7 @@ def test_only_the_messages_that_are_asked_for_are_read() -> None:
         1,
         {message.id: message for message in fold(records(script)).messages()},
         is_settled,
-        least=1,
+        min_count=1,
     )
     state = opened(lines, index)
 

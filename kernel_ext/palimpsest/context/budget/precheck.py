@@ -14,8 +14,8 @@ from palimpsest.transcript.context_values.policies import OverflowPolicy, Recove
 FitAction = Literal["fits", "compact_only", "truncate_tool_results_only", "compact_then_truncate"]
 
 CHARS_PER_TOKEN = 4
-MINIMUM_PROMPT = 8_000
-MINIMUM_PROMPT_SHARE = 0.5
+MIN_PROMPT = 8_000
+MIN_PROMPT_SHARE = 0.5
 """The reserve leaves the prompt at least so many tokens, or this share of a small window."""
 RESERVE_SHARE = 0.25
 """At most this share of the window is kept in reserve."""
@@ -76,7 +76,7 @@ def count_reducible_chars(results: Sequence[int], window: int, policy: RecoveryP
 
 def reserve_of(window: int, reserve: int, policy: OverflowPolicy) -> int:
     """Return the tokens that are kept free, at most the requested ``reserve``."""
-    prompt = min(MINIMUM_PROMPT, int(window * MINIMUM_PROMPT_SHARE))
+    prompt = min(MIN_PROMPT, int(window * MIN_PROMPT_SHARE))
     reserved = min(reserve, max(0, window - prompt))
     return min(reserved, int(window * RESERVE_SHARE)) if policy.reserve_share else reserved
 

@@ -229,8 +229,8 @@ def is_silently_truncated(
     prompt = usage.prompt if policy.silent == "all" else usage.input + usage.cache_read
     if finish == "stop":
         return prompt > model.window
-    full = prompt >= FULL_SHARE * model.window
-    return policy.silent == "all" and finish == "length" and not usage.output and full
+    is_full = prompt >= FULL_SHARE * model.window
+    return policy.silent == "all" and finish == "length" and not usage.output and is_full
 
 
 ANSWER_SHARE = 4

@@ -82,8 +82,8 @@ def evaluate_guard(window: WindowSize, policy: GuardPolicy) -> WindowGuard:
     tokens = window.tokens
     if policy.rule == "fixed":
         hard, warn = max(1, policy.hard_minimum), max(1, policy.warn_below)
-        known = tokens > 0
-        warns, blocks = known and tokens < warn, known and tokens < hard
+        is_known = tokens > 0
+        warns, blocks = is_known and tokens < warn, is_known and tokens < hard
     else:
         hard = max(1, policy.hard_minimum, int(tokens * policy.hard_share))
         warn = max(1, policy.warn_below, int(tokens * policy.warn_share))

@@ -38,16 +38,16 @@ HEADING = lazy_pattern(
     re.MULTILINE,
 )
 ITEM = lazy_pattern(r"^\s*(?:[-*+•]|\d{1,3}[.)])\s+\S", re.MULTILINE)
-LEAST_HEADINGS = 2
-LEAST_ITEMS = 3
+MIN_HEADINGS = 2
+MIN_ITEMS = 3
 NAMES = ("paths", "identifiers")
 """The kinds of names in prompts that must occur, by ``KINDS`` of ``context/compaction/loss_report.py``."""
 OPAQUE = lazy_pattern(
     r"https?://[^\s<>\"')\]]+|\b(?=[0-9a-fA-F-]{0,40}\d)[0-9a-fA-F]{8}[0-9a-fA-F-]*\b"
 )
 """URLs, and identifiers that cannot be guessed, such as hashes."""
-MOST_NAMES = 12
-LEAST_LOST = 2
+MAX_NAMES = 12
+MIN_LOST_NAMES = 2
 """Fewer lost names do not count: a single lost name may be a word that only looks like a name."""
 PROMPTS = 3
 """Names are taken from this many of the newest prompts that the summary covers."""
@@ -56,9 +56,9 @@ CHANGING_TOOLS = ("write", "edit")
 WORD = lazy_pattern(r"[^\W_]{4,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")
 ABBREVIATION = lazy_pattern(r"[^\W\d_](?:\.[^\W\d_])+")
 """Such as ``e.g``, which looks like a file."""
-LEAST_WORDS = 3
+MIN_WORDS = 3
 SHARED_WORDS = 2
-LONGEST_QUOTE = 200
+MAX_QUOTE_CHARS = 200
 
 REFUSES = "It refuses, or apologises, instead of telling what happened."
 UNSTRUCTURED = "It has no headings and no list."
@@ -89,7 +89,7 @@ def missing_from_summary(text: str, messages: Messages, policy: CompactPolicy) -
         # The user's own prompt defines the contents of a summary, so only refusals count.
         return refuses
     is_structured = (
-        len(HEADING.findall(text)) >= LEAST_HEADINGS or len(ITEM.findall(text)) >= LEAST_ITEMS
+        len(HEADING.findall(text)) >= MIN_HEADINGS or len(ITEM.findall(text)) >= MIN_ITEMS
     )
     return (
         *refuses,
@@ -108,9 +108,9 @@ def split_at_tail(messages: Messages) -> tuple[Messages, Messages]:
 
 
 def _name_complaints(covered: Messages, shown_text: str) -> Iterator[str]:
-    names = list(dict.fromkeys(_names(covered)))[:MOST_NAMES]
+    names = list(dict.fromkeys(_names(covered)))[:MAX_NAMES]
     lost = [name for name in names if not _names_file_or_path(shown_text, name)]
-    if len(lost) >= LEAST_LOST and len(lost) * 2 > len(names):
+    if len(lost) >= MIN_LOST_NAMES and len(lost) * 2 > len(names):
         yield NAMELESS.format(names=", ".join(lost))
 
 
@@ -150,9 +150,9 @@ def _changed_files(message: Message) -> Iterator[str]:
 def _request_complaints(request: str, shown_text: str) -> Iterator[str]:
     request_words = set(WORD.findall(request.casefold()))
     shared = sum(word in shown_text for word in request_words)
-    if len(request_words) >= LEAST_WORDS and shared < SHARED_WORDS:
+    if len(request_words) >= MIN_WORDS and shared < SHARED_WORDS:
         quoted = " ".join(request.split())
-        yield REQUESTLESS.format(request=quoted[:LONGEST_QUOTE])
+        yield REQUESTLESS.format(request=quoted[:MAX_QUOTE_CHARS])
 
 
 def _prompt_text(message: Message) -> str:

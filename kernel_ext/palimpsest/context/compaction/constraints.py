@@ -12,24 +12,24 @@ from functools import lru_cache
 from palimpsest.context.compaction.demand_words import (
     ADVERBS,
     DEMANDS,
-    DESCRIBES,
+    DESCRIPTIONS,
     MODALS,
     NOT_NEEDED,
-    SUPPOSES,
+    SUPPOSITIONS,
 )
 from palimpsest.lazy_patterns import lazy_pattern
 
 CONSTRAINTS = "constraints"
 """The kind of constraints, beside the kinds of names."""
-LEAST_WORDS = 3
+MIN_WORDS = 3
 """A shorter sentence forbids nothing in particular."""
-LONGEST = 300
+MAX_SENTENCE_CHARS = 300
 """Characters; a longer sentence is cut there."""
-MOST = 1_000
+MAX_SENTENCES = 1_000
 """Sentences of one text that are searched for constraints: the first and the last."""
 KEPT_SHARE = 0.6
 """Share of a constraint's words that a text must have to contain the constraint."""
-LEAST_WORD = 4
+MIN_WORD_CHARS = 4
 """Minimum letters of a word that names the subject of a constraint."""
 
 _QUESTION = lazy_pattern(r"\?\s*$|\bi\s+(?:think|guess|believe|wonder)\b", re.IGNORECASE)
@@ -80,14 +80,16 @@ def constraints_in(text: str) -> tuple[str, ...]:
 
 def _constraints(text: str) -> Iterator[str]:
     pieces = _SENTENCE.split(_unquoted_prose(text))
-    if len(pieces) > MOST:
+    if len(pieces) > MAX_SENTENCES:
         # A request is written before or after the text that is pasted with it.
-        pieces = [*pieces[: MOST // 2], *pieces[-MOST // 2 :]]
+        pieces = [*pieces[: MAX_SENTENCES // 2], *pieces[-MAX_SENTENCES // 2 :]]
     for piece in pieces:
-        sentence = " ".join(piece[: 2 * LONGEST].split()).strip("-*•# ")[:LONGEST]
+        sentence = " ".join(piece[: 2 * MAX_SENTENCE_CHARS].split()).strip("-*•# ")[
+            :MAX_SENTENCE_CHARS
+        ]
         if is_demand(sentence) and not _PROGRAM_TEXT.search(_INLINE.sub(" ", sentence)):
             words = _WORD.findall(sentence)
-            if len(words) >= LEAST_WORDS and subject_words(sentence):
+            if len(words) >= MIN_WORDS and subject_words(sentence):
                 yield sentence
 
 
@@ -100,10 +102,10 @@ def is_demand(sentence: str) -> bool:
         sentence = ", ".join(clause for clause in clauses if not NOT_NEEDED.search(clause))
     if DEMANDS.search(sentence):
         return True
-    if SUPPOSES.search(sentence):
+    if SUPPOSITIONS.search(sentence):
         return False
     return bool(
-        MODALS.search(sentence) or (ADVERBS.search(sentence) and not DESCRIBES.search(sentence))
+        MODALS.search(sentence) or (ADVERBS.search(sentence) and not DESCRIPTIONS.search(sentence))
     )
 
 
@@ -152,7 +154,7 @@ def subject_words(sentence: str) -> frozenset[str]:
     return frozenset(
         word
         for word in words
-        if (len(word) >= LEAST_WORD or not word.isascii()) and word not in _COMMON
+        if (len(word) >= MIN_WORD_CHARS or not word.isascii()) and word not in _COMMON
     )
 
 

@@ -62,7 +62,7 @@ ADVERBS = _any_of(
 )
 """Adverbs that demand in an imperative or beside a modal verb, and describe a state after a subject."""
 
-SUPPOSES = _any_of(
+SUPPOSITIONS = _any_of(
     r"\b(?:must|should)\s+have\s+\w+(?:ed|en|n|t|d)\b|\b(?:must|should)\s+always\s+have\s+(?:been|had)\b|\bmust\s+be\s+(?:the|a|an|some|because|due|why)\b",
     r"\bshould\s+(?:already\s+|now\s+|then\s+)?(?:work|help|fix|suffice|do\s+it|be\s+(?:fine|ok|okay|enough|done|easy|safe|good|ready))\b",
     r"\bi\s+(?:must|should)\b|\bwe\s+should(?:\s+always)?\s+have\b",
@@ -80,7 +80,7 @@ NOT_NEEDED = _any_of(
 )
 """Words that deny a need, whatever other words there are."""
 
-DESCRIBES = _any_of(
+DESCRIPTIONS = _any_of(
     # A subject at the beginning, without a verb of wanting after it.
     r"^(?:(?:and|but|so|then|now|ok|also|well|aber|und|mais|et|pero|y)\s*,?\s+)?"
     r"(?:i|ich|je|yo|io|eu|ik|the|this|that|these|those|it|he|she|they|an?|my|our|its|der|die|das|er|sie|es|ein|eine|mein|dieser?|dieses|le|la|les|l['\u2019]\w+|il|elle|ils|elles|un|une|mon"

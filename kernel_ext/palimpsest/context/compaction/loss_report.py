@@ -18,8 +18,8 @@ KINDS: dict[str, re.Pattern[str]] = {
     "numbers": lazy_pattern(r"(?<![\w.])-?\d[\d,]*\.\d+\b|(?<![\w.,])\d{3,}\b"),
 }
 """Patterns of names, by kind."""
-LEAST_CHARS = 4
-LONGEST_LIST = 20
+MIN_NAME_CHARS = 4
+MAX_LISTED_NAMES = 20
 """Lost names that a report lists of each kind; the others are only counted."""
 
 
@@ -28,7 +28,7 @@ def earlier_names_of(text: str) -> Iterator[tuple[str, str]]:
     for kind, pattern in KINDS.items():
         for match in pattern.finditer(text):
             name = match[0].rstrip(".,:;")
-            if len(name) >= LEAST_CHARS:
+            if len(name) >= MIN_NAME_CHARS:
                 yield kind, name
 
 
@@ -40,7 +40,11 @@ def loss_report(before: str, after: str) -> dict[str, dict[str, object]]:
         matches = list(dict.fromkeys(match[0].rstrip(".,:") for match in pattern.finditer(before)))
         lost = [name for name in matches if name not in after and name not in words_after]
         if matches:
-            by_kind[kind] = {"found": len(matches), "lost": len(lost), "names": lost[:LONGEST_LIST]}
+            by_kind[kind] = {
+                "found": len(matches),
+                "lost": len(lost),
+                "names": lost[:MAX_LISTED_NAMES],
+            }
     return by_kind
 
 

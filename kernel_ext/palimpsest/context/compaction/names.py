@@ -19,9 +19,9 @@ from palimpsest.lazy_patterns import lazy_pattern
 NAME_KINDS = ("paths", "URLs", "errors", "identifiers", "numbers")
 NAMES_VERSION = 2
 """Version of these rules; a summary's grade without a version was made by the earlier rules, ``loss_report.KINDS``."""
-LEAST_CHARS = 4
+MIN_NAME_CHARS = 4
 """Shorter names are too often equal by chance, except numbers that are quoted as code."""
-LONGEST = 255
+MAX_SEGMENT_CHARS = 255
 """Characters of one piece of a path; no file system allows more."""
 
 PLAIN_PATHS = frozenset(
@@ -36,13 +36,13 @@ _MARKS = lazy_pattern(r"(?:\x1b|\\x1b|\\e|\\u001b|\\033)\[[\d;]*[A-Za-z]|\[\d{1,
 _LINE_NUMBER = lazy_pattern(
     r"^[ \t]*(?:[-+>*][ \t]*)?\d{1,6}(?:→|\t|[:|-](?=\D|$)|[ \t]*[|│])", re.MULTILINE
 )
-# A pattern that begins with a set of characters is looked for only where one of them stands: its first character comes
-# first, and then what must stand before it.
+# A pattern that begins with a set of characters is only tried where one of them is, which is fast. So the first character
+# of a name comes first, and a look-behind checks the text before it.
 _TIME = lazy_pattern(
     r"\d(?<=\b\d)(?:\d{3}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b|\d?:\d\d:\d\d(?:[.,]\d+)?\b|\d*m\d+(?:\.\d+)?s\b)"
 )
 _GREP = lazy_pattern(
-    rf"^([^\s:]{{1,{4 * LONGEST}}}?\.[A-Za-z][A-Za-z0-9]{{0,9}})-\d{{1,6}}-", re.MULTILINE
+    rf"^([^\s:]{{1,{4 * MAX_SEGMENT_CHARS}}}?\.[A-Za-z][A-Za-z0-9]{{0,9}})-\d{{1,6}}-", re.MULTILINE
 )
 """A context line of grep: file, line number, text."""
 _TAG = lazy_pattern(r"(?<!\w)</?[a-z][a-z0-9_-]{0,60}(?=\s{0,8}/?>|\s{1,8}[\w:-]{1,60}=)")
@@ -64,13 +64,15 @@ _MIME_TYPES = tuple(
 _MIME = lazy_pattern(rf"\b(?:{'|'.join(_MIME_TYPES)})[\w.+*-]+")
 _SCOPED = lazy_pattern(r"(?<![\w/.])@[a-z0-9][\w.-]{0,100}/[a-z0-9][\w.-]{0,100}")
 _SLASHED = lazy_pattern(
-    rf"(?<![\w/<])(?:~|\.{{1,2}})?/?(?:[\w.@$+*-]{{1,{LONGEST}}}/){{1,64}}(?:[\w.@$+*-]{{1,{LONGEST}}})?|(?<![\w/<.}}])/[\w.-]{{1,{LONGEST}}}"
+    rf"(?<![\w/<])(?:~|\.{{1,2}})?/?(?:[\w.@$+*-]{{1,{MAX_SEGMENT_CHARS}}}/){{1,64}}(?:[\w.@$+*-]{{1,{MAX_SEGMENT_CHARS}}})?|(?<![\w/<.}}])/[\w.-]{{1,{MAX_SEGMENT_CHARS}}}"
 )
 _FILE = lazy_pattern(
-    rf"(?<![\w/$.*-])\.?[\w-]{{1,{LONGEST}}}(?:\.[\w-]{{1,{LONGEST}}}){{0,5}}\.[A-Za-z][A-Za-z0-9]{{0,9}}\b(?!\()"
+    rf"(?<![\w/$.*-])\.?[\w-]{{1,{MAX_SEGMENT_CHARS}}}(?:\.[\w-]{{1,{MAX_SEGMENT_CHARS}}}){{0,5}}\.[A-Za-z][A-Za-z0-9]{{0,9}}\b(?!\()"
 )
 _COMMAND = lazy_pattern(r"(?<![\w/.<>}])/[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w/.-])")
-_ERRNO = "|".join(sorted(code[1:] for code in errno.errorcode.values() if len(code) > LEAST_CHARS))
+_ERRNO = "|".join(
+    sorted(code[1:] for code in errno.errorcode.values() if len(code) > MIN_NAME_CHARS)
+)
 _ERROR = lazy_pattern(
     rf"[A-Z](?<=\b.)(?:\w*(?:Error|Exception|Warning)\b(?:: [^\n]{{1,80}})?"
     r"|(?:(?<=T)S|(?<=[EWFCR])|(?<=R)UF|(?<=S)IM|(?<=P)LR)\d{3,5}\b"
@@ -98,11 +100,11 @@ _NUMBER = lazy_pattern(
 )
 
 _PIECE = lazy_pattern(r"""[^\s"'=;:\[\])&^|\\{(]+\(?""")
-"""A piece between characters that stand in no path, identifier or number, and that none of their patterns looks at.
+"""A piece between characters that occur in no path, identifier or number, and that none of their patterns needs.
 
 The opening bracket of a call stays at the end of its piece, since a name before it is no file.
 """
-MOST_PIECE_CHARS = 80
+MAX_PIECE_CHARS = 80
 """Maximum characters of a piece whose names are cached; code repeats its words, and long pieces are data."""
 CACHED_PIECES = 1 << 15
 
@@ -121,13 +123,13 @@ def names_of(text: str) -> Iterator[tuple[str, str]]:
     """Yield kind and name of each name in a text, kind by kind."""
     for kind, names in _names_by_kind(text):
         for name in names:
-            if len(name) >= LEAST_CHARS or kind == "numbers":
+            if len(name) >= MIN_NAME_CHARS or kind == "numbers":
                 yield kind, name
 
 
 @lru_cache(maxsize=20_000)
 def kind_of_name(name: str) -> str:
-    """Return the kind of a name, alone or quoted as code; ``identifiers`` where it depended on the text around it."""
+    """Return the kind of a name by itself or quoted as code; ``identifiers`` where other text is needed to tell it."""
     texts = (name, f"`{name}`")
     return next(
         (kind for text in texts for kind, other in names_of(text) if other == name),
@@ -151,7 +153,7 @@ def _names_by_kind(text: str) -> Iterator[tuple[str, Iterable[str]]]:
     pieces = [
         names
         for piece in _PIECE.findall(text)
-        if (names := (_cached_names if len(piece) <= MOST_PIECE_CHARS else _piece_names)(piece))
+        if (names := (_cached_names if len(piece) <= MAX_PIECE_CHARS else _piece_names)(piece))
     ]
     slashed, files, identifiers, commands, numbers = map(
         chain.from_iterable, zip(*pieces, strict=True) if pieces else repeat((), 5)
@@ -203,7 +205,7 @@ def _files(text: str) -> Iterator[str]:
 
 
 def _is_quoted(text: str, match: re.Match[str]) -> bool:
-    """Return whether a match alone is quoted as code."""
+    """Return whether exactly the match is quoted as code."""
     return text[max(match.start() - 1, 0) : match.end() + 1] == f"`{match[0]}`"
 
 
@@ -247,7 +249,7 @@ def _commands(text: str) -> Iterator[str]:
 
 def _numbers(text: str) -> Iterator[str]:
     for match in _NUMBER.finditer(text):
-        if len(match[0]) >= LEAST_CHARS or _is_quoted(text, match):
+        if len(match[0]) >= MIN_NAME_CHARS or _is_quoted(text, match):
             yield match[0]
 
 

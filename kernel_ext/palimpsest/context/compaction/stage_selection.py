@@ -22,7 +22,7 @@ RESULT_SHARES = (1, 4, 20)
 """Where the text to summarise does not fit, the limit for each output is divided by these in turn."""
 SEPARATOR_TOKENS = 2
 """Tokens between two messages of a text, including what a tokenizer makes of their boundary."""
-LEAST_SHARE = 0.25
+MIN_NEW_TEXT_SHARE = 0.25
 """Where instructions and the summary so far leave less than this share of a request to new text,
 summarising in stages would make too little progress."""
 
@@ -93,7 +93,7 @@ class StageSelector:
         limit = self.limit
         without_history = {"result_chars": result_chars, **stage_progress.empty.numbers()}
         room = limit - self._tokens(view, without_history)
-        if room < LEAST_SHARE * limit or stage_progress.nothing_fits(room):
+        if room < MIN_NEW_TEXT_SHARE * limit or stage_progress.nothing_fits(room):
             return None
         if stage_progress.minimum_requests(room) > self.policy.compact.stages:
             return None

@@ -121,11 +121,11 @@ def stage_end(weights: Sequence[int], start: int, room: int) -> tuple[int, tuple
     used = 0
     left_out: list[int] = []
     for at in range(start, len(weights)):
-        too_large = weights[at] > room
-        weight = NOTE_TOKENS if too_large else weights[at]
+        is_too_large = weights[at] > room
+        weight = NOTE_TOKENS if is_too_large else weights[at]
         if used + weight > room and at > start:
             return at, tuple(left_out)
-        if too_large:
+        if is_too_large:
             left_out.append(at)
         used += weight
     return len(weights), tuple(left_out)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from palimpsest.context.compaction.constraints import CONSTRAINTS
-from palimpsest.context.compaction.loss_report import LONGEST_LIST, earlier_names_of
+from palimpsest.context.compaction.loss_report import MAX_LISTED_NAMES, earlier_names_of
 from palimpsest.context.compaction.lost_names import lost_names
 from palimpsest.context.compaction.names import NAMES_VERSION, names_of
 from palimpsest.context.visible_messages import View, is_good_summary
@@ -69,7 +69,7 @@ def summary_grade(
         by_kind[kind] = {
             "found": total,
             "lost": len(lost_of_kind),
-            "names": [*likely, *others][:LONGEST_LIST],
+            "names": [*likely, *others][:MAX_LISTED_NAMES],
             "likely": len(likely),
         }
     # Grades of earlier versions have no version.
@@ -98,7 +98,7 @@ def unused_summary(view: View) -> Decision | None:
     return None
 
 
-def summary_put_aside(view: View) -> Decision | None:
+def summary_set_aside(view: View) -> Decision | None:
     """Return the report on the summary that the user set aside last and can restore; None after the next answer.
 
     A failed answer, as of a turn that was stopped, does not count.

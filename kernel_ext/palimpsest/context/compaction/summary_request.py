@@ -218,7 +218,7 @@ def _prompt(
         else "Summarise this conversation, so that another agent can go on with it.\n\n"
         f"<conversation>\n{text}\n</conversation>"
     )
-    # A policy's own prompt after the conversation itself already says what to do with it.
+    # A policy's own prompt after the conversation already contains the instructions.
     pieces = [] if text is None and policy.compact.prompt else [opening]
     if stage is not None:
         more = NO_MORE if stage.final else MORE

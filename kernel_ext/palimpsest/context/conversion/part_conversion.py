@@ -163,7 +163,7 @@ def _assistant(
     parts = [part for part in message.parts if not is_from_failed_attempt(part)]
     if info.error is not None and not _is_sent_though_failed(info, parts):
         return []
-    same_model = (info.model.provider, info.model.name) == (
+    is_same_model = (info.model.provider, info.model.name) == (
         options.model.provider,
         options.model.name,
     )
@@ -171,7 +171,7 @@ def _assistant(
     writer = _Answer(
         message.id,
         options,
-        same_model=same_model,
+        same_model=is_same_model,
         same_provider=info.model.provider == options.model.provider,
         empty=" " if spaced else "",
     )
@@ -184,8 +184,8 @@ def _assistant(
     flat: list[NeutralMessage] = []
     for step in steps:
         flat.extend(writer.step(step))
-    paused = info.finish == "paused" and info.model.provider == options.model.provider
-    if flat and paused and flat[-1].role == "assistant":
+    was_paused = info.finish == "paused" and info.model.provider == options.model.provider
+    if flat and was_paused and flat[-1].role == "assistant":
         flat[-1] = flat[-1].model_copy(update={"stop": "paused"})
     return flat + writer.trailing_messages()
 

@@ -24,7 +24,7 @@ from palimpsest.transcript.context_values.policies import ReminderPolicy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import TextPart, ToolPart
 
-MOST_NAMED = 20
+MAX_NAMED_VARIABLES = 20
 """Maximum variables in one note: more would cost many tokens with every prompt; the variables tool lists them all."""
 
 DAY = "<note>It is {date} now.</note>"
@@ -199,9 +199,9 @@ def _line(name: str, text: str) -> str:
 def _list_change(head: str, lines: list[str]) -> EnvironmentChange | None:
     if not lines:
         return None
-    more = len(lines) - MOST_NAMED
+    more = len(lines) - MAX_NAMED_VARIABLES
     if more > 0:
-        lines = [*lines[:MOST_NAMED], f"- and {more} more, which the variables tool lists"]
+        lines = [*lines[:MAX_NAMED_VARIABLES], f"- and {more} more, which the variables tool lists"]
     text = "\n".join(["<variables>", head, *lines, "</variables>"])
     return EnvironmentChange(text, {NEWS: "variables"})
 

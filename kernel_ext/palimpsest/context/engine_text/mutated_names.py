@@ -90,7 +90,7 @@ def _mutated_by_call(node: ast.Call) -> Iterator[str]:
 
 
 def _changed_within(target: ast.expr) -> Iterator[str]:
-    """Yield the variable of which a target is a part; a variable that is assigned as a whole is not changed."""
+    """Yield the variable that a target is a part of; a variable that is assigned as a whole is not changed."""
     match target:
         case ast.Tuple(elts=elements) | ast.List(elts=elements):
             for element in elements:

@@ -18,7 +18,7 @@ STAYED = (
     "calls of this model: switch that on there, or choose another model with --model."
 )
 
-LONGEST = 200_000
+MAX_SEARCHED_CHARS = 200_000
 """Maximum characters at an answer's end that are searched."""
 _TAGGED = re.compile(r"<(?:invoke|function|tool)(?:\s+name\s*=\s*[\"']|=)([\w.-]{1,64})[\"']?\s*>")
 """``<invoke name="python">``, ``<function=python>``."""
@@ -30,7 +30,7 @@ _OPENING_MARK = re.compile(
 )
 """Marks before calls in JSON, in the forms of Qwen, Hermes, Mistral, GLM and Kimi."""
 _CLOSING_MARK = re.compile(r"(?:<[|/]*\w+\|?>|```)\Z")
-MOST_MARKS, MARK_CHARS = 6, 60
+MAX_MARKS, MARK_CHARS = 6, 60
 """Maximum number of marks that may close a call, and the maximum characters of each."""
 _FENCE = re.compile(r"\A\s*```\w*\n(.*)\n```\s*\Z", re.DOTALL)
 _NAMES = ("name", "tool", "tool_name", "function", "recipient_name")
@@ -45,7 +45,7 @@ def written_call(text: str, tools: Collection[str]) -> str | None:
     >>> written_call("Models write <invoke name='read'> for a call.", ["read"]) is None
     True
     """
-    end = text[-LONGEST:].replace("antml:", "").rstrip()
+    end = text[-MAX_SEARCHED_CHARS:].replace("antml:", "").rstrip()
     tagged_tools = [match[1] for match in _TAGGED.finditer(end)]
     if tagged_tools and _CLOSING_TAG.search(end) and tagged_tools[-1] in tools:
         return tagged_tools[-1]
@@ -58,7 +58,7 @@ def written_call(text: str, tools: Collection[str]) -> str | None:
 def _call_names(text: str) -> Iterator[str]:
     """Yield the names of the calls in a text that is only JSON, apart from closing marks."""
     call_text = text.strip()
-    for _ in range(MOST_MARKS):
+    for _ in range(MAX_MARKS):
         mark = _CLOSING_MARK.search(call_text[-MARK_CHARS:])
         if mark is None:
             break

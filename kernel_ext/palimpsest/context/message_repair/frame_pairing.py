@@ -1,4 +1,4 @@
-"""Pair tool calls and results by frames and by occurrence: no result that has a call is lost.
+"""Pair tool calls with results within frames, in the order in which an id occurs: no result that has a call is lost.
 
 A frame runs from one assistant message with calls to the next with calls, so that text in
 between does not separate a late result from its call. An id may be used again for another call: the

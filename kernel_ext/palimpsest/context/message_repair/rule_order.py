@@ -248,15 +248,15 @@ def sanitized_as_recorded(
     """Repair calls, ids and pairs as OpenClaw does before it validates turns."""
     recorded_rules = recorded_target(rule, target)
     drops_all_thinking = drops_thinking(target, rule)
-    early_ids = rule == "openclaw-2026.2"
-    if recorded_rules.ids and early_ids:
+    has_early_ids = rule == "openclaw-2026.2"
+    if recorded_rules.ids and has_early_ids:
         messages = with_tool_ids(messages, recorded_rules.ids, rule)
     if drops_all_thinking:
         messages = without_thinking(messages, rule)
     whole_thinking = recorded_rules.keep_native and not drops_all_thinking
     messages = repair_calls(messages, call_rule(rule, whole_thinking=whole_thinking)).messages
     messages = pair_by_rule(messages, rule).messages
-    if recorded_rules.ids and not early_ids:
+    if recorded_rules.ids and not has_early_ids:
         messages = with_tool_ids(
             messages,
             recorded_rules.ids,

@@ -123,8 +123,8 @@ def repair_calls(messages: NeutralMessages, rule: UsableCallRule) -> UsableCalls
     repaired = tuple(
         usable for message in messages if (usable := repair.message(message)) is not None
     )
-    unchanged = same_if_unchanged(repaired, messages) is messages
-    if unchanged:
+    is_unchanged = same_if_unchanged(repaired, messages) is messages
+    if is_unchanged:
         return UsableCalls(messages)
     return UsableCalls(repaired, repair.dropped_calls, repair.dropped_messages)
 
@@ -162,9 +162,9 @@ class _CallRepair:
         self, message: NeutralMessage, calls: list[CallBlock]
     ) -> NeutralMessage | None:
         identifiers = [call.call_id for call in calls]
-        usable = all(self._is_usable(call) and call.tool == call.tool.strip() for call in calls)
+        is_usable = all(self._is_usable(call) and call.tool == call.tool.strip() for call in calls)
         if (
-            usable
+            is_usable
             and len(set(identifiers)) == len(identifiers)
             and self._claimed.isdisjoint(identifiers)
         ):

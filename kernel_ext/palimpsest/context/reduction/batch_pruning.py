@@ -153,12 +153,12 @@ def _in_order(candidates: Iterable[_Candidate]) -> list[_Candidate]:
     return sorted(candidates, key=lambda candidate: candidate.newer is None)
 
 
-def _take_enough(candidates: Iterable[_Candidate], enough: float, least: int) -> list[_Candidate]:
+def _take_enough(candidates: Iterable[_Candidate], enough: float, minimum: int) -> list[_Candidate]:
     """Take candidates until they free enough tokens, and at least the minimum of a batch."""
     chosen: list[_Candidate] = []
     saved = 0
     for candidate in candidates:
-        if saved >= enough and saved >= least:
+        if saved >= enough and saved >= minimum:
             break
         chosen.append(candidate)
         saved += candidate.saved

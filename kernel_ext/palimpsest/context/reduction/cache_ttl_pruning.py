@@ -2,7 +2,7 @@
 
 Border: pure. Follows spec/context-stability.md 1.13: when the request fills one share of the window,
 long outputs are trimmed to head and tail, and where that is not enough the oldest are cleared. Under a
-policy that is not sticky each request decides anew and restores all other outputs (OpenClaw changes its
+policy that is not sticky each request decides again and restores all other outputs (OpenClaw changes its
 request only, never its session).
 """
 
@@ -35,9 +35,9 @@ def prune_cache(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
     age = facts.cache_age_seconds
     looked_at = LookedAt("seconds since the cache was used", age or 0, rule.ttl_seconds, "seconds")
     earlier = outputs.reductions_by(CACHE_TTL)
-    cold = age is not None and rule.ttl_seconds > 0 and age >= rule.ttl_seconds
-    outputs_without_own = outputs if rule.sticky or not cold else outputs.without_rule(CACHE_TTL)
-    wanted = _wanted_reductions(outputs_without_own, rule, facts.window) if cold else {}
+    is_cold = age is not None and rule.ttl_seconds > 0 and age >= rule.ttl_seconds
+    outputs_without_own = outputs if rule.sticky or not is_cold else outputs.without_rule(CACHE_TTL)
+    wanted = _wanted_reductions(outputs_without_own, rule, facts.window) if is_cold else {}
     unchanged_ids = {
         name for name, reduction in wanted.items() if _is_same(earlier.get(name), reduction)
     }

@@ -176,12 +176,12 @@ class MessageOutputs:
     ) -> "MessageOutput":
         state = part.state if isinstance(part, ToolPart) else None
         media = len(state.attachments) if isinstance(state, ToolCompleted) else 0
-        pinned = part.id in self._pinned
+        is_pinned = part.id in self._pinned
         full_text = whole_output(part, {})
         sent = full_text
         if isinstance(part, ToolPart) and is_provider_call(part):
-            same = self._providers.get(part.message_id) == self._newest_provider
-            sent = sent_result(part, full_text, same_provider=same)
+            is_same_provider = self._providers.get(part.message_id) == self._newest_provider
+            sent = sent_result(part, full_text, same_provider=is_same_provider)
         return MessageOutput(
             outputs=self,
             position=position,
@@ -191,8 +191,8 @@ class MessageOutputs:
             sent=sent,
             whole=whole_output(original, self.view.texts),
             media=media,
-            pinned=pinned,
-            kept=pinned or part.id in self._effective.restored,
+            pinned=is_pinned,
+            kept=is_pinned or part.id in self._effective.restored,
         )
 
     def _decision(self, rule: str, reduction: OutputReduction, name: str) -> Decision:

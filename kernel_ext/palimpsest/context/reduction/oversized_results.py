@@ -26,7 +26,7 @@ from palimpsest.transcript.ids import short
 
 RULE: OwnRule = "recover/oversized"
 
-LARGEST_KNOWN = 200_000
+ASSUMED_WINDOW = 200_000
 """Tokens assumed for a window without a configured limit, after the provider refused a request."""
 
 TRIES = 4
@@ -36,7 +36,7 @@ NARROWER = 0.95
 AT_NEWLINE = 0.8
 """A cut moves back to the end of a line when that keeps more than this share."""
 TAIL_SHARE = 0.3
-TAIL_MOST = 4_000
+MAX_TAIL_CHARS = 4_000
 """The tail gets at most this share of the characters kept, and at most this many."""
 TAIL_NEWLINE = 0.2
 """A tail begins with a whole line when that costs less than this share of it."""
@@ -81,24 +81,24 @@ class CutText:
 
 
 def cut_result(
-    text: str, most: int, policy: RecoveryPolicy, least: int | None = None
+    text: str, max_chars: int, policy: RecoveryPolicy, min_chars: int | None = None
 ) -> CutText | None:
-    """Choose the shown pieces of a text that may have ``most`` characters; None keeps all of it.
+    """Choose the shown pieces of a text that may have ``max_chars`` characters; None keeps all of it.
 
-    ``least`` characters are kept in any case, where the form of the policy allows that.
+    ``min_chars`` characters are kept in any case, where the form of the policy allows that.
     """
-    kept_least = policy.result_minimum if least is None else least
-    if (weigh_chars(text) if policy.result_form == "weighed" else len(text)) <= most:
+    kept_chars = policy.result_minimum if min_chars is None else min_chars
+    if (weigh_chars(text) if policy.result_form == "weighed" else len(text)) <= max_chars:
         return None
     match policy.result_form:
         case "head":
-            room = max(kept_least, most - len(_suffix(policy, 0)))
+            room = max(kept_chars, max_chars - len(_suffix(policy, 0)))
             return _with_suffix(text, CutText(head=_at_newline(text, room)), policy)
         case "ends":
-            room = max(kept_least, most - len(_suffix(policy, len(text) - most)))
-            return _with_suffix(text, _cut_to_ends(text, room, kept_least, policy), policy)
+            room = max(kept_chars, max_chars - len(_suffix(policy, len(text) - max_chars)))
+            return _with_suffix(text, _cut_to_ends(text, room, kept_chars, policy), policy)
         case "weighed":
-            return _cut_by_weight(text, most, kept_least, policy)
+            return _cut_by_weight(text, max_chars, kept_chars, policy)
 
 
 def cut_oversized(
@@ -109,7 +109,7 @@ def cut_oversized(
     Pinned results stay as they are. A ``window`` of 0 tokens has no limit.
     """
     results = [output for output in outputs.newest_first() if not output.pinned][::-1]
-    capacity = window or LARGEST_KNOWN
+    capacity = window or ASSUMED_WINDOW
     limit = result_chars(capacity, policy)
     total_limit = results_chars(capacity, policy)
     cuts = {
@@ -148,7 +148,7 @@ def _cut_alone(
         if len(text) * 4 <= most or (tokens := count(text)) <= most:
             break
         shorter_cut = cut_result(
-            result.whole, int(len(text) * most / tokens * NARROWER), suffixed, least=0
+            result.whole, int(len(text) * most / tokens * NARROWER), suffixed, min_chars=0
         )
         cut = shorter_cut or cut
     return cut
@@ -160,18 +160,21 @@ def _shown_text(result: RequestOutput, cuts: Mapping[str, CutText]) -> str:
 
 
 def _cut_together(
-    results: Sequence[RequestOutput], cuts: dict[str, CutText], most: int, policy: RecoveryPolicy
+    results: Sequence[RequestOutput],
+    cuts: dict[str, CutText],
+    max_chars: int,
+    policy: RecoveryPolicy,
 ) -> dict[str, CutText]:
     """Shorten one result after the other, each as far as needed, until all fit together."""
     sizes = {result.part_id: len(_shown_text(result, cuts)) for result in results}
-    excess = sum(sizes.values()) - most
+    excess = sum(sizes.values()) - max_chars
     cut_further: dict[str, CutText] = {}
     for result in results if policy.cut_first == "oldest" else reversed(results):
         if excess <= 0:
             break
         size = sizes[result.part_id]
         shorter = cut_result(
-            result.whole, max(size - excess, 0), _with_recall_suffix(policy, result), least=0
+            result.whole, max(size - excess, 0), _with_recall_suffix(policy, result), min_chars=0
         )
         if shorter is None:
             continue
@@ -210,10 +213,10 @@ def _at_newline(text: str, room: int) -> int:
     return newline if newline > room * AT_NEWLINE else min(room, len(text))
 
 
-def _cut_to_ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:
-    tail = min(math.floor(room * TAIL_SHARE), TAIL_MOST)
+def _cut_to_ends(text: str, room: int, min_chars: int, policy: RecoveryPolicy) -> CutText:
+    tail = min(math.floor(room * TAIL_SHARE), MAX_TAIL_CHARS)
     head = room - tail - len(policy.result_middle)
-    if not _has_important_end(text) or room <= least * 2 or head <= least:
+    if not _has_important_end(text) or room <= min_chars * 2 or head <= min_chars:
         return CutText(head=_at_newline(text, room))
     start = len(text) - tail
     newline = text.find("\n", start)
@@ -222,22 +225,24 @@ def _cut_to_ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> Cu
     return CutText(_at_newline(text, head), len(text) - start, middle=policy.result_middle)
 
 
-def _cut_by_weight(text: str, most: int, least: int, policy: RecoveryPolicy) -> CutText:
-    room = max(0, most - len(_suffix(policy, len(text) - most)))
-    cut = _with_suffix(text, _weighed_ends(text, room, least, policy), policy)
-    while (excess := weigh_chars(shorten(text, cut.numbers)) - most) > 0 and (cut.head or cut.tail):
+def _cut_by_weight(text: str, max_chars: int, min_chars: int, policy: RecoveryPolicy) -> CutText:
+    room = max(0, max_chars - len(_suffix(policy, len(text) - max_chars)))
+    cut = _with_suffix(text, _weighed_ends(text, room, min_chars, policy), policy)
+    while (excess := weigh_chars(shorten(text, cut.numbers)) - max_chars) > 0 and (
+        cut.head or cut.tail
+    ):
         cut = _with_suffix(text, _remove_excess(text, cut, excess), policy)
     return (
         cut
         if excess <= 0
-        else CutText(0, suffix=_prefix_by_weight(cut.suffix, most), omitted=len(text))
+        else CutText(0, suffix=_prefix_by_weight(cut.suffix, max_chars), omitted=len(text))
     )
 
 
-def _weighed_ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:
-    tail = min(math.floor(room * TAIL_SHARE), TAIL_MOST)
+def _weighed_ends(text: str, room: int, min_chars: int, policy: RecoveryPolicy) -> CutText:
+    tail = min(math.floor(room * TAIL_SHARE), MAX_TAIL_CHARS)
     head = room - tail - len(policy.result_middle)
-    if not _has_important_end(text) or room <= least * 2 or head <= least:
+    if not _has_important_end(text) or room <= min_chars * 2 or head <= min_chars:
         return CutText(head=_line_end(_prefix_by_weight(text, room)))
     tail_text = _prefix_by_weight(text[::-1], tail)[::-1]
     newline = tail_text.find("\n")

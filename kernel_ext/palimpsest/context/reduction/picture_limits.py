@@ -215,11 +215,11 @@ def _oldest_first(pictures: Sequence[SentPicture], indices: Iterable[int]) -> li
 
 
 def _too_many(
-    pictures: Sequence[SentPicture], indices: Sequence[int], most: int | None
+    pictures: Sequence[SentPicture], indices: Sequence[int], max_count: int | None
 ) -> list[int]:
-    if most is None or len(indices) <= most:
+    if max_count is None or len(indices) <= max_count:
         return []
-    keep_count = max(1, math.floor(most * KEPT_SHARE)) if most else 0
+    keep_count = max(1, math.floor(max_count * KEPT_SHARE)) if max_count else 0
     return _oldest_first(pictures, indices)[: len(indices) - keep_count]
 
 
@@ -282,17 +282,17 @@ def _smaller_form(
     picture: SentPicture, name: str, side: int | None, limits: RequestLimits, shrink: Shrink
 ) -> _Form | None:
     """Return the form of a picture that is too large alone; None where it may be sent unchanged."""
-    large = side is not None and picture.side > side
+    is_too_large = side is not None and picture.side > side
     is_heavy = limits.picture_bytes is not None and picture.bytes > limits.picture_bytes
-    if not large and not is_heavy:
+    if not is_too_large and not is_heavy:
         return None
     longest = picture.side
-    if large and side is not None:
+    if is_too_large and side is not None:
         longest = max(1, math.floor(side * SIDE_SHARE))
     shrunk = None if picture.mime == PDF else shrink(picture, longest, limits.picture_bytes)
     if shrunk is not None and limits.picture_bytes is not None:
         shrunk = shrunk if shrunk.bytes <= limits.picture_bytes else None
-    return _Form(name if large else "picture_bytes", shrunk)
+    return _Form(name if is_too_large else "picture_bytes", shrunk)
 
 
 def _forms_by_weight(

@@ -9,7 +9,7 @@ import struct
 
 READ_CHARS = (1_024, 262_144)
 """Base64 characters that are read in turn: a camera's JPEG has its size after a preview of 64 KB."""
-LONGEST_HEAD = 200
+MAX_HEAD_CHARS = 200
 """Characters of a ``data:`` url before its data."""
 PNG = b"\x89PNG\r\n\x1a\n"
 JPEG = b"\xff\xd8"
@@ -24,7 +24,7 @@ Size = tuple[int, int]
 
 def size_of_url(url: str) -> Size | None:
     """Return the size of a picture in a ``data:`` url; None where its beginning does not have it."""
-    begin = url.find(",", 0, LONGEST_HEAD) + 1
+    begin = url.find(",", 0, MAX_HEAD_CHARS) + 1
     if not begin or not url.startswith("data:image/"):
         return None
     sizes = (picture_size(_decode_base64(url[begin : begin + chars])) for chars in READ_CHARS)

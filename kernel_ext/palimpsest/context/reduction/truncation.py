@@ -33,7 +33,7 @@ BYTES_PER_TOKEN = 4
 
 NARROWINGS = 16
 """Maximum caps in bytes that are tried until a text is within its share of the window; usually two suffice."""
-LEAST_FILLED_SHARE = 0.75
+MIN_FILLED_SHARE = 0.75
 """A shortened text fills at least this part of its share of the window; below it, a larger cap is tried."""
 NARROWER = 0.97
 """Factor on a cap computed from the text's average tokens per byte, since tokens are not spread evenly."""
@@ -112,8 +112,8 @@ def max_output_tokens(policy: TruncatePolicy, facts: Facts) -> int | None:
 
 def is_shortened_by_tool(metadata: Mapping[str, Any], policy: TruncatePolicy) -> bool:
     """Return whether an output stays as its tool shortened it; not where a share of the window is counted in tokens."""
-    shares = policy.window_share is not None and policy.share_counted == "tokens"
-    return bool(metadata.get("truncated")) and not shares
+    has_token_share = policy.window_share is not None and policy.share_counted == "tokens"
+    return bool(metadata.get("truncated")) and not has_token_share
 
 
 def fits_surely(text: str, policy: TruncatePolicy, facts: Facts) -> bool:
@@ -186,7 +186,7 @@ def _numbers_within(
             )
             continue
         best, low, size = numbers, size, (size + high) // 2
-        if shown_tokens >= max_tokens * LEAST_FILLED_SHARE:
+        if shown_tokens >= max_tokens * MIN_FILLED_SHARE:
             break
     return best | {"max_bytes": max_bytes, "max_tokens": max_tokens}
 

@@ -77,8 +77,8 @@ class FitAttempts:
     def may_compact(self, policy: Policy) -> bool:
         """Return whether another compaction may be tried in this turn."""
         compact = policy.compact
-        tried = self.compactions < compact.max_attempts and self.failed < compact.max_failed
-        return policy.overflow.auto and tried
+        can_compact = self.compactions < compact.max_attempts and self.failed < compact.max_failed
+        return policy.overflow.auto and can_compact
 
     def may_truncate(self, policy: Policy) -> bool:
         """Return whether oversized results may still be cut in this turn."""

@@ -99,24 +99,24 @@ def project_inputs(
 def recorded_inputs(
     record: StepRequest,
     view: View,
-    read: Callable[[str], bytes],
+    read_blob: Callable[[str], bytes],
     counter: Callable[[str], Count],
     session_id: str,
     session: SessionInfo | None = None,
 ) -> RequestInputs:
-    """Return the inputs of a recorded request; ``read`` returns blobs by their hash.
+    """Return the inputs of a recorded request; ``read_blob`` returns a blob by its hash.
 
     ``view`` and ``session`` are as the session was when the request was recorded.
     """
-    system: list[str] = json.loads(read(record.system.sha256))
-    tools = json.loads(read(record.tools.sha256))
+    system: list[str] = json.loads(read_blob(record.system.sha256))
+    tools = json.loads(read_blob(record.tools.sha256))
     return RequestInputs(
         session_id=session_id,
         view=view,
         system=tuple(system),
         tools=tuple(ToolSpec.model_validate(spec) for spec in tools),
         model=record.model,
-        policy=recorded_policy(record, read),
+        policy=recorded_policy(record, read_blob),
         facts=record.facts,
         count=counter(record.facts.estimator),
         request_id=record.id,
@@ -128,11 +128,11 @@ def recorded_inputs(
     )
 
 
-def recorded_policy(record: StepRequest, read: Callable[[str], bytes]) -> Policy:
+def recorded_policy(record: StepRequest, read_blob: Callable[[str], bytes]) -> Policy:
     """Return the context policy of a recorded request."""
     if record.policy_blob is None:
         return record.policy or Policy()
-    stored = json.loads(read(record.policy_blob.sha256))
+    stored = json.loads(read_blob(record.policy_blob.sha256))
     compact = stored.get("compact") if isinstance(stored, dict) else None
     if isinstance(compact, dict):
         # Older policies lack these fields: summaries were not audited, and failed ones were not counted.

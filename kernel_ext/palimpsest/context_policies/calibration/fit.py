@@ -179,9 +179,9 @@ def _fit(reports: Sequence["_Report"]) -> Fit:
     grown, estimated = sum(pair.reported for pair in scaled), sum(pair.estimated for pair in scaled)
     is_scaled = grown > 0 and estimated >= MIN_GROWTH
     factor = grown / estimated if is_scaled else 1.0
-    rest = sum(pair.reported - factor * pair.estimated for pair in pairs)
+    residual_sum = sum(pair.reported - factor * pair.estimated for pair in pairs)
     steps = sum(pair.requests for pair in pairs)
-    added = 0.0 if is_scaled or not steps else max(rest / steps, 0.0)
+    added = 0.0 if is_scaled or not steps else max(residual_sum / steps, 0.0)
     first = next(report for report in reports if report.request not in contradicting)
     beginning_tokens = first.reported - first.estimated * factor
     # Growth that would leave nothing for the beginning is no fixed growth per request.
@@ -264,10 +264,10 @@ def _contradicting(reports: Sequence[_Report]) -> set[int]:
     scale = next(ratio for (ratio, _), summed in zip(ratios, passed, strict=True) if summed >= half)
     contradicting: set[int] = set()
     for run in runs:
-        rest = [report.reported - scale * report.estimated for report in run]
-        middle = median(rest)
-        spread = ODD_SPREADS * median(abs(deviation - middle) for deviation in rest)
-        for report, deviation in zip(run, rest, strict=True):
+        residuals = [report.reported - scale * report.estimated for report in run]
+        middle = median(residuals)
+        spread = ODD_SPREADS * median(abs(deviation - middle) for deviation in residuals)
+        for report, deviation in zip(run, residuals, strict=True):
             expected = scale * report.estimated + middle
             if abs(deviation - middle) > max(
                 ODD_SHARE * max(report.reported, expected), spread, MIN_GROWTH

@@ -87,12 +87,12 @@ class Proof:
 
     @property
     def cost(self) -> float:
-        """What the replay costs."""
+        """Cost of the replay."""
         return sum(row.cost for row in self.rows)
 
     @property
     def reported_cost(self) -> float:
-        """What the reported usage costs at the same prices."""
+        """Cost of the reported usage, at the same prices."""
         return sum(row.reported_cost for row in self.rows)
 
     @property

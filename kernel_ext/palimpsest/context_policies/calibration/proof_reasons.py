@@ -11,7 +11,10 @@ from itertools import pairwise
 from typing import Literal
 
 from palimpsest.context_policies.calibration.fit import recorded_simulation
-from palimpsest.context_policies.calibration.request_rulers import MOST_HIDDEN, has_too_many_losses
+from palimpsest.context_policies.calibration.request_rulers import (
+    MAX_HIDDEN_RATIO,
+    has_too_many_losses,
+)
 from palimpsest.context_policies.prompt_cache.break_causes import BreakCause
 from palimpsest.context_policies.prompt_cache.cache_losses import (
     CacheLoss,
@@ -210,7 +213,7 @@ def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> list[str]:
             grown_tokens += more
             shown_tokens += plain_sizes[request.index].total - plain_sizes[before.index].total
     reasons = []
-    if grown_tokens >= MIN_HIDDEN and grown_tokens > MOST_HIDDEN * shown_tokens:
+    if grown_tokens >= MIN_HIDDEN and grown_tokens > MAX_HIDDEN_RATIO * shown_tokens:
         reasons.append(
             f"The prompts grew by {grown_tokens:,.0f} tokens, of which the recording shows about {max(shown_tokens, 0):,.0f}: each is"
             " taken to have grown by the same."
@@ -221,7 +224,7 @@ def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> list[str]:
         if request.usage is not None
     )
     shown_answer_tokens = sum(plain_sizes[request.index].output for request, _ in pairs)
-    if answer_tokens >= MIN_HIDDEN and answer_tokens > MOST_HIDDEN * shown_answer_tokens:
+    if answer_tokens >= MIN_HIDDEN and answer_tokens > MAX_HIDDEN_RATIO * shown_answer_tokens:
         reasons.append(
             f"The answers had {answer_tokens:,} tokens, of which the recording shows about {shown_answer_tokens:,.0f}."
         )

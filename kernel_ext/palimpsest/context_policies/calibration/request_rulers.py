@@ -11,11 +11,11 @@ from itertools import pairwise, product
 from statistics import median
 from typing import NamedTuple
 
-from palimpsest.context_policies.prompt_cache.break_causes import MOST_BEHIND
+from palimpsest.context_policies.prompt_cache.break_causes import MAX_REQUESTS_BEHIND
 from palimpsest.context_policies.prompt_cache.cache_lifetime import lifetime_seconds
 from palimpsest.context_policies.prompt_cache.cache_losses import (
-    LEAST_LOSS,
-    LEAST_SHARE,
+    MIN_LOSS,
+    MIN_LOSS_SHARE,
     CacheLoss,
     known_requests,
     rewritten_reads,
@@ -30,7 +30,7 @@ from palimpsest.transcript.values import Usage
 
 FOLDS = 5
 """Number of groups of requests; each group is counted by a fit to the others. A fit per request would take quadratic time."""
-MOST_HIDDEN = 4
+MAX_HIDDEN_RATIO = 4
 """Reported tokens of answers per shown token above which the answers contain what the recording does not show."""
 MIN_KNOWN = 2
 """Minimum requests for concluding from all of them that nothing is read from the cache, or that no answer is reported."""
@@ -149,7 +149,7 @@ class _ModelCache:
     uncached: float | None
     """See ``RequestRuler``."""
     least: int
-    """The fewest tokens that were read; 0 where none were."""
+    """Minimum tokens that were read; 0 where none were."""
     keeps_end: bool
     """Whether the end of a prompt is cached although it was reported as neither read nor written."""
     keeps_answer: bool
@@ -269,8 +269,8 @@ def _cached_beyond(
     candidates = [0] if last.usage is None else [cache.beyond(last.usage)]
     for index, after in zip(reported[-2::-1], reported[:0:-1], strict=False):
         earlier = timeline.requests[index]
-        grew = all(later.prefix is None for later in replayed[index + 1 : after + 1])
-        if len(candidates) > MOST_BEHIND or not grew:
+        only_grew = all(later.prefix is None for later in replayed[index + 1 : after + 1])
+        if len(candidates) > MAX_REQUESTS_BEHIND or not only_grew:
             break
         if earlier.usage is not None and last.usage is not None:
             cached_tokens = earlier.usage.prompt + cache.beyond(earlier.usage)
@@ -293,7 +293,7 @@ def _answer_scale(answers: _Answers, factor: float) -> tuple[float, float]:
     count, reported, estimated = answers
     if not count:
         return factor, 0.0
-    if reported and estimated * MOST_HIDDEN >= reported:
+    if reported and estimated * MAX_HIDDEN_RATIO >= reported:
         return reported / estimated, 0.0
     if not reported and count < MIN_KNOWN:
         return factor, 0.0
@@ -349,11 +349,13 @@ def _sent_share(
     """Return the sent share of a prompt with a cache loss: below 1 where the prompt shrank though no item changed."""
     request, before = timeline.requests[lost.request], timeline.requests[lost.before]
     reported, last = request.reported or 0, before.reported or 0
-    grew = all(replay.prefix is None for replay in replayed[before.index + 1 : request.index + 1])
+    only_grew = all(
+        replay.prefix is None for replay in replayed[before.index + 1 : request.index + 1]
+    )
     scale = Scale(ruler.unseen, ruler.factor)
     counted = ruler.of(replayed[request.index].tokens, scale) + ruler.added
-    has_shrunk = last - reported > max(LEAST_LOSS, LEAST_SHARE * last)
-    if not grew or not has_shrunk or request.model != before.model:
+    has_shrunk = last - reported > max(MIN_LOSS, MIN_LOSS_SHARE * last)
+    if not only_grew or not has_shrunk or request.model != before.model:
         return 1.0
     return min(reported / counted, 1.0) if counted else 1.0
 

@@ -307,8 +307,8 @@ def _placeholder_tokens(step: EngineStep, covered: list[int], cut: int) -> int:
         weight += step.summary_tokens
     tokens = min(step.summary, int(weight * MAX_SHARE))
     tail = next((message for message in step.messages() if message.first >= cut), None)
-    joined = tail is not None and not tail.is_users and step.policy.hygiene.rule in JOINING
-    return tokens + (1 if joined else 2) * MESSAGE_TOKENS + step.sizes.count(COMPACTED)
+    is_joined = tail is not None and not tail.is_users and step.policy.hygiene.rule in JOINING
+    return tokens + (1 if is_joined else 2) * MESSAGE_TOKENS + step.sizes.count(COMPACTED)
 
 
 def _continuation(step: EngineStep, covered: list[int], *, overflow: bool) -> str:
@@ -330,9 +330,9 @@ def without_undone_compactions(state: EngineState, view: PolicyView) -> EngineSt
     if not state.covered_until:
         return state
     if state.place >= 0:
-        undone = view.state(state.place) != "summarised"
+        was_undone = view.state(state.place) != "summarised"
     else:
-        undone = bool(state.adopted) and view.state(state.adopted[0]) == "out"
-    if undone:
+        was_undone = bool(state.adopted) and view.state(state.adopted[0]) == "out"
+    if was_undone:
         return state._replace(covered_until=0, place=-1, adopted=(), continued=-1)
     return state

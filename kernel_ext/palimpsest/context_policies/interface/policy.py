@@ -204,7 +204,7 @@ class PolicyView(Protocol):
         """Tokens of the request if every item were whole."""
 
     def reported(self, *, answer: bool, since: Since) -> int | None:
-        """Return the tokens of the request by the provider's count, as an agent knows them before it sends it.
+        """Return the tokens of the request by the provider's count, as far as it is known before the request is sent.
 
         The count is the last reported prompt, with the tokens of its ``answer`` and of the items ``since``. Once a request
         differs from the recorded one, the replay's ruler estimates the prompt. None while nothing was reported.

@@ -60,8 +60,10 @@ class RecordedPolicy:
         changes = [
             change_of(transition) for transition in recorded_now if transition.item < view.count
         ]
-        fired = any(transition.state not in ("whole", "reverted") for transition in recorded_now)
-        return Decided(state, changes, fired=fired)
+        has_fired = any(
+            transition.state not in ("whole", "reverted") for transition in recorded_now
+        )
+        return Decided(state, changes, fired=has_fired)
 
 
 def change_of(transition: Transition) -> Change:

@@ -39,7 +39,7 @@ class Preset:
     third_party: ClassVar[bool] = False
     """Whether the rule is known from others' analyses, not from the vendor."""
     sticky: ClassVar[bool] = True
-    """Whether a decision stays in effect until it is replaced; else the rule is applied anew to each request."""
+    """Whether a decision stays in effect until it is replaced; else the rule is applied again to each request."""
     when: ClassVar[When] = "request"
     counted: ClassVar[str] = ""
     """Where the original counts the tokens that it compares with its threshold; empty for another kind of threshold."""

@@ -191,14 +191,14 @@ def tokens_in(view: PolicyView, first: int, until: int) -> int:
 def newest_that_fit(
     view: PolicyView,
     starts: Sequence[int],
-    most: float,
+    max_tokens: float,
     count: Callable[[PolicyView, int, int], int] = tokens_in,
 ) -> int:
-    """Return the index in ``starts`` of the oldest of the newest messages that together have at most ``most`` tokens."""
+    """Return the index in ``starts`` of the oldest of the newest messages that together have at most ``max_tokens``."""
     end, first = view.count, len(starts)
     for start in reversed(starts):
-        most -= count(view, start, end)
-        if most < 0:
+        max_tokens -= count(view, start, end)
+        if max_tokens < 0:
             break
         end, first = start, first - 1
     return first

@@ -49,7 +49,7 @@ class PastView:
 
     @property
     def total(self) -> int:
-        """Tokens of the request as it stands."""
+        """Tokens of the request with the changes so far."""
         return self._view.total
 
     @property

@@ -184,13 +184,15 @@ class LangChainTrim(Measured):
         if not probe.passed:
             return Decided(None, probe=probe)
         starts = shown_chat(view)
-        most = round(in_own_tokens(self.max_tokens, view, probe))
+        token_limit = round(in_own_tokens(self.max_tokens, view, probe))
         choose = self._last_that_fit if self.strategy == "last" else self._first_that_fit
-        changes = choose(view, starts, most)
+        changes = choose(view, starts, token_limit)
         return decided_with_reason(None, changes, probe, DROPPED)
 
-    def _last_that_fit(self, view: PolicyView, starts: Sequence[int], most: int) -> list[Change]:
-        cut = first_that_fits(view, starts, most)
+    def _last_that_fit(
+        self, view: PolicyView, starts: Sequence[int], token_limit: int
+    ) -> list[Change]:
+        cut = first_that_fits(view, starts, token_limit)
         starts_of_kind = (
             item for item in starts if item >= cut and view.item(item).kind == self.start_on
         )
@@ -198,9 +200,11 @@ class LangChainTrim(Measured):
             cut = next(starts_of_kind, view.count)
         return removal_changes(view, range(starts[0], cut)) if starts else []
 
-    def _first_that_fit(self, view: PolicyView, starts: Sequence[int], most: int) -> list[Change]:
+    def _first_that_fit(
+        self, view: PolicyView, starts: Sequence[int], token_limit: int
+    ) -> list[Change]:
         total, until = view.total, len(starts)
-        while until > 1 and total > most:
+        while until > 1 and total > token_limit:
             until -= 1
             end = starts[until + 1] if until + 1 < len(starts) else view.count
             total -= tokens_in(view, starts[until], end)
@@ -221,10 +225,10 @@ def middle_items(starts: Sequence[int], first: int, newest: int) -> range:
     return range(starts[first], starts[len(starts) - newest])
 
 
-def first_that_fits(view: PolicyView, starts: Sequence[int], most: int) -> int:
+def first_that_fits(view: PolicyView, starts: Sequence[int], token_limit: int) -> int:
     """Return the first item of the newest messages that fit; the last message always stays."""
     total, first = view.total, 0
-    while first < len(starts) - 1 and total > most:
+    while first < len(starts) - 1 and total > token_limit:
         total -= tokens_in(view, starts[first], starts[first + 1])
         first += 1
     return starts[first] if starts else view.count

@@ -69,7 +69,7 @@ class SweAgentLastN(Preset):
         changes += restoring_changes(
             view, shown_again, "masked"
         )  # after newer observations were reverted
-        # The largest number of observations of which none is elided yet.
+        # The largest number of observations at which none is elided yet.
         most = -(-(self.n + template + 1) // self.polling) * self.polling - template - 1
         probe = Probe("observations", shown, most, "observations")
         candidates = f"observations beyond the newest {self.n} that it may elide"

@@ -142,7 +142,7 @@ class DeepAgentsTruncateArgs(Measured):
     """Deepagents' truncate_args: near the window the long inputs of old calls that write or edit are cut.
 
     The newest tenth of the window is spared, or the newest 20 messages where no window is known; each text of an
-    input is cut separately. The rule is applied anew to each request, to whole inputs.
+    input is cut separately. The rule is applied again to each request, to whole inputs.
     """
 
     preset = "deepagents.truncate_args"

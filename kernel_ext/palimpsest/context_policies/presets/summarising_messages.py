@@ -50,8 +50,8 @@ class OpenHandsLlm(Summarise):
     most: int = 100
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
-        summary = state.place >= 0 and view.state(state.place) == "summarised"
-        count = SYSTEM_EVENT + summary + len(shown_events(view))
+        has_summary = state.place >= 0 and view.state(state.place) == "summarised"
+        count = SYSTEM_EVENT + has_summary + len(shown_events(view))
         return Probe("events", count, self.most, "events")
 
     def first_to_keep(self, state: SummaryState, view: PolicyView) -> int:  # noqa: ARG002

@@ -54,7 +54,7 @@ SECTIONS = frozenset({"system", "tools"})
 """Item kinds of the system prompt and the tools; their hashes show that they changed."""
 SAME_SHARE = 0.02
 """Maximum relative difference of two reads of the same prefix: cache marks are set at blocks, not at tokens."""
-MOST_BEHIND = 5
+MAX_REQUESTS_BEHIND = 5
 """Maximum requests by which a cache may lag behind."""
 
 SECTION_CHANGES: Mapping[BreakCause, str] = {
@@ -222,7 +222,7 @@ def _late_cache(
     if following.usage.cache_read <= stored * (1 + SAME_SHARE):
         # The next request read no more than this one had left: the lost part was written again.
         return None
-    for earlier in reversed(requests[max(before.index - MOST_BEHIND, 0) : before.index]):
+    for earlier in reversed(requests[max(before.index - MAX_REQUESTS_BEHIND, 0) : before.index]):
         if earlier.usage is None or earlier.model != request.model:
             continue
         stored_tokens = (

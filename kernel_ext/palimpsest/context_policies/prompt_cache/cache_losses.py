@@ -13,10 +13,10 @@ from palimpsest.context_policies.prompt_cache.cache_lifetime import cache_lifeti
 from palimpsest.transcript.growing_lists import GrownRows, common_beginning
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
-LEAST_LOSS = 1_024
-"""Fewest lost tokens of a break."""
-LEAST_SHARE = 0.05
-"""Smallest share of the expected read whose loss is a break."""
+MIN_LOSS = 1_024
+"""Minimum lost tokens of a break."""
+MIN_LOSS_SHARE = 0.05
+"""Minimum share of the expected read whose loss is a break."""
 
 UNMEASURED: frozenset[BreakCause] = frozenset({"unexplained", "late", "effort", "client"})
 """Causes that do not show how much of the cache is left, so that a replay takes the loss from the recording."""
@@ -98,7 +98,7 @@ def _losses(timeline: Timeline) -> tuple[CacheLoss | None, ...]:
         return CacheLoss(request.index, before.index, expected, read, causes)
 
     key = (lifetime, writers, uses_cache)
-    return tuple(rows.of(loss_at, requests, following, about=key, most=unchanged_count))
+    return tuple(rows.of(loss_at, requests, following, about=key, max_unchanged=unchanged_count))
 
 
 def _changed_from(timeline: Timeline) -> int:
@@ -130,5 +130,5 @@ def _loss_between(
     )
     expected = min(stored_tokens, request.reported)
     loss = expected - request.usage.cache_read
-    is_break = loss > max(LEAST_LOSS, LEAST_SHARE * expected)
+    is_break = loss > max(MIN_LOSS, MIN_LOSS_SHARE * expected)
     return (expected, request.usage.cache_read) if is_break else None

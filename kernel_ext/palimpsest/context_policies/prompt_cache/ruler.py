@@ -22,8 +22,8 @@ MAX_ODD_NAMED = 5
 
 WIDEST = 2.0
 """Maximum ratio of a request's own factor to the ruler's, or of the ruler's to it; other tokens count as unseen."""
-LEAST_SCALED = 500
-"""Fewest estimated tokens of a request whose items are scaled to its total."""
+MIN_SCALED_TOKENS = 500
+"""Minimum estimated tokens of a request whose items are scaled to its total."""
 
 
 class Scale(NamedTuple):
@@ -42,7 +42,7 @@ class Scale(NamedTuple):
         The front end does the same (``labextension/src/state/inspector/figures/requestScale.ts``).
         """
         factor = self.factor
-        if tokens >= LEAST_SCALED:
+        if tokens >= MIN_SCALED_TOKENS:
             factor = min(max((total - self.unseen) / tokens, factor / WIDEST), factor * WIDEST)
         if total < factor * tokens:
             return Scale(0.0, total / tokens)

@@ -28,7 +28,7 @@ EXTRACT = "[An extract that no model wrote: the names and first lines of {items:
 LINE_CHARS = 100
 """Maximum characters of an item's first line in an extract."""
 NAMES_SHARE = 0.5
-"""Largest share of an extract for names; the rest is first lines."""
+"""Maximum share of an extract for names; the rest is first lines."""
 MAX_TOKENS = 1_000_000
 _WRITTEN = re.compile(r"(stub|extract)\((\d[\d_]{0,9})\)|recorded")
 SummaryText = Literal["stub", "recorded", "extract"]

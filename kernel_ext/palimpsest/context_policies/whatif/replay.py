@@ -59,7 +59,7 @@ from palimpsest.transcript.values import Usage
 ROLLED_BACK = "compact/aside"
 """Rule of decisions that drop the messages of a failed compaction."""
 DECIDERS = frozenset({"truncate", OVERSIZED, STEERED, MODE})
-"""Rules, besides those of pruning, that are decided anew under another policy."""
+"""Rules, besides those of pruning, that are decided again under another policy."""
 
 
 @dataclass(slots=True)

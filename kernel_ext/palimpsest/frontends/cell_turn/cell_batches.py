@@ -12,9 +12,9 @@ from typing import Any
 MAX_GAP_SECONDS = 0.1
 """A cell that begins or was sent within this time after the cell before belongs to the same batch."""
 ALLOWANCE_SECONDS = 0.05
-"""Least time between the sending of a cell and the end of the cell before it, for the same batch."""
+"""Minimum time between the sending of a cell and the end of the cell before it, for the same batch."""
 ANNOUNCED_SECONDS = 2.0
-"""Longest time from the announcement of a batch to its first cell."""
+"""Maximum time from the announcement of a batch to its first cell."""
 
 
 class CellBatches:
@@ -43,7 +43,7 @@ class CellBatches:
         self._previous_request_time = float("-inf")
         """Time at which the cell before was sent, by the sender's clock."""
         self._least_delay = float("inf")
-        """Least time between the sending of a cell, by the sender's clock, and its begin, by this kernel's clock."""
+        """Minimum time between the sending of a cell, by the sender's clock, and its begin, by this kernel's clock."""
 
     @property
     def is_batch(self) -> bool:

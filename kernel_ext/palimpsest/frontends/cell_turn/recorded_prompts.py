@@ -109,7 +109,7 @@ class RecordedPrompts:
         return self._kernel_parts.services.workspace
 
     def find_or_send(self, request: MagicLine, place: Origin) -> ReplayedTurn | PromptToSend:
-        """Return the recorded answer, or a ``Sending`` where the prompt is sent; raises UsageError if it must not be."""
+        """Return the recorded answer, or the ``PromptToSend``; raises UsageError if the prompt must not be sent."""
         mode = self._workspace.replay.mode(place.notebook)
         again = request.options.again
         if again:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from palimpsest.session.sharing.import_place import ImportPlace
 
 LARGE_BYTES = 5_000_000
-"""Least size of a source whose progress is shown; smaller ones are read at once."""
+"""Minimum size of a source whose progress is shown; smaller ones are read at once."""
 NO_APPLICATION = "It is about a session of a kernel, and on the command line there is none."
 
 

@@ -15,7 +15,7 @@ from typing import Protocol
 from palimpsest.review.timeline_view.view_queries import AskTrack, ViewAnswer, ViewQuery
 
 MAX_PARALLEL = 1
-"""Most questions that are answered at the same time."""
+"""Maximum questions that are answered at the same time."""
 SUPERSEDED = "A newer question came before this one was answered."
 
 DAMAGED_LOG_ERRORS = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)

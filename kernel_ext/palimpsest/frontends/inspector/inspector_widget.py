@@ -35,7 +35,7 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.events import Record
 
 CHANGED_SECONDS = 0.5
-"""Least time between two notices that the session grew."""
+"""Minimum time between two notices that the session grew."""
 EDIT_ACTIONS: frozenset[str] = frozenset({"pin", "unpin", "exclude", "restore"})
 QUERY_ADAPTER: TypeAdapter[ViewQuery] = TypeAdapter(ViewQuery)
 

@@ -24,7 +24,7 @@ from palimpsest.frontends.kernel.code_execution import run_unsuspended
 WAKE_SECONDS = 0.1
 """Delay before a signal without effect is sent again, doubled before each further signal."""
 MAX_RESENT_SIGNALS = 8
-"""Most times that a signal is sent again: code such as a long sum in C never checks for signals."""
+"""Maximum times that a signal is sent again: code such as a long sum in C never checks for signals."""
 
 _RUN_CODE: CodeType = InteractiveShell.run_code.__code__
 _RUN_UNSUSPENDED: CodeType = run_unsuspended.__code__
@@ -258,8 +258,8 @@ class Interrupts:
 def _in_user_code(frame: FrameType | None, *, is_driven: bool) -> bool:
     """Return whether user code is on the stack between this frame and the code that runs the agent's Python.
 
-    A cell's own code is also further down the stack, so for code run by ``drive`` only frames
-    above ``drive`` count; a task has no frames of the cell below it.
+    A cell's own code is also further down the stack, so for code run by ``run_unsuspended`` only
+    frames above that function count; a task has no frames of the cell below it.
     """
     is_user_code = False
     while frame is not None:

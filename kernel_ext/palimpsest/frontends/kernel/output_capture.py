@@ -34,17 +34,17 @@ from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.strings.surrogates import with_joined_surrogates
 
 HEAD_CHARS = 2_000_000
-"""Most characters of a stream's beginning that are kept; the tool truncates it further for the model."""
+"""Maximum characters of a stream's beginning that are kept; the tool truncates it further for the model."""
 TAIL_CHARS = 500_000
 MAX_IMAGES = 8
-"""Most images of a run that are sent to the model; each costs about a thousand tokens."""
+"""Maximum images of a run that are sent to the model; each costs about a thousand tokens."""
 MAX_IMAGE_CHARS = 40_000_000
 """Length of base64 above which an image is not sent, not even a smaller version."""
 
 MAX_SHOWN_RESULTS = 8
-"""Most rich results of a run that the panel shows where no cell does."""
+"""Maximum rich results of a run that the panel shows where no cell does."""
 MAX_SHOWN_CHARS = 100_000
-"""Most characters of these results together, which the session stores; a frame of 60 rows and 20 columns has about 70,000."""
+"""Maximum characters of these results together, which the session stores; a frame of 60 rows and 20 columns has about 70,000."""
 WIDGET_MIME = "application/vnd.jupyter.widget-view+json"
 
 

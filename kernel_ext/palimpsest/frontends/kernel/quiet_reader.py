@@ -24,7 +24,7 @@ from palimpsest.tools.tool import NAMES_AND_TYPES, ShownVariables, VariableInfo
 
 _FUNCTION_AND_CLASS_TYPES = (FunctionType, BuiltinFunctionType, type)
 WAIT_SECONDS = 1.0
-"""Longest time for a description; a main thread that takes longer is busy, for example with a widget."""
+"""Maximum time for a description; a main thread that takes longer is busy, for example with a widget."""
 
 
 class QuietReader:

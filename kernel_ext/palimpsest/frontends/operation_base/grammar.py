@@ -105,7 +105,7 @@ def _literal_values(operation: type[Operation], name: str) -> tuple[str, ...]:
 def option_value(name: str, text: str, written: str) -> tuple[str, str]:
     """Return the value of an option, quoted or up to the next blank, and the text after it; raises OptionError.
 
-    ``written`` stands for the value in the error message, such as ``NAME``.
+    ``written`` is the placeholder of the value in the error message, such as ``NAME``.
     """
     text = text.lstrip()
     if text[:1] in {"'", '"'}:

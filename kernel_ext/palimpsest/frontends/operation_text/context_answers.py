@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 NO_REQUEST = "Nothing was sent in this session yet, so there is no request to look at."
 MIN_SHORT_ID = 4
-"""Least characters of an id's end that identify an item."""
+"""Minimum characters of an id's end that identify an item."""
 
 
 class ContextAnswers:

@@ -75,7 +75,7 @@ def waiting_text(untrusted: Sequence[UntrustedSetting]) -> str:
 
 
 def trust_text(untrusted: Sequence[UntrustedSetting], unwritten: str = "") -> CommandOutput:
-    """Return the settings that are trusted now; ``unwritten`` is the reason why that ends with this kernel."""
+    """Return the settings that are trusted now; ``unwritten`` is the reason why the trust ends with this kernel."""
     if not untrusted:
         words = "This project's files say nothing that needs your trust."
         return CommandOutput(words, words)

@@ -12,7 +12,7 @@ from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolP
 
 PART_COLUMNS = ("id", "what", "the model sees it")
 MAX_LISTED_PARTS = 30
-"""Most parts that are listed; the log and the API have the ids of older ones."""
+"""Maximum parts that are listed; the log and the API have the ids of older ones."""
 
 WORD_OF_ACTION = {"truncate": "cut", "clear": "cleared", "drop": "left out"}
 

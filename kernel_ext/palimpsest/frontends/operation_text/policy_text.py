@@ -21,7 +21,7 @@ from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.context_values.policies import OwnPolicy, Policy
 
 MAX_VALUE_CHARS = 60
-"""Most characters of a value that are shown; some values are whole sentences of a prompt."""
+"""Maximum characters of a value that are shown; some values are whole sentences of a prompt."""
 
 
 def policy_lines(session: KernelSession, origins: Mapping[str, str], *, whole: bool) -> OutputLines:

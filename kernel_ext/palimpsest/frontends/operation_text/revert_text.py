@@ -12,7 +12,7 @@ from palimpsest.transcript.session_record.reverts import FileDiff, RevertedFile,
 from palimpsest.transcript.session_record.sessions import standing_revert
 
 MAX_SHOWN_MESSAGES = 12
-"""Most messages that a preview shows; the others are only counted."""
+"""Maximum messages that a preview shows; the others are only counted."""
 
 PLANNED_AND_DONE = {
     "restore": ("would be brought back", "brought back"),

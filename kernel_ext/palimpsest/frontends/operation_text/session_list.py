@@ -11,7 +11,7 @@ from palimpsest.store.interface import SessionSummary
 
 SESSION_COLUMNS = ("session", "title", "notebook", "last used", "messages")
 MAX_SUMMARY_CHARS = 80
-"""Most characters of a session's summary by a model in the list."""
+"""Maximum characters of a session's summary by a model in the list."""
 
 
 def list_lines(page: Page, query: Query, current: str) -> OutputLines:

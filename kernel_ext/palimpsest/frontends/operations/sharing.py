@@ -30,11 +30,11 @@ from palimpsest.transcript.values import Value
 from palimpsest.transcript.visible_text import visible_line
 
 PROGRESS_SECONDS = 0.2
-"""Least time between two progress notices of an import."""
+"""Minimum time between two progress notices of an import."""
 MAX_SENT_BYTES = 1_500_000
-"""Largest shared page that is sent to the browser: about what a server forwards in one message."""
+"""Maximum shared page that is sent to the browser: about what a server forwards in one message."""
 MAX_SHOWN_PROBLEMS = 10
-"""Most problems that a cell shows; the Python call returns all of them."""
+"""Maximum problems that a cell shows; the Python call returns all of them."""
 
 CONTINUE_HINT = "%agent use ID goes on with one of them; nothing of it was run."
 READ_ONLY_HINT = (
@@ -70,10 +70,10 @@ class FileOperation(Operation):
         self, context: OperationContext, path: Path, size: int, form: str, text: str = ""
     ) -> ExportedFile:
         root = context.services.workspace.project
-        inside = root in path.parents
+        is_inside = root in path.parents
         return ExportedFile(
             path=str(path),
-            shown=path.relative_to(root).as_posix() if inside else str(path),
+            shown=path.relative_to(root).as_posix() if is_inside else str(path),
             bytes=size,
             form=form,
             content=text if text and size <= MAX_SENT_BYTES else None,

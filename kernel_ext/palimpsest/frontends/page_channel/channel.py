@@ -69,7 +69,7 @@ With Run All the next cell may ask sooner: without this wait, five of six such r
 prompt beside the page's buttons.
 """
 MAX_STORED_REPLIES = 1_000
-"""Most replies that are kept for repeated commands; a page repeats within seconds."""
+"""Maximum replies that are kept for repeated commands; a page repeats within seconds."""
 CONNECTION_COMMANDS: Mapping[str, type[CommandBase]] = {
     str(model.model_fields["type"].default): model
     for model in (Hello, Watch, Unwatch, AnnounceRun, Prepare, TellCells, Resync, RenameNotebook)

@@ -21,7 +21,7 @@ from palimpsest.frontends import terminal
 LATE_REFUSAL = "What the agent's Python left running ({code}) went on after its end. {sentence}"
 CODE_CHARS = 60
 MAX_LATE_SENTENCES = 20
-"""Most sentences that are kept for the model's next call; the user sees each at once."""
+"""Maximum sentences that are kept for the model's next call; the user sees each at once."""
 
 _LATE_SENTENCES: list[str] = []
 

@@ -23,7 +23,7 @@ from palimpsest.frontends.process_guard.late_callbacks import LateHandler
 from palimpsest.tools.tool import LeftRunning
 
 MAX_NAMED_WORK = 5
-"""Most threads, tasks and timers that are named; the others are counted."""
+"""Maximum threads, tasks and timers that are named; the others are counted."""
 NAME_CHARS = 60
 
 _WITH_RUNNING_WORK: dict[Piece, "Future[None]"] = {}

@@ -25,11 +25,11 @@ from palimpsest.frontends.process_guard.process_settings import (
 )
 
 MAX_NAMES = 5
-"""Most names that one line lists; the others are counted."""
+"""Maximum names that one line lists; the others are counted."""
 MAX_VALUE_CHARS = 200
-"""Most characters of a value in a line."""
+"""Maximum characters of a value in a line."""
 MAX_UNDO_CHARS = 800
-"""Most characters of the code that undoes a change; longer code is omitted, since a part of it would not run."""
+"""Maximum characters of the code that undoes a change; longer code is omitted, since a part of it would not run."""
 COMPARED_BY_VALUE = (str, int, float, bool, bytes, type(None))
 """Types that are compared by value; other objects are compared by identity."""
 

@@ -3,9 +3,9 @@
 Border: publishes displays; ``turn_output/mime_bundle.py`` builds their content, and
 ``turn_output/segments.py`` finds where to cut. Everything is published on the cell's own thread and in its
 context while the cell runs, because outputs follow the context (spec/kernel.md A5). Only the open
-segment is refreshed, completely: when its steps have doubled, so that all refreshes together send no more
-than twice its length, when it is long enough to be closed, and where no page watches also at an
-interval that grows with its length.
+segment is refreshed, and always completely. It is refreshed when its steps have doubled, so that all refreshes
+together send at most twice its length; when it is long enough to be closed; and where no page watches, also
+at an interval that grows with its length.
 """
 
 import contextvars
@@ -24,7 +24,7 @@ from palimpsest.frontends.turn_output.mime_bundle import (
     status_line,
 )
 from palimpsest.frontends.turn_output.segments import (
-    MOST_OUTPUTS,
+    MAX_OUTPUTS,
     Segment,
     cut_after_call,
     cut_when_long,
@@ -184,7 +184,7 @@ class CellOutput:
         self._close_long_segment(messages, snapshot)
         self._show_segment(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
         if self._refused_count and not self._quiet:
-            sentence = f"{self._refused_count} more figures or tables were made; a cell shows {MOST_OUTPUTS} outputs."
+            sentence = f"{self._refused_count} more figures or tables were made; a cell shows {MAX_OUTPUTS} outputs."
             data = {"text/markdown": status_line(sentence), "text/plain": visible(sentence)}
             self._publish(terminal.fitting_output(data), {})
 
@@ -221,13 +221,13 @@ class CellOutput:
         return self._has_doubled(self._feed.steps) or elapsed >= self._interval()
 
     def _is_too_long(self) -> bool:
-        """Return whether the open segment can be closed because of its length; looked for once a second.
+        """Return whether the open segment can be closed because of its length; checked once a second.
 
         A page draws the text meanwhile, but all of it in the open segment: closed only at the end of the
         turn, most of a long answer would be drawn a second time, in new outputs.
         """
         now = self._clock()
-        if now - self._length_checked_at < SLOW_SECONDS or self._output_count + 1 >= MOST_OUTPUTS:
+        if now - self._length_checked_at < SLOW_SECONDS or self._output_count + 1 >= MAX_OUTPUTS:
             return False
         self._length_checked_at = now
         snapshot = self._feed.snapshot()
@@ -243,7 +243,7 @@ class CellOutput:
 
     def _has_room(self) -> bool:
         """Return whether there may be two more outputs in the cell: a native output, and a segment after it."""
-        return self._output_count + 2 <= MOST_OUTPUTS
+        return self._output_count + 2 <= MAX_OUTPUTS
 
     def _interval(self) -> float:
         length = len(self._shown_bundles.get(self._segment.index, {}).get("text/markdown", ""))
@@ -253,7 +253,7 @@ class CellOutput:
 
     def _close_long_segment(self, messages: Sequence[Message], snapshot: Snapshot) -> None:
         """Close the open segment while it is too long and the cell may have another output."""
-        while self._output_count + 1 < MOST_OUTPUTS:
+        while self._output_count + 1 < MAX_OUTPUTS:
             closed_segment = cut_when_long(messages, self._segment)
             if closed_segment is None:
                 return

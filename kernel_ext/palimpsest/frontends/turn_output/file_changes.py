@@ -13,7 +13,7 @@ from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.session_record.reverts import FileDiff
 
 MAX_SAVED_CHARS = 8_000
-"""Most characters of one turn's diffs that a notebook keeps."""
+"""Maximum characters of one turn's diffs that a notebook keeps."""
 MAX_SAVED_FILES = 50
 MAX_NAMED_FILES = 5
 

@@ -32,9 +32,9 @@ from palimpsest.transcript.visible_text import visible
 SEGMENT_MIME = "application/vnd.palimpsest.segment+json"
 SEGMENT_VERSION = 1
 REASONING_CHARS = 2_000
-"""Most characters of a reasoning part in the notebook; the session keeps all of it."""
+"""Maximum characters of a reasoning part in the notebook; the session keeps all of it."""
 LINE_CHARS = 400
-"""Most characters of a value of a tool's metadata in the notebook."""
+"""Maximum characters of a value of a tool's metadata in the notebook."""
 
 Scrub = Callable[[str], str]
 

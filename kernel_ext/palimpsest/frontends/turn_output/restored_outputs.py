@@ -14,7 +14,7 @@ from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.closed_segment import turn_messages
 from palimpsest.frontends.turn_output.mime_bundle import ended_frame, segment_bundle
 from palimpsest.frontends.turn_output.segments import (
-    MOST_OUTPUTS,
+    MAX_OUTPUTS,
     Segment,
     cut_after_call,
     cut_when_long,
@@ -112,7 +112,7 @@ def _segments_and_places(
             continue
         figures = tuple(_recorded_figures(call, read_image))
         needs_place = figures or call.call_id in with_place
-        while needs_place and outputs + 1 + max(1, len(figures)) < MOST_OUTPUTS:
+        while needs_place and outputs + 1 + max(1, len(figures)) < MAX_OUTPUTS:
             cut_segment = cut_after_call(messages, segment, call.call_id)
             cut_by_length = cut_when_long(messages, segment)
             if cut_segment is None:
@@ -129,7 +129,7 @@ def _segments_and_places(
                 outputs += len(figures)
                 break
     while (
-        outputs + 1 < MOST_OUTPUTS and (cut_segment := cut_when_long(messages, segment)) is not None
+        outputs + 1 < MAX_OUTPUTS and (cut_segment := cut_when_long(messages, segment)) is not None
     ):
         yield cut_segment
         segment, outputs = segment_after(messages, cut_segment), outputs + 1

@@ -18,8 +18,8 @@ SEGMENT_CHARS = 8_000
 """Length at which a segment is closed, so that a refresh never sends much more."""
 MAX_BLOCK_CHARS = 24_000
 """Length from which on a block of text (a table, a code listing) is cut between two lines."""
-MOST_OUTPUTS = 30
-"""Most outputs of one turn, segments and native ones together; notebooks slow down with more."""
+MAX_OUTPUTS = 30
+"""Maximum outputs of one turn, segments and native ones together; notebooks slow down with more."""
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})(.*)$")
 _LIST_ITEM = re.compile(r"^ {0,3}(?:[-*+]|\d{1,9}[.)])\s")

@@ -121,8 +121,8 @@ class TerminalOutput:
         self._print_loading(snapshot)
         has_received = self._feed.has_received(snapshot)
         for message in shown_messages(self._feed.messages(snapshot)):
-            failed = any(self._is_unprinted_failure(part) for part in message.parts)
-            if failed and not has_received:
+            has_failed = any(self._is_unprinted_failure(part) for part in message.parts)
+            if has_failed and not has_received:
                 # A call is printed once only, so not before the record of who refused it has arrived.
                 break
             self._print_message(message)

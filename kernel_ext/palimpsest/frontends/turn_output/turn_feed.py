@@ -29,7 +29,7 @@ from palimpsest.transcript.session_record.events import (
 )
 
 CATCH_UP_SECONDS = 10.0
-"""Longest time that the end of a turn waits for its last records; on a disk that responds they are
+"""Maximum time that the end of a turn waits for its last records; on a disk that responds they are
 there within a tick of the journal, 40 ms."""
 
 

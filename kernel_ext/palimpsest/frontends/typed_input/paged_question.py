@@ -13,7 +13,7 @@ from palimpsest.render.content.phrases import count
 from palimpsest.transcript.strings.terminal_columns import columns_of
 
 MAX_ROWS = 2_000
-"""Most rows of a question that can be approved, about fifty pages."""
+"""Maximum rows of a question that can be approved, about fifty pages."""
 CONTINUATION_MARK = "↪ "
 """Begins the continuation of a wide line, which therefore cannot look like a line of the question."""
 NEXT_PAGE = (

@@ -31,22 +31,22 @@ if TYPE_CHECKING:
     from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook
 
 MAX_RUNS = 200
-"""Most runs that are kept, so that a loop of cells does not fill the memory."""
+"""Maximum runs that are kept, so that a loop of cells does not fill the memory."""
 MAX_OUTPUTS = 60
-"""Most outputs of one run that are kept, beside its errors."""
+"""Maximum outputs of one run that are kept, beside its errors."""
 MAX_SOURCE_CHARS = 40_000
 HEAD_CHARS = 24_000
 TAIL_CHARS = 24_000
-"""Most characters at the beginning and end of an output that are kept; the model is shown less."""
+"""Maximum characters at the beginning and end of an output that are kept; the model is shown less."""
 MAX_MARKUP_CHARS = 24_000
 MAX_IMAGES = 6
-"""Most images of one run that are kept."""
+"""Maximum images of one run that are kept."""
 MAX_IMAGE_BYTES = 6_000_000
 """Size above which an image is only named."""
 MAX_ALL_IMAGE_BYTES = 32_000_000
 """Size of all images above which the oldest are dropped."""
 MAX_EARLIER_CELLS = 50
-"""Most cells from before the extension was loaded, whose source IPython has."""
+"""Maximum cells from before the extension was loaded, whose source IPython has."""
 
 _RECORDED_MESSAGES = frozenset(
     {

@@ -1,8 +1,9 @@
 """Remember which cells are hidden from the agent, and mask their source in texts that it reads, such as tracebacks.
 
-Border: loaded with ``%load_ext``, so no heavy module is imported; works on texts. Hidden are cells with the tag
-``agent-hidden``, those after ``%agent private``, and those that ran before the extension was loaded, since their tags
-are unknown. The traceback of a function from such a cell shows its lines, and in IPython's mode Verbose its values.
+Border: loaded with ``%load_ext``, so no heavy module is imported; works on texts. Three kinds of cells are hidden: those
+with the tag ``agent-hidden``, those after ``%agent private``, and those that ran before the extension was loaded, since
+their tags are unknown. The traceback of a function from such a cell shows its lines, and in IPython's mode Verbose its
+values.
 """
 
 import re
@@ -14,11 +15,11 @@ from palimpsest.frontends.user_cells.text_buffer import ANSI
 MASKED_LINE = "(a line of a cell that is kept from you)"
 MASKED_FRAME = "    (a cell that is kept from you; its source and values are not shown)"
 MIN_LINE_CHARS = 6
-"""Fewest characters of a hidden line that is masked; ``else:`` and ``pass`` reveal nothing."""
+"""Minimum characters of a hidden line that is masked; ``else:`` and ``pass`` reveal nothing."""
 MAX_LINES = 5_000
-"""Most lines of hidden cells that are remembered; the oldest are dropped first."""
+"""Maximum lines of hidden cells that are remembered; the oldest are dropped first."""
 MAX_SEARCHED_CHARS = 60_000
-"""Longest text in which hidden lines are also searched within a line; longer ones are compared line by line."""
+"""Maximum characters of a text in which hidden lines are also searched within lines; others are compared by line."""
 _SHELL_ATTRIBUTE = "_palimpsest_kept_cells"
 _EDGES = re.compile(r"^[\W\d]+|\W+$")
 _CELL_FRAME = re.compile(r"\s*(?:Cell In|Input In|In)\s?\[(\d+)\]")
@@ -29,7 +30,7 @@ _ARROW = re.compile(r"\s*-+>\s*\d+ ?(?P<code>.*)")
 
 
 class HiddenCells:
-    """The sources of one kernel's hidden cells, and of the cells that the agent may know.
+    """The sources of one kernel's hidden cells, and of the cells that the agent may see.
 
     Responsibilities: recognise file names of hidden cells' code; mask their lines in a text. A line that is also in a cell
     that is not hidden is not masked.
@@ -81,7 +82,7 @@ class HiddenCells:
         self._last_recorded_number = number
 
     def reveal(self, source: str) -> None:
-        """Add a source that the agent may know: a cell of the user, or the agent's own code."""
+        """Add a source that the agent may see: a cell of the user, or the agent's own code."""
         for line in source.splitlines():
             if len(key := _comparable_line(line)) >= MIN_LINE_CHARS:
                 self._revealed_lines.pop(key, None)

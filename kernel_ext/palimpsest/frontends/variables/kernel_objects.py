@@ -14,7 +14,7 @@ from typing import Any
 from palimpsest.frontends.variables.held_values import ROUTINES
 
 MAX_OBJECTS = 20_000
-"""Most objects within a value that are searched before its class's ``__repr__`` is called; about 10 ms."""
+"""Maximum objects within a value that are searched before its class's ``__repr__`` is called; about 10 ms."""
 _ATOMS = (int, float, complex, bool, str, bytes, type(None), CodeType, FrameType)
 _HISTORY_ATTRIBUTES = (
     "input_hist_parsed",

@@ -12,12 +12,12 @@ from palimpsest.frontends.variables.variable_types import is_array, is_frame, is
 from palimpsest.session.interfaces.prompt_mentions import NotCounted
 
 MAX_VALUES = 20_000
-"""Most values within one value that are checked; about 10 ms."""
+"""Maximum values within one value that are checked; about 10 ms."""
 MAX_ROWS = 1_000
-"""Most rows of a frame that are described; its description has about the same length with more."""
+"""Maximum rows of a frame that are described; its description has about the same length with more."""
 MAX_COLUMNS = 1_000
 MAX_TEXT_CHARS = 20_000
-"""Most characters of a text that is described; a description shows fewer."""
+"""Maximum characters of a text that is described; a description shows fewer."""
 MAX_DEPTH = 20
 
 _ATOMS = frozenset({int, float, complex, bool, str, bytes, type(None), range, type(Ellipsis)})

@@ -151,7 +151,7 @@ def _attribute(value: Any, name: str) -> Any:
 
 
 def own_attribute(value: Any, name: str) -> Any:
-    """Return an attribute in an object's dictionary or slot; raises _NotHeld or KeyError for others."""
+    """Return an attribute in an object's dictionary or slot; raises _NoSuchPart or KeyError for others."""
     kind = type(value)
     if is_closed(value):
         raise _NoSuchPart
@@ -209,7 +209,7 @@ def _item_of_plain_key(items: dict[Any, Any], key: str | int) -> Any:
 
 
 def _labelled_value(value: Any, key: str | int) -> Any:
-    """Return a column of a frame or an item of a series; raises _NotHeld unless labels are plain and data is of pandas."""
+    """Return a column of a frame or an item of a series; raises _NoSuchPart unless labels and data are plain."""
     foreign = foreign_columns(value)
     if not has_plain_labels(value.columns if is_frame(value) else value.index):
         raise _NoSuchPart

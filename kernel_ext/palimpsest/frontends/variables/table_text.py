@@ -28,7 +28,7 @@ from palimpsest.transcript.redaction.secret_patterns import is_secret_variable
 HEAD_ROWS = 5
 MAX_COLUMNS = 60
 MAX_OBJECTS = 2_000_000
-"""Most values of a column of objects whose types are checked; a longer column is not described."""
+"""Maximum values of a column of objects whose types are checked; a longer column is not described."""
 MAX_ARRAY_CHARS = 2_000
 _MISSING_TYPES = frozenset(
     {"pandas._libs.missing.NAType", "pandas._libs.tslibs.nattype.NaTType", "pandas.NAType"}

@@ -31,11 +31,11 @@ from palimpsest.frontends.variables.variable_types import (
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, is_secret_variable
 
 MAX_DEPTH = 6
-"""Most levels of nested containers that are written."""
+"""Maximum levels of nested containers that are written."""
 MAX_ITEMS = 200
-"""Most items of a container that are read; a text has room for fewer."""
+"""Maximum items of a container that are read; a text has room for fewer."""
 MAX_NUMBER_DIGITS = 400
-"""Most digits of an integer that are written; Python refuses to write very large ones."""
+"""Maximum digits of an integer that are written; Python refuses to write very large ones."""
 _TEXT_TYPES = (str, bytes, bytearray)
 _NUMBER_TYPES = (bool, int, float, complex)
 _BRACKETS: dict[type, tuple[str, str]] = {

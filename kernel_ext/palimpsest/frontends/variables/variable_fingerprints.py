@@ -25,9 +25,9 @@ SAMPLE_COUNT = 192
 """Number of evenly spaced samples of a large array, beside its beginning and its end."""
 EDGE_BYTES = 262_144
 MAX_ITEMS = 20_000
-"""Most items of a value that are read."""
+"""Maximum items of a value that are read."""
 MAX_DEPTH = 4
-"""Most levels of nested containers that are read."""
+"""Maximum levels of nested containers that are read."""
 TIME_LIMIT_SECONDS = 0.03
 """Time for all variables; those that are not reached have no fingerprint."""
 
@@ -83,7 +83,7 @@ class Fingerprints:
         return Fingerprint(checksum, is_complete=self._is_complete)
 
     def _identity(self, value: Any) -> int:
-        """Return the identity of a value; raises _NoLastingMark for lasting fingerprints."""
+        """Return the identity of a value; raises _NoLastingChecksum for lasting fingerprints."""
         if self._lasting:
             raise _NoLastingChecksum
         return id(value)

@@ -53,7 +53,7 @@ MAX_LLM_CHARS = 20_000
 SECRET_NAME = "Its name says that it is a secret, so its value is not told."
 
 MIN_KEY_BYTES = 8
-"""Least length of a message key that is removed from texts; a test's kernel has an empty key."""
+"""Minimum length of a message key that is removed from texts; a test's kernel has an empty key."""
 
 _SECRETS = KernelSecrets(os.environ, time.monotonic)
 _NAME = re.compile(r"[A-Za-z_]\w*")

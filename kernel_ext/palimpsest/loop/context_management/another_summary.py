@@ -7,7 +7,7 @@ compaction and undoes that of a newer summary.
 
 from typing import Any
 
-from palimpsest.context.compaction.summary_grade import summary_put_aside, unused_summary
+from palimpsest.context.compaction.summary_grade import summary_set_aside, unused_summary
 from palimpsest.context.visible_messages import marker, marker_of
 from palimpsest.loop.context_management.compaction import SummaryOptions, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_engine_message
@@ -37,7 +37,7 @@ def ask_for_another_summary(log: SessionLog, user: UserMessage) -> str:
     compaction = marker(parent) if parent is not None else None
     if compaction is None:
         return ""
-    log.append(DecisionMade(decision=_summary_set_aside(log, report, {ANOTHER: True})))
+    log.append(DecisionMade(decision=_set_aside_decision(log, report, {ANOTHER: True})))
     options = SummaryOptions(compaction.focus, compaction.model, goes_on=True)
     return write_marker(log, user, auto=False, overflow=compaction.overflow, options=options).id
 
@@ -49,7 +49,7 @@ def use_older_summary(log: SessionLog, user: UserMessage) -> None:
     synthetic message continues the turn.
     """
     view = log.view()
-    older, newer = summary_put_aside(view), unused_summary(view)
+    older, newer = summary_set_aside(view), unused_summary(view)
     if older is None:
         return
     restoration = Decision(
@@ -62,13 +62,13 @@ def use_older_summary(log: SessionLog, user: UserMessage) -> None:
     )
     if newer is not None:
         numbers: dict[str, Any] = {ANOTHER: True, OLDER: older.message_id}
-        log.append(DecisionMade(decision=_summary_set_aside(log, newer, numbers)))
+        log.append(DecisionMade(decision=_set_aside_decision(log, newer, numbers)))
     log.append(DecisionMade(decision=restoration))
     if marker_of(view.messages, user) is not None:
         write_engine_message(log, user, OLDER_USED)
 
 
-def _summary_set_aside(log: SessionLog, report: Decision, numbers: dict[str, Any]) -> Decision:
+def _set_aside_decision(log: SessionLog, report: Decision, numbers: dict[str, Any]) -> Decision:
     """Return the decision that sets a summary aside."""
     return Decision(
         id=log.ids.new("dec"),

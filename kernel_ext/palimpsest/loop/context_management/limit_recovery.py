@@ -88,7 +88,7 @@ class LimitRecovery:
         self, limit: NamedLimit, refused: Assembled
     ) -> tuple[Assembled, str] | None:
         requests, info = self.requests, self.setup.info
-        most = limit.most(len(self.setup.specs))
+        most = limit.maximum_below(len(self.setup.specs))
         decision = Decision(
             id=requests.log.ids.new("dec"),
             action="keep",
@@ -112,15 +112,17 @@ def learned_from(
     pictures_bytes = sum(picture.bytes for picture in pictures)
     match limit.kind:
         case "pictures":
-            return RequestLimits(pictures=limit.most(len(pictures)))
+            return RequestLimits(pictures=limit.maximum_below(len(pictures)))
         case "request_bytes":
             if pictures_bytes < PICTURES_SHARE * request_bytes:
                 return None
             # Texts are a part of the request, so the pictures alone may be within the named limit.
-            return RequestLimits(request_bytes=min(limit.most(request_bytes), pictures_bytes))
+            return RequestLimits(
+                request_bytes=min(limit.maximum_below(request_bytes), pictures_bytes)
+            )
         case "picture_bytes":
             largest = max(picture.bytes for picture in pictures)
-            return RequestLimits(picture_bytes=limit.most(largest))
+            return RequestLimits(picture_bytes=limit.maximum_below(largest))
         case "pixels":
             largest = max(picture.pixels for picture in pictures)
             return RequestLimits(pixels=_smaller_limit(limit, largest)) if largest else None
@@ -133,7 +135,7 @@ def learned_from(
 
 def _smaller_limit(limit: NamedLimit, largest: int) -> int:
     """Return the named limit, or a pixel less than a picture that kept it and was refused."""
-    return min(limit.most(largest + 1), largest - 1)
+    return min(limit.maximum_below(largest + 1), largest - 1)
 
 
 def _named_limit(error: ErrorValue) -> NamedLimit | None:

@@ -1,7 +1,7 @@
 """Postpone the pruning at the end of a turn, in step mode, to the next released request.
 
 It decides about the messages up to the end of that turn, as it would have at that time, but with the clock of the
-release. The turn's end is stored beyond the kernel (``PostponedPruning.keep``).
+release. The turn's end is stored beyond the kernel (``PostponedPruning.store``).
 """
 
 import dataclasses
@@ -24,15 +24,15 @@ from palimpsest.processor.session_log import SessionLog
 def postpone_pruning(log: SessionLog, postponed: PostponedPruning) -> None:
     """Postpone the pruning of the turn that ended now to the next released request."""
     messages = log.state.messages()
-    postponed.put(messages[-1].id if messages else "")
+    postponed.postpone(messages[-1].id if messages else "")
 
 
 def prune_postponed(log: SessionLog, postponed: PostponedPruning, setup: StepSetup) -> None:
     """Journal the postponed pruning, before the request that the user released."""
     new_id = functools.partial(log.ids.new, "dec")
-    for batch in postponed_batches(log, postponed.until, setup, log.view(), new_id):
+    for batch in postponed_batches(log, postponed.last_message, setup, log.view(), new_id):
         write_decisions(log, batch)
-    postponed.put("")
+    postponed.postpone("")
 
 
 def postponed_batches(

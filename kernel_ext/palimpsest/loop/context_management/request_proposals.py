@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from palimpsest.context.budget.request_tokens import BudgetCheck
 from palimpsest.context.budget.request_tokens import check_budget as checked
-from palimpsest.context.compaction.summary_grade import summary_put_aside, unused_summary
+from palimpsest.context.compaction.summary_grade import summary_set_aside, unused_summary
 from palimpsest.context.policy_overrides import number_meanings, policy_numbers
 from palimpsest.context.reduction.pruning import pruning_function
 from palimpsest.context.request_assembly.fit import (
@@ -58,8 +58,8 @@ from palimpsest.transcript.values import ModelInfo, Usage
 
 CACHE_MINIMUM_TOKENS = 1_024
 """Shorter prompts are not cached, by the documentation of 2025 of the providers that state a minimum."""
-MOST_ITEMS = 150
-"""Most listed items, the newest; a page draws them all at once."""
+MAX_ITEMS = 150
+"""Maximum listed items, the newest; a page draws them all at once."""
 TAIL_NUMBER = "compact.tail_turns"
 """A number that is always offered for a change, beside those of the pruning rule."""
 
@@ -110,7 +110,7 @@ async def propose_step(
         "policy_problem": requests.log.clean(own_policy.problem),
         "again": cause != "size",
         "new_summary": summary,
-        "older_summary": summary_put_aside(view),
+        "older_summary": summary_set_aside(view),
     }
     return proposed.model_copy(update=update)
 
@@ -132,7 +132,7 @@ def propose_summary(
     route = checked(assembly.projection.total, facts)
     proposed_fit = _Proposed(assembly, facts, route, (decision,), view)
     proposed = _describe_proposal(log, setup, proposed_fit, "compaction")
-    return proposed.model_copy(update={"older_summary": summary_put_aside(view)})
+    return proposed.model_copy(update={"older_summary": summary_set_aside(view)})
 
 
 def _fit_proposal(
@@ -214,8 +214,8 @@ def _describe_proposal(
         fits=proposed_fit.route.fits,
         summary_first=proposed_fit.summary_first,
         kinds=assembly.kinds,
-        items=items[-MOST_ITEMS:],
-        items_left_out=max(0, len(items) - MOST_ITEMS),
+        items=items[-MAX_ITEMS:],
+        items_left_out=max(0, len(items) - MAX_ITEMS),
         new_tokens=round(sum(item.tokens for item in items if item.new)),
         decisions=proposed_fit.decisions,
         cache=cache,
@@ -292,10 +292,10 @@ def _items(log: SessionLog, setup: StepSetup, proposed_fit: _Proposed) -> Iterat
     known -= {
         decision.part_id for decision in proposed_fit.decisions if decision.part_id is not None
     }
-    other_tools = before is None or before.kinds.get("tools") != projection.tools_tokens
+    has_other_tools = before is None or before.kinds.get("tools") != projection.tools_tokens
     for item in request_items(projection, proposed_fit.view, setup.specs, setup.count, log.clean):
         if item.kind == "tools":
-            is_new = other_tools
+            is_new = has_other_tools
         else:
             is_new = item.part_id not in known if item.part_id else before is None
         yield item.model_copy(update={"new": is_new})

@@ -17,17 +17,17 @@ HEAD_CHARS = 40
 
 
 def shrink_picture(
-    blobs: Store, picture: SentPicture, side: int, most_bytes: int | None
+    blobs: Store, picture: SentPicture, side: int, max_bytes: int | None
 ) -> ShrunkPicture | None:
     """Return a stored version of a picture that fits; None where none can be made or stored.
 
-    ``side`` is in pixels, 0 where unknown; ``most_bytes`` counts the version as Base64 in a ``data:`` url.
+    ``side`` is in pixels, 0 where unknown; ``max_bytes`` counts the version as Base64 in a ``data:`` url.
     """
     try:
         content = base64.b64decode(picture.url.partition(",")[2])
     except (binascii.Error, ValueError):
         return None
-    room = None if most_bytes is None else (most_bytes - HEAD_CHARS) * 3 // 4
+    room = None if max_bytes is None else (max_bytes - HEAD_CHARS) * 3 // 4
     image = smaller_image(content, side or SHRUNK_SIDE_PIXELS, room)
     if image is None:
         return None

@@ -28,9 +28,9 @@ ABOUT = "refused-tool"
 """The subject of the notice about a tool that was left out."""
 REFUSALS = frozenset({400, 422})
 """HTTP statuses of refusals because of a request's content."""
-MOST_LEFT_OUT = 20
+MAX_OMITTED_TOOLS = 20
 """Maximum tools that one session leaves out; a provider that refuses more has another reason."""
-LONGEST_SAID = 300
+MAX_ERROR_CHARS = 300
 INDEX_PATTERNS = (
     lazy_pattern(r"function_?declarations\[(\d+)\]", re.IGNORECASE),
     lazy_pattern(r"\btools?\.(\d+)\b"),
@@ -86,13 +86,13 @@ def without_refused_tool(
     if (
         name is None
         or is_required
-        or len(refused) >= MOST_LEFT_OUT
+        or len(refused) >= MAX_OMITTED_TOOLS
         or not isinstance(error, ApiError)
     ):
         return None
     spec = next(known_spec for known_spec in setup.specs if known_spec.name == name)
     refused.add((setup.info.ref.provider, spec.model_dump_json()))
-    error_text = " ".join(_error_text(error).split())[:LONGEST_SAID]
+    error_text = " ".join(_error_text(error).split())[:MAX_ERROR_CHARS]
     words = LEFT_OUT.format(model=setup.info.ref.id, tool=name, said=error_text)
     requests.log.write_notice(message, ABOUT, words)
     return dataclasses.replace(setup, specs=accepted_tools(setup.specs, setup.info, refused))

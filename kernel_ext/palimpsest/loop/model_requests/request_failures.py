@@ -34,7 +34,7 @@ LARGE_SHARE = 0.5
 NEAR_SHARE = 0.8
 """Share of the budget from which on a refusal in unknown words counts as an overflow: an estimate may be a fifth
 too low."""
-LONGEST_WAIT_SECONDS = 3_600.0
+MAX_WAIT_SECONDS = 3_600.0
 """Where a provider requests a longer wait, such as a day, the turn ends with an error about it."""
 TOO_LONG = "{said} The provider asks to wait {wait} before the next request; ask again then, or choose another model."
 
@@ -143,7 +143,7 @@ async def wait_before_retry(
         error = ApiError(message=error.message, retryable=True)
     now = requests.log.clock()
     wait_seconds = delay_seconds(attempt, error.headers, requests.jitter(), now / 1000)
-    if wait_seconds > LONGEST_WAIT_SECONDS:
+    if wait_seconds > MAX_WAIT_SECONDS:
         raise ModelFailed(_too_long(error, wait_seconds))
     wait_ms = round(wait_seconds * 1000)
     processor.discard_attempt(attempt)

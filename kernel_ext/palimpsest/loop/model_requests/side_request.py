@@ -28,7 +28,7 @@ from palimpsest.transcript.session_record.events import StepRequested
 from palimpsest.transcript.values import BlobRef, Usage
 
 TEMPERATURE = 0.5
-MOST_TOKENS = 4_000
+MAX_TOKENS = 4_000
 """A title takes about 20 tokens, a turn summary 200; the rest is for models that think first."""
 RETRIES = 2
 SECONDS = 60.0
@@ -104,7 +104,7 @@ def _request(
     budget_check = check_budget(projection.total, facts)
     room = max(facts.capacity - budget_check.tokens, facts.reserve)
     parameters: dict[str, Any] = {
-        "max_tokens": min(info.output_limit, MOST_TOKENS, room),
+        "max_tokens": min(info.output_limit, MAX_TOKENS, room),
         "temperature": TEMPERATURE,
     }
 

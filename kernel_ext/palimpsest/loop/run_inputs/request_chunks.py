@@ -425,8 +425,8 @@ class RequestChunks:
             return False
         if not self._target.answers_results or not written.sent or not self._sent:
             return True
-        after_result = self._sent[-1]["role"] == "tool"
-        return not after_result or bool(written.sent[0]["role"] != "user")
+        is_after_result = self._sent[-1]["role"] == "tool"
+        return not is_after_result or bool(written.sent[0]["role"] != "user")
 
     def _ends_with_role(self, role: str) -> bool:
         return len(self._flat) > self._system_count and self._flat[-1].role == role

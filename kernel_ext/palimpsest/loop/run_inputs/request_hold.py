@@ -21,15 +21,15 @@ summary that was set aside is used, and no other is requested."""
 class PostponedPruning:
     """The pruning at a turn's end that waits, in step mode, for the next released request."""
 
-    until: str = ""
+    last_message: str = ""
     """Id of the newest message of the turn whose pruning waits; empty where none waits."""
-    keep: Callable[[str], None] = lambda _until: None
-    """Stores ``until`` beyond the kernel, outside the log."""
+    store: Callable[[str], None] = lambda _last_message: None
+    """Stores ``last_message`` beyond the kernel, outside the log."""
 
-    def put(self, until: str) -> None:
+    def postpone(self, last_message: str) -> None:
         """Postpone the pruning of the turn that ends with a message; an empty id ends the wait."""
-        self.until = until
-        self.keep(until)
+        self.last_message = last_message
+        self.store(last_message)
 
 
 class RequestHold(Protocol):
@@ -50,4 +50,4 @@ class RequestHold(Protocol):
         """
 
     async def wait_for_release(self) -> None:
-        """Wait until a request outside of the turns may be sent: with the next request that is released."""
+        """Wait until a request outside of the turns may be sent: when the next held request is released."""

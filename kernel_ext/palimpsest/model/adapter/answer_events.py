@@ -34,7 +34,7 @@ READ_TIMEOUT_SECONDS = 300.0
 """A silence this long ends a request; reasoning models may think for minutes without sending anything."""
 LOCAL_READ_TIMEOUT_SECONDS = 900.0
 """A local model may read a long prompt for minutes before its first token."""
-LONGEST_BURST_SECONDS = 0.01
+MAX_BURST_SECONDS = 0.01
 """How long buffered chunks may be read before other tasks of the event loop run."""
 DEFAULT_ESTIMATOR = "tiktoken/o200k_base"
 PLACEHOLDER_KEY = "not-needed"
@@ -56,7 +56,7 @@ async def yielding_to_others(values: AsyncIterable[Any]) -> AsyncGenerator[Any, 
     """Yield values, and let other tasks run: a burst never waits, so that a cancel would not be handled."""
     last_pause = time.monotonic()
     async for value in values:
-        if time.monotonic() - last_pause > LONGEST_BURST_SECONDS:
+        if time.monotonic() - last_pause > MAX_BURST_SECONDS:
             await asyncio.sleep(0)
             last_pause = time.monotonic()
         yield value
@@ -120,8 +120,8 @@ def _usage(request: ModelRequest, joiner: StreamJoiner, tap: StreamTap) -> Usage
     reported = usage.normalise_usage(tap.usage)
     wrote = joiner.written
     thought = "".join(joiner.reasoning)
-    silent = reported is not None and not reported.output + reported.reasoning
-    if reported is not None and reported.prompt and not (silent and (wrote or thought)):
+    was_silent = reported is not None and not reported.output + reported.reasoning
+    if reported is not None and reported.prompt and not (was_silent and (wrote or thought)):
         return reported
     prompt = prompt_text(request.messages, request.tools)
     return usage.estimate(prompt, wrote, thought, counter(DEFAULT_ESTIMATOR), reported)

@@ -20,8 +20,8 @@ STEP = re.compile(
     r"""\.(?P<word>[^.\[\]'"\s]+)|\[(?P<index>\d{1,6})\]|\['(?P<single>(?:[^'\\]|\\.)*)'\]|\["(?P<double>(?:[^"\\]|\\.)*)"\]"""
 )
 """One step of a path: a name after a dot, a position, or a quoted name."""
-DEEPEST = 64
-LONGEST_LIST = 10_000
+MAX_LEVELS = 64
+MAX_LIST_LENGTH = 10_000
 """Maximum steps of a path, and maximum length of a list: a piece of a few bytes must not make a list of millions."""
 VALUES = ("stringValue", "numberValue", "boolValue", "nullValue")
 
@@ -155,7 +155,7 @@ def path_steps(path: str) -> list[str | int] | None:
     at = 1
     while at < len(path):
         step = STEP.match(path, at)
-        if step is None or len(steps) == DEEPEST:
+        if step is None or len(steps) == MAX_LEVELS:
             return None
         at = step.end()
         if step["index"] is not None:
@@ -209,7 +209,7 @@ def _put_value(args: Json, steps: list[str | int], value: Any, *, is_added: bool
 def _make_room(container: Any, step: str | int) -> bool:
     """Make room for a step in a list or object; False where the step does not fit it."""
     if isinstance(step, int):
-        if not isinstance(container, list) or step >= LONGEST_LIST:
+        if not isinstance(container, list) or step >= MAX_LIST_LENGTH:
             return False
         container.extend([None] * (step + 1 - len(container)))
         return True

@@ -241,9 +241,9 @@ class StreamJoiner:
         """
         if call.id in self._server_call_ids:
             return True
-        unknown = _plain_name(call.tool) not in self._offered
-        stopped = finish.lower() not in CALL_FINISHES and FINISHES.get(finish.lower()) == "stop"
-        return unknown and stopped and call.id in self._continued_after
+        is_unknown = _plain_name(call.tool) not in self._offered
+        was_stopped = finish.lower() not in CALL_FINISHES and FINISHES.get(finish.lower()) == "stop"
+        return is_unknown and was_stopped and call.id in self._continued_after
 
     def _responses_pieces(self) -> list[Any]:
         return self._responses_calls.take() if self._responses_calls is not None else []

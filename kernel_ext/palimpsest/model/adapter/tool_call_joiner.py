@@ -1,4 +1,4 @@
-"""Join the streamed pieces of tool calls, in the dialects that servers speak.
+"""Join the streamed pieces of tool calls, in the varying forms that servers send.
 
 A piece names a call by its index, by its id, by both or by neither; the rest of an input may come under
 another index, whole inputs may come again, and each chunk may repeat all earlier text. A piece is assigned
@@ -105,23 +105,23 @@ class StreamedCalls:
         begins_another = is_complete and not _repeats_call(at_index, name, arguments)
         return None if begins_another else at_index
 
-    def _free_id(self, wanted: str) -> str:
+    def _free_id(self, sent_id: str) -> str:
         taken = {call.id for call in self.calls}
-        return wanted if wanted and wanted not in taken else f"call_{uuid4().hex}"
+        return sent_id if sent_id and sent_id not in taken else f"call_{uuid4().hex}"
 
 
 def input_text(pieces: Sequence[str]) -> str:
-    """Return the text of a call's input: the joined pieces, or another reading where these are not JSON.
+    """Return the text of a call's input: the joined pieces, or where these are not JSON, the input that they repeat.
 
     Servers send an empty input first, the whole input again at the end, or in each chunk all that was
-    written so far. Such a reading counts only where it is one JSON value; otherwise the pieces are just joined.
+    written so far. A repeated input counts only where it is one JSON value; otherwise the pieces are just joined.
     """
     joined = "".join(pieces)
     if _is_json(joined):
         return joined
-    for reading in (_last_of_equal(joined), _cumulative(pieces)):
-        if reading is not None and _is_json(reading):
-            return reading
+    for candidate in (_last_of_equal(joined), _cumulative(pieces)):
+        if candidate is not None and _is_json(candidate):
+            return candidate
     return joined
 
 

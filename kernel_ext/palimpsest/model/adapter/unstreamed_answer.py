@@ -12,7 +12,7 @@ from contextlib import aclosing
 from typing import Any
 
 from palimpsest.model.errors.exception_details import NotAStream
-from palimpsest.model.wire.server_events import LONGEST
+from palimpsest.model.wire.server_events import MAX_EVENT_BYTES
 
 FIELDS = ("data", "event", "id", "retry", ":")
 """Beginnings of the lines of an event stream."""
@@ -61,7 +61,7 @@ async def checked_bytes(
         if is_a_stream:
             lines, head = _lines(head)
             yield lines
-        elif len(head) > LONGEST:
+        elif len(head) > MAX_EVENT_BYTES:
             break
     if is_a_stream:
         yield head

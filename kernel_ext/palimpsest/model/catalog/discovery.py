@@ -32,7 +32,7 @@ from palimpsest.model.providers import (
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
-SMALLEST_WINDOW = 16_000
+MIN_WINDOW = 16_000
 """Tokens; a local model with a smaller window has no room for an agent's tools and their outputs."""
 
 UNKNOWN_NAME = "unknown"
@@ -142,7 +142,7 @@ def known_models(
 
 
 def _can_run_agent(model: LocalModel) -> bool:
-    return model.tools and model.window > SMALLEST_WINDOW
+    return model.tools and model.window > MIN_WINDOW
 
 
 def _served_model(environment: Mapping[str, str]) -> ModelRef | None:
@@ -196,7 +196,7 @@ def _no_local_model(listed: LocalModels, environment: Mapping[str, str]) -> str:
         listed.missing, f"Start it, unset {variable}", "Set the key it wants"
     )
     if not listed.missing:
-        problem = f"has no model that calls tools and reads more than {SMALLEST_WINDOW:,} tokens"
+        problem = f"has no model that calls tools and reads more than {MIN_WINDOW:,} tokens"
         advice = "Pull one, such as with `ollama pull qwen3`"
     return (
         f"The Ollama server at {address(local.ollama_address(environment))}, which {variable} names, {problem}. "

@@ -76,14 +76,14 @@ def import_clients() -> ModuleType:
 
     The command line is two thirds of httpx's import, and only the separate program ``httpx`` uses it.
     """
-    hidden = "httpx" not in sys.modules and COMMAND_LINE not in sys.modules
-    if hidden:
+    is_hidden = "httpx" not in sys.modules and COMMAND_LINE not in sys.modules
+    if is_hidden:
         sys.modules[COMMAND_LINE] = None  # type: ignore[assignment]  # makes its import fail
     try:
         with collection_paused():
             return importlib.import_module(CLIENTS)
     finally:
-        if hidden:
+        if is_hidden:
             sys.modules.pop(COMMAND_LINE, None)
 
 

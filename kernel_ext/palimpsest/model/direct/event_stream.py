@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator
 from typing import Any
 
 from palimpsest.model.adapter.unstreamed_answer import MARK, events, is_stream
-from palimpsest.model.wire.server_events import LONGEST, EventDecoder
+from palimpsest.model.wire.server_events import MAX_EVENT_BYTES, EventDecoder
 
 BYTE_MARK = MARK.encode()
 
@@ -28,7 +28,7 @@ async def stream_values(
         head += piece
         if not passing:
             passing = is_stream(head)
-            if not passing and len(head) > LONGEST:
+            if not passing and len(head) > MAX_EVENT_BYTES:
                 break
             head = head.removeprefix(BYTE_MARK).lstrip() if passing else head
         if not passing:

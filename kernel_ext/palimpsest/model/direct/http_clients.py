@@ -19,13 +19,13 @@ from pathlib import Path
 
 import httpx
 
-MOST_KEPT = 4
-"""Most idle clients of one event loop."""
+MAX_IDLE_CLIENTS = 4
+"""Maximum idle clients of one event loop."""
 KEPT_SECONDS = 30.0
 """An idle connection is closed after this time; servers close theirs after a minute or more."""
-LONGEST_ERROR = 1_000_000
-"""Most bytes that are read of an error's body."""
-MOST_REDIRECTS = 10
+MAX_ERROR_BYTES = 1_000_000
+"""Maximum bytes that are read of an error's body."""
+MAX_REDIRECTS = 10
 GRACE_SECONDS = 0.05
 """An answer's bytes must end within this time after its end marker; otherwise its connection is not reused."""
 KEYS = ("authorization", "x-api-key", "cookie")
@@ -76,7 +76,7 @@ class BorrowedClient:
         """Keep the client for the next request, or close it with its connection."""
         clients = _kept.setdefault(asyncio.get_running_loop(), {})
         waiting = clients.setdefault(_client_key(secure=self.secure), [])
-        if not is_whole or len(waiting) >= MOST_KEPT:
+        if not is_whole or len(waiting) >= MAX_IDLE_CLIENTS:
             await self.client.aclose()
             return
         self.client.cookies.clear()
@@ -122,7 +122,7 @@ async def _send(lease: BorrowedClient, request: httpx.Request) -> httpx.Response
         if following is None:
             return response
         await response.aclose()
-        if len(history) >= MOST_REDIRECTS:
+        if len(history) >= MAX_REDIRECTS:
             raise httpx.TooManyRedirects("Too many redirects.", request=request)
         history.append(response)
         if _origin(following.url) != _origin(request.url):
@@ -142,7 +142,7 @@ async def _refusal(answer: StreamedResponse) -> httpx.HTTPStatusError:
     body = b""
     async for piece in answer.pieces:
         body += piece
-        if len(body) > LONGEST_ERROR:
+        if len(body) > MAX_ERROR_BYTES:
             break
     else:
         answer.is_whole = True

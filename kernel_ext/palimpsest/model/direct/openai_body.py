@@ -140,9 +140,9 @@ def _series_parameters(name: str, parameters: Mapping[str, Any]) -> Body:
     if effort is not None and _is_refused(facts, str(effort)):
         taken.pop("reasoning_effort")
         effort = None
-    off = facts.get("supports_none_reasoning_effort") is True
+    can_be_off = facts.get("supports_none_reasoning_effort") is True
     thinks = (effort or facts.get("default_reasoning_effort")) != "none"
-    if not off or thinks:
+    if not can_be_off or thinks:
         taken.pop("top_p", None)
         if taken.get("temperature") != 1:
             taken.pop("temperature", None)

@@ -36,11 +36,11 @@ def without_odd_patterns(schema: Any) -> Any:
         if key == "pattern" and isinstance(value, str) and not _is_pattern(value):
             continue
         if key in NAMED_SCHEMAS and isinstance(value, dict):
-            names = key == "patternProperties"
+            is_pattern_map = key == "patternProperties"
             changed[key] = {
                 name: without_odd_patterns(inner)
                 for name, inner in value.items()
-                if not names or _is_pattern(name)
+                if not is_pattern_map or _is_pattern(name)
             }
         else:
             changed[key] = without_odd_patterns(value) if key in SCHEMAS else value

@@ -100,8 +100,8 @@ def classify(
         return AbortedError()
     url = details.url or api_base
     where = server_name(provider, url)
-    if details.led_from is not None:
-        where = f"{address(details.led_from)} leads to {where}, which"
+    if details.redirected_from is not None:
+        where = f"{address(details.redirected_from)} leads to {where}, which"
     reason = (
         None
         if details.answered
@@ -115,8 +115,8 @@ def classify(
             metadata={"code": reason.code},
         )
     # The class is litellm's guess from the message; a recorded agent's policy uses that agent's table only.
-    guessed = refusals == "union" and "ContextWindowExceededError" in details.classes
-    if guessed or is_overflow(details.message, details.code, details.status, refusals):
+    is_guess = refusals == "union" and "ContextWindowExceededError" in details.classes
+    if is_guess or is_overflow(details.message, details.code, details.status, refusals):
         return overflow_error(details.message, refusals, details.body)
     if _is_auth(details):
         sentence = auth_sentence(provider, details.message, address(url))

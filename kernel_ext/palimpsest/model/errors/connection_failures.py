@@ -103,7 +103,7 @@ def _tls(
         )
         return ConnectionFailure("certificate", message, passing=False)
     waits = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
-    broken = any(
+    is_broken = any(
         isinstance(cause, ssl.SSLError) and not isinstance(cause, waits) for cause in causes
     )
     has_hung = "ConnectTimeout" in names and any(
@@ -112,7 +112,7 @@ def _tls(
     is_cut = (url or "").startswith("https:") and any(
         isinstance(cause, ssl.SSLEOFError) for cause in causes
     )
-    if broken or has_hung or is_cut:
+    if is_broken or has_hung or is_cut:
         message = f"{where} did not answer in TLS. Write its address with http:// if it speaks plain HTTP."
         return ConnectionFailure("tls", message, passing=False)
     return None

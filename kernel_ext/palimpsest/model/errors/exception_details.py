@@ -27,7 +27,7 @@ MASKED_KEY = re.compile(
     r"|(?<=[Bb]earer )[A-Za-z0-9._\-]{8,}"
 )
 """A wrong key in a provider's message: its beginning and end, with asterisks between."""
-LONGEST_BODY = 2_000
+MAX_BODY_CHARS = 2_000
 
 SILENT_CLASSES = frozenset(
     {
@@ -65,7 +65,7 @@ class NotAStream(Exception):
     """A server answered with status 200 but no stream; ``text`` is its answer."""
 
     def __init__(self, text: str, response: Any = None) -> None:
-        super().__init__(text[:LONGEST_BODY])
+        super().__init__(text[:MAX_BODY_CHARS])
         self.text = text
         self.response = response
 
@@ -79,7 +79,7 @@ class StreamedError(Exception):
         code = self.body.get("code")
         is_status = isinstance(code, int) and CLIENT_ERROR <= code < LAST_STATUS
         self.status_code = code if is_status else None
-        super().__init__(self.message[:LONGEST_BODY])
+        super().__init__(self.message[:MAX_BODY_CHARS])
 
 
 class AnswerInterrupted(Exception):
@@ -107,7 +107,7 @@ class ExceptionDetails:
     """Whether a server answered at all."""
     url: str | None
     """The address that the request reached."""
-    led_from: str | None
+    redirected_from: str | None
     """The address of the first request, if it was redirected."""
     message: str
     """The server's message, or the client's where no server answered."""
@@ -120,6 +120,7 @@ class ExceptionDetails:
     streamed: bool
     """Whether it was raised while the answer was read, perhaps before its first token."""
     mid_stream: bool
+    """Whether the stream failed after its first token."""
     unreadable: bool
     """Whether an event of the stream could not be read."""
     broken: bool
@@ -145,7 +146,7 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
         status = None if core is not exception and status == INVENTED_STATUS else status
     message = scrub(body.message)
     history = getattr(response, "history", None)
-    nameless = "" if response is not None else type(core).__name__
+    class_name = "" if response is not None else type(core).__name__
     return ExceptionDetails(
         classes=frozenset(
             base.__name__ for item in wrapped for base in type(item).__mro__ if base is not object
@@ -153,12 +154,12 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
         causes=causes,
         answered=response is not None or not_a_stream is not None,
         url=_url(causes, response),
-        led_from=str(history[0].url) if history else None,
-        message=message or nameless,
+        redirected_from=str(history[0].url) if history else None,
+        message=message or class_name,
         status=status,
         code=body.code,
         headers=_headers(causes),
-        body=scrub(json.dumps(body.value))[:LONGEST_BODY] if body.value else None,
+        body=scrub(json.dumps(body.value))[:MAX_BODY_CHARS] if body.value else None,
         page=body.page or (not_a_stream is not None and body.value is None),
         streamed=core is not exception,
         mid_stream=mid_stream and not_a_stream is None,
@@ -271,6 +272,6 @@ def _is_unreadable(causes: Sequence[BaseException]) -> bool:
 
 
 def _is_silent(causes: Sequence[BaseException]) -> bool:
-    """Return whether a read timeout is among the causes; litellm renames it on the outside."""
+    """Return whether a read timeout is among the causes; litellm wraps it in a class of another name."""
     names = {type(cause).__name__ for cause in causes}
     return bool(names & SILENT_CLASSES) and "ConnectTimeout" not in names

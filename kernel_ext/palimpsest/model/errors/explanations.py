@@ -55,8 +55,14 @@ def refusal_text(
 ) -> str:
     """Return the sentences about a refused request; ``passing`` where waiting may help."""
     heading = f"{where} answered {status}" if status is not None else f"{where} answered"
-    unknown = code in UNKNOWN_MODEL_CODES or UNKNOWN_MODEL_WORDS.search(server_message) is not None
-    do = WAIT if passing and status is None else refusal_advice(status, page=page, unknown=unknown)
+    is_unknown_model = (
+        code in UNKNOWN_MODEL_CODES or UNKNOWN_MODEL_WORDS.search(server_message) is not None
+    )
+    do = (
+        WAIT
+        if passing and status is None
+        else refusal_advice(status, page=page, unknown=is_unknown_model)
+    )
     return f"{sentence(f'{heading}: {server_message}' if server_message else heading)} {do}"
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.lazy_patterns import lazy_pattern
-from palimpsest.model.errors.overflow_detection import LONGEST, is_about_something_else
+from palimpsest.model.errors.overflow_detection import MAX_ERROR_CHARS, is_about_something_else
 
 LimitKind = Literal["pictures", "side", "pixels", "picture_bytes", "request_bytes", "tools"]
 """The kind of limit that was exceeded; all but ``tools`` are fields of ``RequestLimits``."""
@@ -33,7 +33,7 @@ class NamedLimit:
     stated: int = 0
     """Number of the first ``numbers`` that follow such a word."""
 
-    def most(self, sent: int) -> int:
+    def maximum_below(self, sent: int) -> int:
         """Return the maximum where ``sent`` was too much: the named number, or else half of ``sent``."""
         stated = [number for number in self.numbers[: self.stated] if 0 < number < sent]
         if stated:
@@ -118,8 +118,8 @@ def named_limit(message: str, status: int | None = None) -> NamedLimit | None:
     """Return the limit that an error names as exceeded; None for any other error."""
     if status in OTHER_STATUS:
         return None
-    text = PLACE.sub(" ", message[:LONGEST])
-    kind = None if is_about_something_else(text) else _kind(text, message[:LONGEST])
+    text = PLACE.sub(" ", message[:MAX_ERROR_CHARS])
+    kind = None if is_about_something_else(text) else _kind(text, message[:MAX_ERROR_CHARS])
     if kind is None and (status == TOO_LARGE or NO_BODY.search(text)):
         kind = "request_bytes"
     if kind is None:

@@ -14,7 +14,7 @@ from palimpsest.transcript.context_values.policies import Refusals
 if TYPE_CHECKING:
     from palimpsest.model.errors.refusal_patterns import RefusalPatterns, Words
 
-LONGEST = 20_000
+MAX_ERROR_CHARS = 20_000
 """Characters read of an error: some servers send the whole request back, and patterns take time."""
 
 TOO_MANY_REQUESTS = 429
@@ -41,7 +41,7 @@ def is_overflow(
         return False
     if status in table.statuses or certainly_means_overflow(text, refusals):
         return True
-    lines = text[:LONGEST].split("\n")
+    lines = text[:MAX_ERROR_CHARS].split("\n")
     is_likely = any(_in_order(line, words) for words in table.likely for line in lines)
     return is_likely and not _contains(text, table.unlike)
 
@@ -63,7 +63,7 @@ def may_be_overflow(
     """
     if refusals != "union" or status not in MAY_BE_OVERFLOW_STATUS:
         return False
-    text = message[:LONGEST]
+    text = message[:MAX_ERROR_CHARS]
     if _is_about_something_else(text, _table(refusals)) or ABOUT_ANSWER.search(text):
         return False
     return near_window or bool(ABOUT_INPUT.search(text) and MEASURE.search(text))
@@ -71,7 +71,7 @@ def may_be_overflow(
 
 def is_about_something_else(text: str) -> bool:
     """Return whether an error is about rate limits, billing, thinking or a window that is too small."""
-    return _is_about_something_else(text[:LONGEST], _table("union"))
+    return _is_about_something_else(text[:MAX_ERROR_CHARS], _table("union"))
 
 
 def is_compaction_failure(text: str, refusals: Refusals = "union") -> bool:
@@ -93,7 +93,7 @@ def is_billing(text: str, refusals: Refusals = "union") -> bool:
 def observed_tokens(text: str, refusals: Refusals = "union") -> int | None:
     """Return the request's tokens that an error states; None where it states none."""
     for pattern in _table(refusals).tokens:
-        if match := pattern.search(text[:LONGEST]):
+        if match := pattern.search(text[:MAX_ERROR_CHARS]):
             return sum(int(number.replace(",", "")) for number in match.groups())
     return None
 
@@ -131,4 +131,4 @@ def _in_order(line: str, patterns: "Words") -> bool:
 
 
 def _contains(text: str, patterns: "Words") -> bool:
-    return any(pattern.search(text[:LONGEST]) for pattern in patterns)
+    return any(pattern.search(text[:MAX_ERROR_CHARS]) for pattern in patterns)

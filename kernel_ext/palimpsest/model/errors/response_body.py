@@ -13,9 +13,9 @@ from typing import Any
 
 from palimpsest.lazy_patterns import lazy_pattern
 
-LONGEST_SENTENCE = 700
+MAX_SENTENCE_CHARS = 700
 """Maximum characters of an error for the user; some servers send the whole request back."""
-DEEPEST = 6
+MAX_LEVELS = 6
 """Maximum levels of nested errors that are read."""
 
 MESSAGES = ("message", "Message", "error_message", "errorMessage", "msg", "detail", "details")
@@ -83,10 +83,10 @@ def read_body(text: str) -> ErrorBody:
 def _read(text: str, depth: int) -> ErrorBody:
     # JSON is parsed before any prefix is stripped from the text.
     parsed = parse_object(text) if text.lstrip().startswith(("{", "[")) else None
-    if parsed is not None and depth <= DEEPEST:
+    if parsed is not None and depth <= MAX_LEVELS:
         return _from_value(parsed, depth)
     text = unwrap_message(text)
-    if depth > DEEPEST:
+    if depth > MAX_LEVELS:
         return ErrorBody(_excerpt(text))
     if PAGE.search(text):
         return _page(text)
@@ -155,7 +155,7 @@ def _from_object(value: dict[str, Any], depth: int) -> ErrorBody:
         return ErrorBody(upstream.message, upstream.code or code, value=upstream.value or value)
     message = unwrap_message(message)
     nested = parse_object(message) if message.startswith(("{", "[{")) else None
-    if nested is not None and depth < DEEPEST:
+    if nested is not None and depth < MAX_LEVELS:
         nested_body = _from_value(nested, depth + 1)
         return ErrorBody(nested_body.message or message, nested_body.code or code, value=value)
     if PAGE.search(message):
@@ -182,7 +182,7 @@ def _field_text(value: Any, depth: int) -> str:
     """Return the text of a field, which may be a validator's list of errors."""
     if isinstance(value, str):
         return value.strip()
-    if depth > DEEPEST:
+    if depth > MAX_LEVELS:
         return ""
     if isinstance(value, dict):
         return _with_field_name(value, _sentence(value, depth + 1))
@@ -230,6 +230,6 @@ def _plain_text(text: str) -> str:
     return " ".join(html.unescape(TAG.sub(" ", text)).split())
 
 
-def _excerpt(text: str, longest: int = LONGEST_SENTENCE) -> str:
+def _excerpt(text: str, longest: int = MAX_SENTENCE_CHARS) -> str:
     text = text.strip()
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"

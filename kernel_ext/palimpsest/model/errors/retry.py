@@ -17,11 +17,11 @@ FIRST_DELAY_SECONDS = 2.0
 FACTOR = 2.0
 CAP_SECONDS = 30.0
 JITTER_SHARE = 0.25
-"""Most of this share is added to our own delays, so that many kernels do not retry at the same time."""
-LONGEST_SECONDS = 2_147_483.647
+"""Maximum of this share is added to our own delays, so that many kernels do not retry at the same time."""
+MAX_WAIT_SECONDS = 2_147_483.647
 """The largest signed 32-bit count of milliseconds; no provider requests a longer wait."""
 
-LONGEST_RESET_SECONDS = 600.0
+MAX_RESET_SECONDS = 600.0
 """Rate limits that reset later than this are ignored when the wait is computed."""
 FIRST_POINT = 1_000_000_000.0
 """A number of at least this is a point in time, in seconds or milliseconds since 1970; as a duration it would be 31 years."""
@@ -109,7 +109,7 @@ def delay_seconds(
     """
     requested = requested_seconds(headers or {}, now)
     if requested is not None:
-        return min(requested, LONGEST_SECONDS)
+        return min(requested, MAX_WAIT_SECONDS)
     backoff = FIRST_DELAY_SECONDS * FACTOR ** (attempt - 1) * (1 + JITTER_SHARE * jitter)
     return min(backoff, CAP_SECONDS)
 
@@ -141,7 +141,7 @@ def _reset_seconds(headers: Mapping[str, str], now: float | None) -> float | Non
         if seconds is not None and not remaining:
             resets.append(seconds)
     wait = max(resets, default=None)
-    return wait if wait is not None and wait <= LONGEST_RESET_SECONDS else None
+    return wait if wait is not None and wait <= MAX_RESET_SECONDS else None
 
 
 def _seconds(text: str | None, now: float | None) -> float | None:

@@ -7,7 +7,7 @@ Providers word it in many ways, so a number beside a word for a limit is searche
 import re
 
 from palimpsest.lazy_patterns import lazy_pattern
-from palimpsest.model.errors.overflow_detection import LONGEST
+from palimpsest.model.errors.overflow_detection import MAX_ERROR_CHARS
 
 NUMBER = r"(?P<number>\d{1,3}(?:[,_. ]\d{3})+|\d+(?:\.\d+)?)(?P<kilo>[kK]\b)?"
 LIMIT_WORD = (
@@ -23,7 +23,7 @@ ANSWER = lazy_pattern(r"\bmax_(?:new_)?tokens\b(?!`)|completion|output|answer", 
 """Words that mark a limit as one on the answer."""
 SEARCHED_BEFORE = 20
 """Characters before a limit that are searched for such words."""
-LEAST, MOST = 512, 100_000_000
+MIN_WINDOW, MAX_WINDOW = 512, 100_000_000
 """Tokens; numbers out of these bounds are codes, versions or counts of something else."""
 
 
@@ -38,9 +38,9 @@ def stated_window(text: str, tokens: int) -> int | None:
     windows = [
         number
         for pattern in (LIMIT_FIRST, NUMBER_FIRST)
-        for match in pattern.finditer(text[:LONGEST])
+        for match in pattern.finditer(text[:MAX_ERROR_CHARS])
         if not ANSWER.search(text[max(match.start() - SEARCHED_BEFORE, 0) : match.end()])
-        and LEAST <= (number := _number(match)) <= MOST
+        and MIN_WINDOW <= (number := _number(match)) <= MAX_WINDOW
     ]
     # The request exceeded the limit, so the greater of two numbers is the request's.
     return min((window for window in windows if window <= 2 * tokens), default=None)

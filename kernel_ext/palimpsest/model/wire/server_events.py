@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-LONGEST = 16_000_000
+MAX_EVENT_BYTES = 16_000_000
 """Maximum bytes of one event, and of an answer that was not streamed."""
 END_OF_LINE = re.compile(rb"\r\n|\n|\r")
 END_MARK = "[DONE]"
@@ -72,7 +72,7 @@ class EventDecoder:
 
     def _keep_piece(self, piece: bytes) -> None:
         self._held += len(piece)
-        if self._held > LONGEST:
+        if self._held > MAX_EVENT_BYTES:
             raise StreamTooLong("An event of the stream is too long.")
         self._rest.append(piece)
 
@@ -91,7 +91,7 @@ class EventDecoder:
     def _add(self, text: str) -> Iterator[Any]:
         if self._data:
             self._data_chars += len(text)
-            if self._data_chars > LONGEST:
+            if self._data_chars > MAX_EVENT_BYTES:
                 raise StreamTooLong("An event of the stream is too long.")
             self._data.append(text)
             value = _value("\n".join(self._data)) if text.rstrip().endswith(("}", "]")) else None

@@ -52,7 +52,7 @@ def read_answer(request: CapturedRequest, answer: JsonValue) -> None:
     request.notes = tuple(
         EDITED.format(count=edited)
         for edit in answer.objects("context_management", "applied_edits")
-        if (edited := _edited(edit))
+        if (edited := _edit_text(edit))
     )
 
 
@@ -84,25 +84,25 @@ def _message(message: JsonValue) -> InputMessage:
 
 
 def _user_part(part: Any) -> Any:
-    """Return a part of a message; texts that a program wrote in the user's place are marked."""
+    """Return a part of a user message; texts that the client's program wrote are marked."""
     is_by_program = isinstance(part, Text) and part.text.lstrip().startswith(PROGRAM)
     return by_program((part,))[0] if is_by_program else part
 
 
 def _result(block: JsonValue) -> ResultRead:
     inner = tuple(content_parts(block.get("content"))) if block.get("content") else ()
-    kept = tuple(part for part in inner if not isinstance(part, Call))
-    known = {"text", "image", "document"}
-    others = [
+    parts = tuple(part for part in inner if not isinstance(part, Call))
+    known_types = {"text", "image", "document"}
+    other_blocks = [
         Text(JsonValue(other.raw).as_text())
         for other in block.objects("content")
-        if other.get("type") not in known
+        if other.get("type") not in known_types
     ]
     return ResultRead(
         block.id("tool_use_id"),
-        words_of((*kept, *others)),
+        words_of((*parts, *other_blocks)),
         is_error=block.get("is_error") is True,
-        media=media_of(kept),
+        media=media_of(parts),
     )
 
 
@@ -115,12 +115,12 @@ def _usage(report: JsonValue) -> Usage | None:
     return usage_of(usage_as_openai({**fields, **missing}))
 
 
-def _edited(edit: JsonValue) -> str:
-    """Return what an applied edit of the context took away, in words; empty where it took nothing."""
+def _edit_text(edit: JsonValue) -> str:
+    """Return what an edit removed from the context, such as ``3 results of tools``; empty where it removed nothing."""
     counts = (
         (edit.count("cleared_tool_uses"), "results of tools"),
         (edit.count("cleared_thinking_turns"), "turns of thinking"),
     )
-    words = [f"{count:,} {what}" for count, what in counts if count]
+    count_texts = [f"{count:,} {what}" for count, what in counts if count]
     tokens = edit.count("cleared_input_tokens")
-    return " and ".join(words) + (f" ({tokens:,} tokens)" if words and tokens else "")
+    return " and ".join(count_texts) + (f" ({tokens:,} tokens)" if count_texts and tokens else "")

@@ -1,8 +1,8 @@
 """Read captured HTTP between an agent and its models: HAR 1.2, and the lines of claude-tap and claude-trace.
 
-Every request holds its whole input, so each message is yielded once, and what a later request lacks or shows otherwise is
-a fact of the recording. Conversations that go on from each other's answers are one session; all other traffic is counted
-and named. No header, cookie or query of a request is in any value but the client's version.
+Every request holds its whole input: each message is yielded once, and a message that a later request lacks or shows
+changed is a recorded fact. Requests that continue each other's answers form one session; all other traffic is counted
+and named. The values contain no header, cookie or query of a request except the client's version.
 """
 
 import re
@@ -26,14 +26,14 @@ _LINE = re.compile(rb'"request"\s*:\s*\{\s*"(?:timestamp|method|url|path)"\s*:')
 
 
 class CapturedHttpImporter:
-    """Reads the requests of a capture as sessions, or beside the transcript of the same session."""
+    """Reads the requests of a capture as sessions, or adds them to the transcript of the same session."""
 
     name = "captured-http"
     title = "Captured HTTP (HAR, claude-tap, claude-trace)"
     tried_on = "files of the real writer"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether a file begins like a HAR file, or like a line with a request and how it was sent."""
+        """Return whether a file begins like a HAR file, or with a line whose request has a time, method or address."""
         beginning = head.start[:HEAD_BYTES]
         if _HAR.match(beginning):
             return any(name in head.start for name in _HAR_FIELDS)
@@ -47,12 +47,12 @@ class CapturedHttpImporter:
         yield from sessions_of(requests, self.name, report)
 
     def sent_requests(self, path: Path) -> Iterator[tuple[tuple[str, ...], SentRead]]:
-        """Yield what each captured request held beside its messages, by the names of its answer."""
+        """Yield the names of each request's answer, and what the request contained besides its messages."""
         for request, sent in sent_values(_requests(path, discard_report)):
             yield _names_of(request), sent
 
     def read_rest(self, path: Path, report: Report, joined: Collection[str]) -> Iterator[Recorded]:
-        """Yield the sessions without a request whose answer has its surest name in ``joined``."""
+        """Yield the sessions in which no answer has its first name, the most reliable one, in ``joined``."""
         requests = _requests(path, report)
         indexes = [
             index

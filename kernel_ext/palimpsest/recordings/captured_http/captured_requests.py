@@ -14,13 +14,13 @@ from palimpsest.transcript.redaction.secret_removal import redacted_value
 from palimpsest.transcript.values import Usage
 
 MARK = "cache_control"
-"""Field of a block after which the prompt is to be kept in the provider's cache."""
+"""Field that marks the block up to which the provider is asked to cache the prompt."""
 HOLDERS = frozenset({"headers", "env"})
 """Fields of a tool whose texts may all be keys."""
 SCHEMAS = frozenset({"parameters", "input_schema", "parametersJsonSchema", "response"})
 """Fields of a tool that hold a schema."""
-MOST_MARKS = 100
-"""Most cache marks that are kept of one request; Anthropic accepts four."""
+MAX_MARKS = 100
+"""Maximum cache marks that are kept of one request; Anthropic accepts four."""
 
 
 @dataclass(slots=True)
@@ -31,7 +31,7 @@ class CapturedRequest:
     """``anthropic``, ``chat``, ``responses`` or ``gemini``."""
     place: str
     conversation: str = ""
-    """The client's id of the session, and of the agent in it, where it sent one."""
+    """The client's id of the session and of the agent in it; empty where it sent none."""
     system: tuple[str, ...] = ()
     tools: str = "[]"
     """The tools as JSON, as sent."""
@@ -40,7 +40,7 @@ class CapturedRequest:
     keys: list[bytes] = field(default_factory=list)
     """The hash of each message, without cache marks."""
     follows: str = ""
-    """The id of the answer after which it goes on without repeating the messages."""
+    """The id of the answer that the request continues without repeating its messages."""
     id: str = ""
     """The provider's id of the answer."""
     answer: Parts = ()
@@ -65,7 +65,7 @@ class CapturedRequest:
 
 
 class SharedMessages:
-    """Converts messages, each content once: the requests of a conversation repeat their messages."""
+    """Converts each different message once, since the requests of a conversation repeat their messages."""
 
     def __init__(self) -> None:
         self._messages: dict[bytes, InputMessage] = {}
@@ -87,21 +87,21 @@ class SharedMessages:
         request.keys.append(key)
 
     def same(self, text: str) -> str:
-        """Return the one object that is kept of equal texts."""
+        """Return the stored text that equals a text, so that equal texts take memory only once."""
         if text not in self._texts:
             self.held_bytes += len(text)
         return self._texts.setdefault(text, text)
 
     def tools_text(self, tools: list[Any]) -> str:
         """Return tools as the JSON that was sent, without keys of servers that the provider connects to."""
-        kept = _without_keys(redacted_value(tools, scrub))
-        return self.same(json.dumps(kept, ensure_ascii=False))
+        safe_tools = _without_keys(redacted_value(tools, scrub))
+        return self.same(json.dumps(safe_tools, ensure_ascii=False))
 
 
 def _without_keys(value: Any, *, is_secret: bool = False) -> Any:
-    """Return a tool's definition without keys: a tool of the provider may name a server with its headers.
+    """Return a tool's definition without keys: one that the provider runs may contain a server's headers.
 
-    What a schema says of an input is no value, and stays.
+    Schemas stay as they are: they describe inputs and contain no values.
     """
     if isinstance(value, dict):
         return {
@@ -125,7 +125,7 @@ def without_marks(value: Any) -> Any:
 
 
 def marks_in(place: str, blocks: Iterable[Any]) -> Iterator[CacheMark]:
-    """Yield the cache marks of a list of blocks; ``place`` is what one of them is called, before its number."""
+    """Yield the cache marks of a list of blocks; ``place`` is the name of such a block without its number."""
     for number, block in enumerate(blocks, 1):
         mark = JsonValue(block).get(MARK)
         if isinstance(mark, dict):
@@ -139,7 +139,7 @@ def all_marks(tools: list[Any], system: Any, messages: list[Any]) -> tuple[Cache
         marks += marks_in(f"message {number}, block", JsonValue(message).list_at("content"))
         if isinstance(JsonValue(message).get(MARK), dict):
             marks.append(CacheMark(f"message {number}", JsonValue(message).text(MARK, "ttl")[:10]))
-    return tuple(marks[:MOST_MARKS])
+    return tuple(marks[:MAX_MARKS])
 
 
 def by_program(parts: Parts) -> Parts:

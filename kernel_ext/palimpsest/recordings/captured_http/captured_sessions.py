@@ -1,4 +1,4 @@
-"""Turn the conversations of a capture into sessions, and tell what a capture holds of the requests of another recording."""
+"""Turn the conversations of a capture into sessions, and return what a capture adds to another recording's requests."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,16 +34,16 @@ def sessions_of(
     report: Report,
     joined: Collection[int] = (),
 ) -> Iterator[Recorded]:
-    """Yield the sessions of a capture; a conversation with a request of ``joined`` is told by another recording.
+    """Yield the sessions of a capture, without the conversations that have a request in ``joined``.
 
-    ``joined`` are places in ``requests``.
+    ``joined`` are indexes in ``requests``: another recording has these requests, and their conversations.
     """
     conversations = conversations_of(requests)
-    in_transcripts = {id(requests[index]) for index in joined}
+    joined_requests = {id(requests[index]) for index in joined}
     left_out = {
         id(conversation)
         for conversation in conversations
-        if any(id(request) in in_transcripts for request in conversation.requests)
+        if any(id(request) in joined_requests for request in conversation.requests)
     }
     names = _session_names(conversations)
     for conversation in conversations:
@@ -54,16 +54,16 @@ def sessions_of(
         for conversation in conversations
         if id(conversation) in left_out
         for request in conversation.requests
-        if id(request) not in in_transcripts
+        if id(request) not in joined_requests
     ]
     if joined:
-        report("", JOINED.format(count=len(in_transcripts)))
+        report("", JOINED.format(count=len(joined_requests)))
     if only_captured:
         report("", ONLY_CAPTURED.format(count=len(only_captured)))
 
 
 def sent_values(requests: Iterable[CapturedRequest]) -> Iterator[tuple[CapturedRequest, SentRead]]:
-    """Yield each request with all that its body held beside the messages."""
+    """Yield each request with the system prompt, tools and cache marks of its body."""
     for request in requests:
         yield request, SentRead(request.system, request.tools, request.marks)
 
@@ -92,18 +92,18 @@ class _CapturedSession:
     format_name: str
     _inputs: RepeatedInputs = field(default_factory=lambda: RepeatedInputs(captured=True))
     _whole_input: list[InputMessage] = field(default_factory=list)
-    """The messages of the newest request, with those that it did not repeat."""
+    """The messages of the newest request, with the earlier ones that it did not repeat."""
     _sent: SentRead = field(default_factory=SentRead)
 
     def values(self, left_out: Collection[int]) -> Iterator[Recorded]:
-        """Yield the session; ``left_out`` are the conversations that are no sessions of this recording."""
+        """Yield the session; ``left_out`` are the identities of the conversations that are not yielded."""
         conversation, first = self.conversation, self.conversation.requests[0]
         parent, call = conversation.parent, conversation.parent_call
         main = conversation.branch_of
         if main is not None and any(writer is conversation for writer in main.summaries.values()):
             parent, call, main = main, "", None
-        is_here = parent is not None and id(parent) not in left_out
-        is_branch_here = main is not None and id(main) not in left_out
+        has_parent_session = parent is not None and id(parent) not in left_out
+        has_main_session = main is not None and id(main) not in left_out
         yield SessionBegin(
             self.names[id(conversation)],
             self.format_name,
@@ -111,9 +111,9 @@ class _CapturedSession:
             model=first.model,
             system="\n\n".join(first.system) or None,
             tools=JsonValue(first.tools).decoded().tool_specs() or None,
-            parent=self.names[id(parent)] if is_here else None,
-            parent_call=(call or None) if is_here else None,
-            branch_of=self.names[id(main)] if is_branch_here else None,
+            parent=self.names[id(parent)] if has_parent_session else None,
+            parent_call=(call or None) if has_parent_session else None,
+            branch_of=self.names[id(main)] if has_main_session else None,
         )
         for index, request in enumerate(conversation.requests):
             writer = conversation.summaries.get(index)
@@ -165,7 +165,7 @@ class _CapturedSession:
 
 
 def _with_author(value: Recorded) -> Recorded:
-    """Return a user message that the client's program wrote as such."""
+    """Return a value; a user message that the client's program wrote is marked as such."""
     if not isinstance(value, MessageRead) or value.role != "user" or value.by_program:
         return value
     texts = [part for part in value.parts if isinstance(part, Text)]

@@ -1,9 +1,9 @@
-"""Find which captured requests go on from which: the conversations of a capture, and what branches off them.
+"""Group captured requests into conversations by finding the earlier request that each one continues.
 
-A request goes on from the newest answer that it repeats. Where it repeats none, it may try a failed request again, go on
-from an answer by the provider's id, begin with the summary that another request wrote, or leave out the oldest messages.
-Of the requests that go on from the same answer, the one with the newest descendant is the conversation; the others are
-branches: a request for a summary, or what the user took back.
+A request continues the newest answer that it repeats. Where it repeats none, it may retry a failed request, continue an
+answer by the provider's id, begin with the summary that another request wrote, or leave out the oldest messages. Of
+several requests that continue the same answer, the one with the newest descendant stays in the conversation; the others
+begin branches: a request for a summary, or messages that the user took back.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,43 +14,43 @@ from palimpsest.recordings.message_formats.repeated_inputs import InputMessage, 
 from palimpsest.recordings.reading.json_fields import fingerprint
 from palimpsest.recordings.reading.recorded import Text, words_of
 
-SUMMARY_LINE_CHARS = 40
-"""A line of an answer that is as long as this is recognised in a later prompt as the summary."""
+MIN_SUMMARY_LINE_CHARS = 40
+"""Minimum length of an answer's line that is recognised in a later prompt as part of a summary."""
 SUMMARY_MESSAGES = 3
-"""Messages at the beginning of a request in which a summary is looked for."""
-MOST_EQUAL = 100
-"""Most requests with equal answers among which the one before is looked for, the newest first."""
-PROMPT_CHARS = 12
-"""A call's input that is as long as this is recognised as the first prompt of a subagent."""
+"""First messages of a request that are searched for a summary."""
+MAX_EQUAL_ANSWERS = 100
+"""Maximum requests with equal answers that are tried as the one before, the newest first."""
+MIN_PROMPT_CHARS = 12
+"""Minimum length of a call's input that is recognised as the first prompt of a subagent."""
 
 
 @dataclass(slots=True)
 class CapturedConversation:
-    """Requests of which each goes on from the one before."""
+    """Requests each of which continues the one before."""
 
     requests: list[CapturedRequest]
     branch_of: "CapturedConversation | None" = None
-    """The conversation from whose answer it goes on, too."""
+    """The conversation off which it branches."""
     summaries: dict[int, "CapturedConversation"] = field(default_factory=dict)
-    """The conversation whose last request wrote the summary with which a request begins, by the request's index."""
+    """The conversation that wrote the summary at the beginning of a request, by the request's index."""
     parent: "CapturedConversation | None" = None
-    """The conversation that began it as a subagent."""
+    """The conversation that started it as a subagent."""
     parent_call: str = ""
-    """The call that began it, as its id was recorded."""
+    """The recorded id of the call that started it."""
 
 
 def conversations_of(requests: Sequence[CapturedRequest]) -> list[CapturedConversation]:
     """Return the conversations of a capture's requests, which are in the order of their times."""
     parents, writers = _Links(requests).find_predecessors()
-    newest = list(range(len(requests)))
+    newest_descendants = list(range(len(requests)))
     children: dict[int | None, list[int]] = {}
     for index, parent in enumerate(parents):
         children.setdefault(parent, []).append(index)
     for index, parent in reversed([*enumerate(parents)]):
         if parent is not None:
-            newest[parent] = max(newest[parent], newest[index])
+            newest_descendants[parent] = max(newest_descendants[parent], newest_descendants[index])
     conversations: list[CapturedConversation] = []
-    of_request: dict[int, CapturedConversation] = {}
+    by_request: dict[int, CapturedConversation] = {}
     open_starts: list[tuple[int, CapturedConversation | None]] = [
         (root, None) for root in reversed(children.get(None, []))
     ]
@@ -58,32 +58,32 @@ def conversations_of(requests: Sequence[CapturedRequest]) -> list[CapturedConver
         index, branch_of = open_starts.pop()
         conversation = CapturedConversation([], branch_of)
         conversations.append(conversation)
-        following: int | None = index
-        while following is not None:
-            of_request[following] = conversation
-            conversation.requests.append(requests[following])
-            candidates = children.get(following, [])
-            main = max(candidates, key=lambda child: newest[child], default=None)
+        current: int | None = index
+        while current is not None:
+            by_request[current] = conversation
+            conversation.requests.append(requests[current])
+            candidates = children.get(current, [])
+            main = max(candidates, key=lambda child: newest_descendants[child], default=None)
             open_starts += [(child, conversation) for child in candidates if child != main]
-            following = main
+            current = main
     for index, writer in writers.items():
-        conversation = of_request[index]
+        conversation = by_request[index]
         position = next(
             at for at, request in enumerate(conversation.requests) if request is requests[index]
         )
-        if of_request[writer] is not conversation:
-            conversation.summaries[position] = of_request[writer]
+        if by_request[writer] is not conversation:
+            conversation.summaries[position] = by_request[writer]
     _find_parents(conversations)
     return conversations
 
 
 class _Links:
-    """Finds for each request the earlier one from whose answer it goes on."""
+    """Finds the earlier request that each request continues."""
 
     def __init__(self, requests: Sequence[CapturedRequest]) -> None:
         self._requests = requests
-        self._of_answer: dict[bytes, list[int]] = {}
-        """The requests with an answer, by the hash that a later request has of it."""
+        self._by_answer: dict[bytes, list[int]] = {}
+        """The indexes of requests, by the hash of their answer."""
         self._by_id: dict[str, int] = {}
         self._by_messages: dict[tuple[bytes, ...], int] = {}
         """The newest request without an answer, by its messages."""
@@ -102,7 +102,7 @@ class _Links:
                 if parent is None:
                     parent = parents[writer] if parents[writer] is not None else writer
             if parent is None:
-                parent = self._of_thread(request)
+                parent = self._newest_of_thread(request)
             parents.append(parent)
             self._store_request(request, index)
         return parents, writers
@@ -113,9 +113,9 @@ class _Links:
         if request.has_failed:
             self._by_messages[tuple(request.keys)] = index
         else:
-            self._of_answer.setdefault(answer_key(request.answer), []).append(index)
+            self._by_answer.setdefault(answer_key(request.answer), []).append(index)
             line = max(words_of(request.answer).split("\n"), key=len).strip()
-            if len(line) >= SUMMARY_LINE_CHARS:
+            if len(line) >= MIN_SUMMARY_LINE_CHARS:
                 self._summary_lines.append((line, index))
         if thread := _thread_of(request):
             self._by_thread[thread] = index
@@ -126,23 +126,23 @@ class _Links:
         for message in reversed(request.messages):
             if message.role != "assistant" or not message.parts:
                 continue
-            for index in self._of_answer.get(answer_key(message.parts), [])[:-MOST_EQUAL:-1]:
-                if _may_be_one(self._requests[index], request):
-                    return self._after_failures(index, request)
+            for index in self._by_answer.get(answer_key(message.parts), [])[:-MAX_EQUAL_ANSWERS:-1]:
+                if _may_belong_together(self._requests[index], request):
+                    return self._newest_attempt(index, request)
         keys = tuple(request.keys)
         for length in (len(keys), len(keys) - 1, len(keys) - 2):
             failed = self._by_messages.get(keys[:length]) if length > 0 else None
-            if failed is not None and _may_be_one(self._requests[failed], request):
+            if failed is not None and _may_belong_together(self._requests[failed], request):
                 return failed
         return None
 
-    def _after_failures(self, index: int, request: CapturedRequest) -> int:
-        """Return the newest failed request with the same messages, which this one tries again; else ``index``."""
+    def _newest_attempt(self, index: int, request: CapturedRequest) -> int:
+        """Return the newest failed request with the same messages, which this one retries; else ``index``."""
         failed = self._by_messages.get(tuple(request.keys))
         return failed if failed is not None and failed > index else index
 
     def _summary_writer(self, request: CapturedRequest, parent: int | None) -> int | None:
-        """Return the request whose answer stands in this one's first messages as a summary."""
+        """Return the request whose answer is the summary in this one's first messages."""
         known = set(self._requests[parent].keys) if parent is not None else set()
         texts = [
             _prompt_text(message)
@@ -154,12 +154,14 @@ class _Links:
         if not texts:
             return None
         for line, index in reversed(self._summary_lines):
-            if any(line in text for text in texts) and _may_be_one(self._requests[index], request):
+            if any(line in text for text in texts) and _may_belong_together(
+                self._requests[index], request
+            ):
                 return index
         return None
 
-    def _of_thread(self, request: CapturedRequest) -> int | None:
-        """Return the newest request of the same thread of which this one left out messages, or repeats some."""
+    def _newest_of_thread(self, request: CapturedRequest) -> int | None:
+        """Return the newest request of the same thread, if the client named the thread or repeats a message."""
         before = self._by_thread.get(_thread_of(request))
         if before is None:
             return None
@@ -169,11 +171,11 @@ class _Links:
 
 
 def _thread_of(request: CapturedRequest) -> tuple[str, ...]:
-    """Return what the requests of one thread of a client have in common."""
+    """Return the key of a request's thread: interface, client's id, system prompt and tools."""
     return (request.interface, request.conversation, *request.system, request.tools)
 
 
-def _may_be_one(before: CapturedRequest, request: CapturedRequest) -> bool:
+def _may_belong_together(before: CapturedRequest, request: CapturedRequest) -> bool:
     """Return whether two requests may belong to one conversation by their interface and the client's own ids."""
     ids = before.conversation, request.conversation
     return before.interface == request.interface and (not all(ids) or ids[0] == ids[1])
@@ -184,8 +186,8 @@ def answer_key(parts: Parts) -> bytes:
     calls = [call.id for call in calls_in(parts) if call.id and not call.at_provider]
     if calls:
         return fingerprint("\0".join(["calls", *calls]))
-    named = [f"{call.tool} {call.input}" for call in calls_in(parts)]
-    return fingerprint("\0".join(["text", words_of(parts).strip(), *named]))
+    call_texts = [f"{call.tool} {call.input}" for call in calls_in(parts)]
+    return fingerprint("\0".join(["text", words_of(parts).strip(), *call_texts]))
 
 
 def _prompt_text(message: InputMessage) -> str:
@@ -193,16 +195,16 @@ def _prompt_text(message: InputMessage) -> str:
 
 
 def _find_parents(conversations: Sequence[CapturedConversation]) -> None:
-    """Find the conversations that other ones began as subagents: the input of a call is the first prompt.
+    """Set the parents of the conversations that are subagents: an input of the parent's call is their first prompt.
 
-    Where several calls have the same input, the first conversation belongs to the first of them, and so on.
+    Where several calls have the same input, the first conversation belongs to the first call, and so on.
     """
     prompts: dict[str, list[tuple[CapturedConversation, str]]] = {}
     for conversation in conversations:
         for request in conversation.requests:
             for call in calls_in(request.answer):
                 for value in call.input.values():
-                    if isinstance(value, str) and len(value) >= PROMPT_CHARS:
+                    if isinstance(value, str) and len(value) >= MIN_PROMPT_CHARS:
                         prompts.setdefault(value.strip(), []).append((conversation, call.id))
     for conversation in conversations:
         if conversation.branch_of is not None:
@@ -217,6 +219,6 @@ def _find_parents(conversations: Sequence[CapturedConversation]) -> None:
 
 def _first_prompts(conversation: CapturedConversation) -> Iterator[str]:
     first = conversation.requests[0]
-    message = next((given for given in first.messages if given.role == "user"), None)
+    message = next((message for message in first.messages if message.role == "user"), None)
     parts = message.parts if message is not None else ()
     return (part.text.strip() for part in parts if isinstance(part, Text) and not part.synthetic)

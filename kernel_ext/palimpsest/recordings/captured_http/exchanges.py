@@ -1,7 +1,7 @@
-"""The captured exchanges of a file: HAR 1.2, and one exchange a line as claude-tap and claude-trace write them.
+"""Read captured exchanges from HAR 1.2 files, and from files of claude-tap and claude-trace with one per line.
 
-Of headers only the four in ``READ_HEADERS`` are read, of an address only host and path: keys, cookies and queries are
-never in an ``CapturedExchange``. Bodies are unpacked within limits; one that cannot be read is a sentence in ``problem``.
+Only the headers in ``READ_HEADERS`` and an address's host and path are read: keys, cookies and queries are never in a
+``CapturedExchange``. Bodies are unpacked within limits; ``problem`` says why one cannot be read.
 """
 
 import base64
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from palimpsest.recordings.reading.archives import MOST_RATIO, SMALL_BYTES
+from palimpsest.recordings.reading.archives import MAX_RATIO, SMALL_BYTES
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
 from palimpsest.recordings.reading.reading_budget import spend
 from palimpsest.recordings.reading.sources import (
-    MOST_LINE_BYTES,
+    MAX_LINE_BYTES,
     json_lines,
     json_objects,
     too_deep,
@@ -35,10 +35,10 @@ WEBSOCKET = "WEBSOCKET"
 """The method of an exchange over a WebSocket, as claude-tap writes it."""
 _GZIP = b"\x1f\x8b"
 _ZLIB_HEADS = (b"\x78\x01", b"\x78\x9c", b"\x78\xda")
-_UNREADABLE = (b"\x28\xb5\x2f\xfd",)
-_PACKED_OTHERWISE = re.compile(r"\b(?:br|zstd)\b")
+_UNKNOWN_HEADS = (b"\x28\xb5\x2f\xfd",)
+_UNKNOWN_ENCODINGS = re.compile(r"\b(?:br|zstd)\b")
 MAX_MEMBERS = 100
-"""Most members of one body of gzip."""
+"""Maximum number of members of one body of gzip."""
 BROKEN_BASE64 = "its base64 is broken"
 PACKED_TOO_TIGHTLY = "it would unpack to more than is believed"
 BROKEN_PACKING = "it is damaged or packed in an unknown way"
@@ -47,7 +47,7 @@ TOO_DEEP = "it is nested too deeply"
 
 
 class UnreadableBody(ValueError):
-    """Raised for a body that cannot be read; the message says why, to follow a colon."""
+    """Raised for a body that cannot be read; the message is the reason, written to follow a colon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +116,12 @@ def har_exchanges(path: Path, report: Report) -> Iterator[CapturedExchange]:
                 (header.text("name"), header.text("value")) for header in request.objects("headers")
             ),
             started=started,
-            ended=_later(started, entry.get("time")),
+            ended=_shifted(started, entry.get("time")),
         )
 
 
 def line_exchanges(path: Path, report: Report) -> Iterator[CapturedExchange]:
-    """Yield the exchanges of a file with one a line: the lines of claude-tap, or those of claude-trace."""
+    """Yield the exchanges of a file of claude-tap or claude-trace, one per line."""
     for number, line in json_lines(path, report):
         request, response = line.at("request"), line.at("response")
         if not request:
@@ -129,7 +129,7 @@ def line_exchanges(path: Path, report: Report) -> Iterator[CapturedExchange]:
             continue
         is_trace = "timestamp" in request
         ended = line.moment("timestamp")
-        started = _later(ended, line.count("duration_ms"), sign=-1)
+        started = _shifted(ended, line.count("duration_ms"), sign=-1)
         if is_trace:
             started, ended = request.moment("timestamp"), response.moment("timestamp")
         address = request.text("url") or line.text("upstream_base_url")
@@ -153,7 +153,7 @@ def line_exchanges(path: Path, report: Report) -> Iterator[CapturedExchange]:
 
 
 def too_large(error: BuildsTooMuch) -> str:
-    """Return why a body is not read whose values would take too much memory, to follow a colon."""
+    """Return the reason why a body takes too much memory to be read, written to follow a colon."""
     sentence = str(error).removesuffix(", and was left out.")
     return f"{sentence[:1].lower()}{sentence[1:]}"
 
@@ -162,8 +162,8 @@ def _method(request: JsonValue) -> str:
     return request.text("method").upper()[:HEADER_CHARS]
 
 
-def _later(moment: int | None, duration: Any, *, sign: int = 1) -> int | None:
-    """Return the time that lies a duration in milliseconds after a moment, or before it."""
+def _shifted(moment: int | None, duration: Any, *, sign: int = 1) -> int | None:
+    """Return the time that is a number of milliseconds after a moment, or before it with a ``sign`` of -1."""
     milliseconds = JsonValue(duration).integer()
     return moment if moment is None or milliseconds is None else moment + sign * milliseconds
 
@@ -221,28 +221,28 @@ def _content_encoding(message: JsonValue) -> str:
 
 
 def unpacked(packed: bytes, encoding: str = "") -> bytes:
-    """Return the unpacked bytes of a body, within limits; raises UnreadableBody. Unpacked bytes stay as they are."""
+    """Return the unpacked bytes of a body, within limits, or bytes that are not packed; raises UnreadableBody."""
     is_deflated = "deflate" in encoding and packed.startswith(_ZLIB_HEADS)
     if not packed.startswith(_GZIP) and not is_deflated:
-        is_unreadable = packed.startswith(_UNREADABLE) or (
-            _PACKED_OTHERWISE.search(encoding) and packed[:1] not in b"{[de:"
+        is_unreadable = packed.startswith(_UNKNOWN_HEADS) or (
+            _UNKNOWN_ENCODINGS.search(encoding) and packed[:1] not in b"{[de:"
         )
         if is_unreadable:
             raise UnreadableBody(BROKEN_PACKING)
         return packed
-    most = min(MOST_LINE_BYTES, max(SMALL_BYTES, MOST_RATIO * len(packed)))
+    max_bytes = min(MAX_LINE_BYTES, max(SMALL_BYTES, MAX_RATIO * len(packed)))
     content = b""
     rest = packed
     # A body of gzip may have several members, one after the other.
     for _ in range(MAX_MEMBERS):
         unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
         try:
-            piece = unpacker.decompress(rest, most - len(content) + 1)
+            piece = unpacker.decompress(rest, max_bytes - len(content) + 1)
         except zlib.error as error:
             raise UnreadableBody(BROKEN_PACKING) from error
         spend(len(piece))
         content += piece
-        if len(content) > most:
+        if len(content) > max_bytes:
             raise UnreadableBody(PACKED_TOO_TIGHTLY)
         if not unpacker.eof:
             raise UnreadableBody(BROKEN_PACKING)

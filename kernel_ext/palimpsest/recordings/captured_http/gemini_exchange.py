@@ -58,34 +58,34 @@ def _message(content: JsonValue) -> InputMessage:
 
 def _result(answer: JsonValue) -> ResultRead:
     response = answer.at("response")
-    is_named = "output" in response or "error" in response
-    output = (response.either("output", "error") if is_named else response).as_text()
+    has_named_output = "output" in response or "error" in response
+    output = (response.either("output", "error") if has_named_output else response).as_text()
     return ResultRead(answer.id("id"), output, is_error="error" in response)
 
 
 def _parts(content: JsonValue) -> Iterator[Text | Thinking | Media | Call]:
-    """Yield the parts of a content; texts of a stream that follow each other are one."""
-    held, is_thought = list[str](), False
+    """Yield the parts of a content; consecutive texts of one kind, such as pieces of a stream, form one part."""
+    texts, is_thought = list[str](), False
     for part in content.objects("parts"):
         text = part.text("text")
-        if text and part.get("thought") is True is not is_thought and held:
-            yield _text(held, is_thought=is_thought)
-            held = []
+        if text and part.get("thought") is True is not is_thought and texts:
+            yield _text(texts, is_thought=is_thought)
+            texts = []
         if text:
             is_thought = part.get("thought") is True
-            held.append(text)
+            texts.append(text)
             continue
-        if held:
-            yield _text(held, is_thought=is_thought)
-            held = []
+        if texts:
+            yield _text(texts, is_thought=is_thought)
+            texts = []
         if call := part.at("functionCall"):
             yield Call(call.id("id"), call.text("name") or "unknown", call.tool_input("args"))
         elif data := part.text("inlineData", "data"):
             yield Media(part.text("inlineData", "mimeType") or "image/png", data)
         elif address := part.get("fileData", "fileUri"):
             yield media_at(address, part.text("fileData", "mimeType"))
-    if held:
-        yield _text(held, is_thought=is_thought)
+    if texts:
+        yield _text(texts, is_thought=is_thought)
 
 
 def _text(texts: list[str], *, is_thought: bool) -> Text | Thinking:

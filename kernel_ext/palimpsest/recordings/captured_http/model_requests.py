@@ -31,10 +31,10 @@ from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.visible_text import visible_line
 
-MOST_HELD_BYTES = 256_000_000
-"""Most bytes of different messages, system prompts and tools that are held of one capture."""
-MOST_NAMED = 8
-"""Most kinds of other exchanges that are named; all are counted."""
+MAX_HELD_BYTES = 256_000_000
+"""Maximum bytes of different messages, system prompts and tools that are held of one capture."""
+MAX_NAMED_KINDS = 8
+"""Maximum kinds of other exchanges that are named; all are counted."""
 NAME_CHARS = 80
 SEGMENT_CHARS = 32
 """A longer part of a path may be a key and is not named."""
@@ -111,10 +111,8 @@ class RequestReader:
             request = self._request(exchange)
             if request is not None:
                 requests.append(request)
-            if self._shared.held_bytes > MOST_HELD_BYTES:
-                self._report(
-                    exchange.place, HELD_TOO_MUCH.format(most=MOST_HELD_BYTES // 1_000_000)
-                )
+            if self._shared.held_bytes > MAX_HELD_BYTES:
+                self._report(exchange.place, HELD_TOO_MUCH.format(most=MAX_HELD_BYTES // 1_000_000))
                 break
         self._report_others()
         requests.sort(key=lambda request: request.created or 0)
@@ -186,11 +184,15 @@ class RequestReader:
         if self._counting:
             self._report("", COUNTED.format(count=self._counting))
         if self._others:
-            names = [f"{count:,} {name}" for name, count in self._others.most_common(MOST_NAMED)]
-            rest = len(self._others) - len(names)
-            named = sum(count for _, count in self._others.most_common(MOST_NAMED))
+            names = [
+                f"{count:,} {name}" for name, count in self._others.most_common(MAX_NAMED_KINDS)
+            ]
+            unnamed_kinds = len(self._others) - len(names)
+            named = sum(count for _, count in self._others.most_common(MAX_NAMED_KINDS))
             unnamed = self._others.total() - named
-            more = f", and {unnamed:,} to {rest:,} more places" if rest > 0 else ""
+            more = (
+                f", and {unnamed:,} to {unnamed_kinds:,} more places" if unnamed_kinds > 0 else ""
+            )
             self._report("", OTHERS.format(names=", ".join(names) + more))
 
 
@@ -249,7 +251,7 @@ def _version_of(user_agent: str) -> str:
 
 
 def _name_of(exchange: CapturedExchange) -> str:
-    """Return what an exchange is called in a report: method, host and path, without anything that could be a key."""
+    """Return the name of an exchange in a report: method, host and path, without anything that could be a key."""
     segments = [
         segment if len(segment) <= SEGMENT_CHARS else "…" for segment in exchange.path.split("/")
     ]

@@ -42,14 +42,14 @@ def read_chat_request(request: CapturedRequest, body: JsonValue, shared: SharedM
     """Add the body of a request to the chat completions; system messages at its beginning are the system prompt."""
     messages = body.objects("messages")
     tools = body.list_at("tools") or body.list_at("functions")
-    opening = _opening_count(messages)
+    system_count = _leading_system_count(messages)
     request.system = tuple(
-        shared.same(text_of(message.get("content"))) for message in messages[:opening]
+        shared.same(text_of(message.get("content"))) for message in messages[:system_count]
     )
     request.tools = shared.tools_text(tools)
     request.marks = all_marks(tools, None, body.list_at("messages"))
     request.effort = body.text("reasoning_effort") or body.text("reasoning", "effort")
-    for message in messages[opening:]:
+    for message in messages[system_count:]:
         shared.add_message(request, message.fields(), _chat_message)
 
 
@@ -61,7 +61,7 @@ def read_chat_answer(request: CapturedRequest, answer: JsonValue) -> None:
     request.finish = choice.finish("finish_reason")
 
 
-def _opening_count(messages: list[JsonValue]) -> int:
+def _leading_system_count(messages: list[JsonValue]) -> int:
     return next(
         (
             index
@@ -73,7 +73,7 @@ def _opening_count(messages: list[JsonValue]) -> int:
 
 
 def _chat_answer_parts(message: JsonValue) -> Parts:
-    calls = tuple(Call(name, tool, given) for name, tool, given in recorded_calls(message))
+    calls = tuple(Call(name, tool, arguments) for name, tool, arguments in recorded_calls(message))
     refusal = message.text("refusal")
     refused = (Text(refusal),) if refusal else ()
     return (*thinking_parts(message), *content_parts(message.get("content")), *refused, *calls)
@@ -99,19 +99,23 @@ def read_responses_request(
     request: CapturedRequest, body: JsonValue, shared: SharedMessages
 ) -> None:
     """Add the body of a request for a response: instructions, and system messages at the beginning of the input."""
-    given = body.get("input")
-    items = [JsonValue({"role": "user", "content": given})] if isinstance(given, str) else []
+    input_value = body.get("input")
+    items = (
+        [JsonValue({"role": "user", "content": input_value})]
+        if isinstance(input_value, str)
+        else []
+    )
     items += body.objects("input")
-    opening = _opening_count(items)
+    system_count = _leading_system_count(items)
     instructions = body.text("instructions")
-    opening_texts = [words_of(message_parts(item.at("content"))) for item in items[:opening]]
+    system_texts = [words_of(message_parts(item.at("content"))) for item in items[:system_count]]
     request.system = tuple(
-        shared.same(text) for text in ([instructions] if instructions else []) + opening_texts
+        shared.same(text) for text in ([instructions] if instructions else []) + system_texts
     )
     request.tools = shared.tools_text(body.list_at("tools"))
     request.effort = body.text("reasoning", "effort")
     request.follows = body.id("previous_response_id")
-    for group in _groups(items[opening:]):
+    for group in _groups(items[system_count:]):
         shared.add_message(request, {"items": [item.fields() for item in group]}, _grouped_message)
 
 
@@ -140,7 +144,7 @@ def read_responses_answer(request: CapturedRequest, answer: JsonValue) -> None:
 
 
 def _groups(items: list[JsonValue]) -> list[list[JsonValue]]:
-    """Return the items of an input by message: those of one answer stand together."""
+    """Return the items of an input grouped by message; consecutive items of one answer form one message."""
     groups: list[list[JsonValue]] = []
     was_answer = False
     for item in items:

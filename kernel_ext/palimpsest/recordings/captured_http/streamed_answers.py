@@ -1,7 +1,7 @@
 """Put the events of a streamed answer together as the document that the provider sends without streaming.
 
 The events are those of Anthropic's messages, OpenAI's chat completions and responses, and Gemini. Every function takes
-events of any shape and never raises; ``is_whole`` tells whether the provider's own end was among them.
+events of any shape and never raises; ``is_whole`` is whether the provider's last event was among them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,8 +14,8 @@ from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
 from palimpsest.recordings.reading.recorded import Json
 from palimpsest.store.bounded_json import BuildsTooMuch, BuiltSize
 
-MOST_BLOCKS = 10_000
-"""Most blocks, calls or items of one answer; those of real answers come to a few dozen."""
+MAX_BLOCKS = 10_000
+"""Maximum blocks, calls or items of one answer; those of real answers come to a few dozen."""
 _PIECE = 1 << 16
 BROKEN_STREAM = "an event of its stream is no JSON"
 _STREAM_HEADS = (b"data:", b"event:", b"id:", b"retry:", b":")
@@ -86,7 +86,7 @@ def anthropic_answer(events: Iterable[Any]) -> WholeAnswer:
             case "message_start":
                 message = event.fields("message")
                 usage = {**JsonValue(message).fields("usage")}
-            case "content_block_start" if len(blocks) < MOST_BLOCKS:
+            case "content_block_start" if len(blocks) < MAX_BLOCKS:
                 blocks[event.count("index")] = _Pieces(event.fields("content_block"))
             case "content_block_delta" if block := blocks.get(event.count("index")):
                 delta = event.at("delta")
@@ -133,7 +133,7 @@ def chat_answer(events: Iterable[Any]) -> WholeAnswer:
         for position, call in enumerate(delta.objects("tool_calls")):
             index = call.integer("index")
             index = position if index is None else index
-            if index not in calls and len(calls) < MOST_BLOCKS:
+            if index not in calls and len(calls) < MAX_BLOCKS:
                 calls[index] = _Pieces({"id": call.get("id"), "name": call.get("function", "name")})
             if index in calls:
                 calls[index].add_piece("arguments", call.get("function", "arguments"))
@@ -160,7 +160,7 @@ def responses_answer(events: Iterable[Any]) -> WholeAnswer:
         kind = event.get("type")
         if kind == "response.created":
             response = event.fields("response")
-        elif kind == "response.output_item.done" and len(items) < MOST_BLOCKS:
+        elif kind == "response.output_item.done" and len(items) < MAX_BLOCKS:
             items[event.count("output_index")] = event.fields("item")
         elif kind in RESPONSE_ENDS:
             response, is_whole = event.fields("response"), True
@@ -183,7 +183,7 @@ def gemini_answer(events: Iterable[Any]) -> WholeAnswer:
         candidate = chunk.first("candidates")
         finish = candidate.text("finishReason") or finish
         parts += [part.fields() for part in candidate.objects("content", "parts")]
-        del parts[MOST_BLOCKS:]
+        del parts[MAX_BLOCKS:]
     if not parts and not document:
         return WholeAnswer(NOTHING, is_whole=False, error=error)
     candidate_fields = {"content": {"role": "model", "parts": parts}, "finishReason": finish}

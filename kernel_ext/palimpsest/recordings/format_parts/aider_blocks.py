@@ -1,8 +1,8 @@
-"""Split Aider's chat history, a Markdown file, into what the user wrote, what Aider said, and what models answered.
+"""Split Aider's chat history, a Markdown file, into prompts of the user, output of Aider, and answers of models.
 
-Aider quotes its own words with ``>`` and marks the user's with ``####``, and ends each with two blanks, so that a quote or
-a heading of an answer is told from them. A text of several lines has one mark, on its first line, and the blanks after its
-last. Where an editor took the blanks from the line ends, every quote and every such heading counts as Aider's.
+Aider quotes its own output with ``>`` and marks prompts with ``####``. It ends both with two blanks, so that they differ
+from quotes and headings of an answer. A text of several lines has one mark, on its first line, and the blanks after its
+last line. Where an editor removed the blanks, every quote and every such heading counts as Aider's.
 """
 
 import re
@@ -12,10 +12,10 @@ from typing import Literal, NamedTuple
 
 HEADER = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\s*")
 END = "  "
-MOST_AHEAD = 2_000
-"""Lines in which the end of a text of Aider's own is searched for."""
+MAX_SEARCHED_LINES = 2_000
+"""Maximum lines that are searched for the end of a text of Aider's own."""
 FIRST_AFTER_ANSWER = ("Tokens: ",)
-"""Beginnings of a text of several lines that may stand directly below an answer."""
+"""Beginnings of a text of several lines that may directly follow an answer."""
 _OWN_LINE = re.compile(r"^(?:>|####)[^\n]*  \r?$", re.MULTILINE)
 
 
@@ -90,7 +90,7 @@ class _Lines:
         """Take the further lines of a text of Aider's; none where it has no end, since it is a line of an answer then."""
         if self._answer_lines:
             return []
-        for count in range(MOST_AHEAD):
+        for count in range(MAX_SEARCHED_LINES):
             if count == len(self._ahead):
                 line = next(self._lines, None)
                 if line is None:

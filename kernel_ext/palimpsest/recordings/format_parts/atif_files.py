@@ -13,8 +13,8 @@ from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.reading.sources import json_document
 from palimpsest.transcript.errors import UserError
 
-MOST_FILES = 1_000
-"""Most files of one recording that are opened."""
+MAX_FILES = 1_000
+"""Maximum files of one recording that are opened."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class TrajectoryFiles:
         if not is_file_name or name in {"", ".", ".."} or not name.isprintable():
             self._report(place, f"It names {name!r:.80}, which is no file beside it; not opened.")
             return None
-        if name in self._opened or len(self._opened) >= MOST_FILES:
+        if name in self._opened or len(self._opened) >= MAX_FILES:
             self._report(place, f"It names {name!r:.80} again, or too many files; not opened.")
             return None
         self._opened.add(name)

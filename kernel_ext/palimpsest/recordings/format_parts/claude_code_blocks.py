@@ -146,10 +146,10 @@ def provider_results(message: JsonValue) -> Iterator[ResultRead]:
 
 
 class UnfinishedAnswers:
-    """Joins the records of each answer, and keeps the order of what is read between them."""
+    """Joins the records of each answer, and yields other values only after the answers before them."""
 
     def __init__(self, answer: Callable[[str, list[JsonValue]], MessageRead]) -> None:
-        """``answer`` returns the answer with an id, of its records."""
+        """``answer`` returns an answer, given its id and its records."""
         self._answer = answer
         self._records: dict[str, list[JsonValue]] = {}
         """Records of the answers that are not complete yet, by message."""
@@ -171,7 +171,7 @@ class UnfinishedAnswers:
             yield from values
 
     def complete(self, node: str) -> Iterator[Recorded]:
-        """Yield an answer, the results in it, and what was stored for its sake."""
+        """Yield an answer, the results in it, and the values that waited for it."""
         records = self._records.pop(node)
         yield self._answer(node, records)
         for record in records:

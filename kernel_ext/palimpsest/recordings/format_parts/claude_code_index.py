@@ -1,7 +1,7 @@
-"""Index a Claude Code file: which records belong to one message, and which messages follow which.
+"""Index a Claude Code file: the records that form each message, and the message that each message follows.
 
 Records form a tree by uuid and parentUuid, but a second child is not always another branch: the results of
-parallel calls hang on the records of one answer, and reminders on both. So records are joined to messages first.
+parallel calls are children of the records of one answer, and reminders of both. So records are joined first.
 Only ids are stored, no content.
 """
 

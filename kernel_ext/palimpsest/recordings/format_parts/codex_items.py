@@ -67,8 +67,8 @@ def answer_part(item: JsonValue) -> list[Text | Thinking | Media | Call]:
         case "reasoning":
             blocks = [*item.objects("content"), *item.objects("summary")]
             words = "\n\n".join(block.text("text") for block in blocks)
-            encrypted = bool(item.get("encrypted_content"))
-            return [Thinking(words, encrypted=encrypted and not words)]
+            is_encrypted = bool(item.get("encrypted_content"))
+            return [Thinking(words, encrypted=is_encrypted and not words)]
         case "function_call" | "tool_search_call":
             name = item.text("name") or item.text("type")
             tool_input = item.tool_input("arguments", name="arguments")

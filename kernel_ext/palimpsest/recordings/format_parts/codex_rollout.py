@@ -46,7 +46,7 @@ from palimpsest.recordings.reading.sources import discard_report, json_lines
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Usage, priced_tier
 
-LOOKED_AHEAD = 200
+SEARCHED_LINES = 200
 """Number of first lines that are searched for the first model and its window."""
 ANSWERS = CALLS | {"reasoning"}
 NO_TOOLS = "The tools are not in the recording."
@@ -148,7 +148,7 @@ class CodexRollout:
                 model = self._name_model(payload)
             usage_info = payload if payload.get("model_context_window") else payload.at("info")
             window = window or usage_info.count("model_context_window") or None
-            if (model and window) or number > LOOKED_AHEAD:
+            if (model and window) or number > SEARCHED_LINES:
                 break
         return model, window
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from palimpsest.recordings.reading.json_fields import JsonValue
 
-MOST_NAMED = 1_000
-"""Most threads of a rollout; further ones are ignored."""
+MAX_THREADS = 1_000
+"""Maximum threads of a rollout; further ones are ignored."""
 THREAD = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 IN_TIME_ORDER = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-")
 """Beginning of UUIDs of version 7, which sort by their time of creation."""
@@ -140,7 +140,7 @@ class NamedThreads:
     def _add_thread(self, thread: Any) -> bool:
         if not isinstance(thread, str) or thread == self.own or not THREAD.fullmatch(thread):
             return False
-        if len(self.possible_children) < MOST_NAMED:
+        if len(self.possible_children) < MAX_THREADS:
             self.possible_children[thread] = None
         return thread in self.possible_children
 

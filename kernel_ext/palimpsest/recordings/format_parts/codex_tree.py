@@ -21,12 +21,12 @@ from palimpsest.recordings.reading.sources import too_deep
 from palimpsest.store.disk import is_regular, open_regular
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
-MOST_NAMES = 50_000
-"""Most file names that are considered."""
-MOST_HEADERS = 500
-"""Most headers that are read to find threads that file names do not show."""
+MAX_NAMES = 50_000
+"""Maximum file names that are considered."""
+MAX_HEADERS = 500
+"""Maximum headers that are read to find threads that file names do not show."""
 HEADER_BYTES = 1_000_000
-MOST_CHILD_BYTES = 256_000_000
+MAX_CHILD_BYTES = 256_000_000
 """Largest rollout that is read as a subagent; one that is imported directly may have any size."""
 DAYS = re.compile(r"\d{4}/\d{2}/\d{2}")
 ENDING = re.compile(rf"({THREAD.pattern})\.jsonl")
@@ -41,7 +41,7 @@ class RolloutTree:
         """Files, by the thread in their names."""
         self._headers: dict[str, tuple[Path, ThreadHeader]] | None = None
         """Headers of the files beside the opened rollout, by their threads."""
-        remaining = MOST_NAMES
+        remaining = MAX_NAMES
         for folder in _folders(self._path):
             for rollout in _rollouts(folder, remaining):
                 remaining -= 1
@@ -69,8 +69,8 @@ class RolloutTree:
             report(file.name, "It is no rollout that can be read, and was left out.")
         elif header.thread != thread or header.parent != parent:
             report(file.name, f"It does not name {parent} as the session that began it; left out.")
-        elif file.stat().st_size > MOST_CHILD_BYTES:
-            size = MOST_CHILD_BYTES >> 20
+        elif file.stat().st_size > MAX_CHILD_BYTES:
+            size = MAX_CHILD_BYTES >> 20
             report(file.name, f"It is larger than {size} MB; import it by itself.")
         else:
             return True
@@ -80,7 +80,7 @@ class RolloutTree:
         """Return the headers of the files beside the opened rollout, read once."""
         if self._headers is None:
             self._headers = {}
-            for file in _rollouts(self._path.parent, MOST_HEADERS):
+            for file in _rollouts(self._path.parent, MAX_HEADERS):
                 if file != self._path and (header := _header(file)) is not None:
                     self._headers.setdefault(header.thread, (file, header))
         return self._headers
@@ -104,27 +104,29 @@ def _numbered_folders(folder: Path) -> list[Path]:
     """Return the folders with numbers as names."""
     return _matching_entries(
         folder,
-        MOST_NAMES,
+        MAX_NAMES,
         lambda entry: entry.name.isdecimal() and entry.is_dir(follow_symlinks=False),
     )
 
 
-def _rollouts(folder: Path, most: int) -> list[Path]:
+def _rollouts(folder: Path, max_count: int) -> list[Path]:
     """Return the files that may be rollouts, sorted, without links."""
     return _matching_entries(
         folder,
-        most,
+        max_count,
         lambda entry: entry.name.endswith(".jsonl") and entry.is_file(follow_symlinks=False),
     )
 
 
 def _matching_entries(
-    folder: Path, most: int, is_match: Callable[[os.DirEntry[str]], bool]
+    folder: Path, max_count: int, is_match: Callable[[os.DirEntry[str]], bool]
 ) -> list[Path]:
-    """Return the matching entries among a folder's first ``most``, sorted; none where the folder cannot be read."""
+    """Return the matching entries among the first ``max_count`` of a folder, sorted; none if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
-            first_entries = [entry for entry, _ in zip(entries, range(max(most, 0)), strict=False)]
+            first_entries = [
+                entry for entry, _ in zip(entries, range(max(max_count, 0)), strict=False)
+            ]
             return sorted(folder / entry.name for entry in first_entries if is_match(entry))
     except OSError:
         return []

@@ -19,14 +19,14 @@ from palimpsest.recordings.reading.sources import json_lines, report_beside
 CONTEXT_FILE = re.compile(r"context(?:_([0-9]{1,6}))?\.jsonl")
 COMPACTED = "<system>Previous context has been compacted"
 """The beginning of the message that holds a summary."""
-MOST_FILES = 1_000
-MOST_KEPT = 1_000
+MAX_FILES = 1_000
+MAX_KEPT_PROMPTS = 1_000
 MEDIA = {"image_url": "image/png", "audio_url": "audio/wav", "video_url": "video/mp4"}
 
 
 @dataclass(frozen=True, slots=True)
 class KimiCompaction:
-    """A compaction as the context that it began tells it."""
+    """A compaction, read from the context that begins with its summary."""
 
     summary: str
     kept: tuple[bytes, ...]
@@ -36,7 +36,7 @@ class KimiCompaction:
 
 
 class KimiContexts:
-    """What the context files of one session tell."""
+    """The system prompt and the compactions in the context files of one session."""
 
     def __init__(
         self, system: str | None = None, compactions: tuple[KimiCompaction, ...] = ()
@@ -46,7 +46,7 @@ class KimiContexts:
 
     @classmethod
     def of_folder(cls, folder: Path, report: Report) -> "KimiContexts":
-        """Return what the context files of a folder tell, the oldest first; links are not followed."""
+        """Read the context files of a folder, the oldest first; links are not followed."""
         system: str | None = None
         compactions: list[KimiCompaction] = []
         for file in _context_files(folder):
@@ -59,7 +59,7 @@ class KimiContexts:
 
     @property
     def count(self) -> int:
-        """Number of compactions that the files tell of."""
+        """Number of compactions in the files."""
         return len(self._compactions)
 
     def compaction(self, number: int) -> KimiCompaction:
@@ -68,28 +68,30 @@ class KimiContexts:
 
 
 def _context_files(folder: Path) -> list[Path]:
-    found: list[tuple[int, Path]] = []
-    for entry, _ in zip(folder.iterdir(), range(MOST_FILES), strict=False):
+    numbered_files: list[tuple[int, Path]] = []
+    for entry, _ in zip(folder.iterdir(), range(MAX_FILES), strict=False):
         match = CONTEXT_FILE.fullmatch(entry.name)
         if match and entry.is_file() and not entry.is_symlink():
-            found.append((int(match[1] or 10**6), entry))
-    return [path for _, path in sorted(found)]
+            numbered_files.append((int(match[1] or 10**6), entry))
+    return [path for _, path in sorted(numbered_files)]
 
 
 def _beginning(file: Path, report: Report) -> tuple[str | None, KimiCompaction | None]:
     """Return a context's system prompt, and the compaction that it begins with."""
     system: str | None = None
     summary: str | None = None
-    kept: list[bytes] = []
+    kept_keys: list[bytes] = []
     for _, line in json_lines(file, report):
         match line.get("role"):
             case "_system_prompt":
                 system = line.text("content") or None
             case "_usage" if summary is not None:
-                return system, KimiCompaction(summary, tuple(kept), line.integer("token_count"))
+                return system, KimiCompaction(
+                    summary, tuple(kept_keys), line.integer("token_count")
+                )
             case "user" | "assistant" | "tool" if summary is not None:
-                if len(kept) < MOST_KEPT and line.get("role") != "tool":
-                    kept.append(_key_of(line))
+                if len(kept_keys) < MAX_KEPT_PROMPTS and line.get("role") != "tool":
+                    kept_keys.append(_key_of(line))
             case "user":
                 parts = [*kimi_parts(line.get("content"))]
                 texts = [part.text for part in parts if isinstance(part, Text)]
@@ -100,7 +102,7 @@ def _beginning(file: Path, report: Report) -> tuple[str | None, KimiCompaction |
                 return system, None
             case _:
                 pass
-    return system, None if summary is None else KimiCompaction(summary, tuple(kept), None)
+    return system, None if summary is None else KimiCompaction(summary, tuple(kept_keys), None)
 
 
 def _key_of(line: JsonValue) -> bytes:

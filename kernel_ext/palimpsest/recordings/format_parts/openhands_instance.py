@@ -1,7 +1,7 @@
 """Read the sessions of OpenHands from before its SDK (V0): one instance of an evaluation, and a list of events.
 
 The events of a delegate come between the action that started it and the observation with its result; they become a
-session of their own.
+separate session.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,8 +19,8 @@ from palimpsest.recordings.reading.recorded import GapRead, Recorded, SessionBeg
 
 CONDENSED = "A condenser shortened the history; which messages it left out is not recorded."
 DELEGATE = "delegate"
-MOST_DELEGATES = 200
-MOST_LEVELS = 8
+MAX_DELEGATES = 200
+MAX_LEVELS = 8
 TOO_MANY = "{count:,} events of subagents that are too many, or too deep, were left out."
 
 
@@ -76,7 +76,7 @@ def event_session(
 
 @dataclass(slots=True)
 class _Delegate:
-    """A running agent, with the values that were read of it so far."""
+    """A running agent, with the values that were read from it so far."""
 
     reader: InstanceEvents
     id: str
@@ -127,7 +127,7 @@ class _Delegates:
 
     def _begin(self, event: JsonValue) -> None:
         level, parent = len(self._active), self._active[-1]
-        if self._skipped or level > MOST_LEVELS or len(self.ended) >= MOST_DELEGATES:
+        if self._skipped or level > MAX_LEVELS or len(self.ended) >= MAX_DELEGATES:
             self._skipped += 1
             return
         session_id = f"{self._session_begin.id}/{len(self.ended) + 1}"

@@ -13,9 +13,9 @@ from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.reading.sources import discard_report
 
 SUBAGENTS = "subagents"
-MOST_CHILDREN = 200
-"""Most subagents that are read for one conversation, including subagents of subagents."""
-MOST_LEVELS = 8
+MAX_CHILDREN = 200
+"""Maximum subagents that are read for one conversation, including subagents of subagents."""
+MAX_LEVELS = 8
 SEARCHED_EVENTS = 20
 """Number of first events that are searched for the first message."""
 ReadDocument = Callable[[Path, Report], JsonValue]
@@ -34,7 +34,7 @@ class SubagentFolder:
 
 
 def subagent_folders(
-    path: Path, parent: str, most: int, read: ReadDocument, report: Report
+    path: Path, parent: str, max_count: int, read: ReadDocument, report: Report
 ) -> list[SubagentFolder]:
     """Return the subagents in a conversation's folder, in the order of their first messages; links are left out."""
     folder = path / SUBAGENTS
@@ -42,14 +42,14 @@ def subagent_folders(
         return []
     folders: list[SubagentFolder] = []
     children = sorted(
-        child for child, _ in zip(folder.iterdir(), range(most * 10 + 1), strict=False)
+        child for child, _ in zip(folder.iterdir(), range(max_count * 10 + 1), strict=False)
     )
     for child in children:
         events = child / "events"
         if child.is_symlink() or events.is_symlink() or not events.is_dir():
             report(f"{SUBAGENTS}/{child.name}", "It is no conversation and was left out.")
-        elif len(folders) >= most:
-            report("", f"Only the first {MOST_CHILDREN} of its subagents were read.")
+        elif len(folders) >= max_count:
+            report("", f"Only the first {MAX_CHILDREN} of its subagents were read.")
             break
         else:
             prompt, created = _first_message(events, read)
@@ -77,18 +77,18 @@ class GivenTasks:
     children: Sequence[SubagentFolder] = ()
     calls: dict[str, str] = field(default_factory=dict)
     """The first call of each subagent."""
-    _of_call: dict[str, str] = field(default_factory=dict)
-    _of_task: dict[str, str] = field(default_factory=dict)
+    _child_by_call: dict[str, str] = field(default_factory=dict)
+    _child_by_task: dict[str, str] = field(default_factory=dict)
 
     def add_call(self, call: str, event: JsonValue) -> None:
         """Add a call, with its action."""
         action = event.at("action")
         if action.get("kind") == "TaskAction":
-            child = self._of_task.get(action.id("resume")) or self._subagent_without_call(
+            child = self._child_by_task.get(action.id("resume")) or self._subagent_without_call(
                 action.text("prompt")
             )
             if child:
-                self._of_call[call] = child
+                self._child_by_call[call] = child
                 self.calls.setdefault(child, call)
         elif action.get("kind") == "DelegateAction":
             # One call can give work to several subagents.
@@ -98,9 +98,9 @@ class GivenTasks:
 
     def add_result(self, call: str, event: JsonValue) -> str | None:
         """Add a call's result; return the subagent to which the call gave work, if there is one."""
-        child = self._of_call.get(call)
+        child = self._child_by_call.get(call)
         if child and (task := event.id("observation", "task_id")):
-            self._of_task[task] = child
+            self._child_by_task[task] = child
         return child
 
     def _subagent_without_call(self, prompt: str) -> str:

@@ -23,7 +23,8 @@ from palimpsest.recordings.reading.recorded import (
 from palimpsest.transcript.values import Usage
 
 NOT_FOR_THE_MODEL = {"null", "agent_state_changed", "change_agent_state", "pause", "start"}
-MOST_RANGE = 1_000_000
+MAX_NUMBERS = 1_000_000
+"""Limit for an exit code, and for the events of one range of ids."""
 RULE = "openhands.condenser"
 
 
@@ -231,7 +232,7 @@ class InstanceEvents:
                 output,
                 is_error=kind == "error" or event.get("extras", "error") is True,
                 ended=created,
-                metadata={"exit_code": code} if has_exit_code and abs(code) < MOST_RANGE else {},
+                metadata={"exit_code": code} if has_exit_code and abs(code) < MAX_NUMBERS else {},
             )
         elif kind == "recall" or output:
             recalled = _knowledge(event.at("extras")) if kind == "recall" else ()
@@ -245,7 +246,7 @@ class InstanceEvents:
         self.condensations += 1
         args = event.at("args")
         first, last = (args.count(f"forgotten_events_{end}_id") for end in ("start", "end"))
-        events = [str(n) for n in range(first, min(last, first + MOST_RANGE) + 1)]
+        events = [str(n) for n in range(first, min(last, first + MAX_NUMBERS) + 1)]
         if isinstance(args.get("forgotten_event_ids"), list):
             events = [JsonValue(arg).id() for arg in args.list_at("forgotten_event_ids")]
         yield from forgotten_events(

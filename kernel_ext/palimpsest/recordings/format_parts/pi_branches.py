@@ -8,10 +8,10 @@ from typing import NamedTuple
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.sources import json_lines
 
-MOST_BRANCHES = 100
-"""Most branches that are read beside the newest; each requires another pass over the file."""
-MOST_UNREAD = 1_000
-"""Most lines that cannot be read for which a missing entry may stand: the newest of them."""
+MAX_BRANCHES = 100
+"""Maximum branches that are read beside the newest; each requires another pass over the file."""
+MAX_UNREAD_LINES = 1_000
+"""Maximum unreadable lines that may be a missing entry; of more, only the newest are considered."""
 
 
 class PiBranch(NamedTuple):
@@ -32,8 +32,8 @@ class PiTree:
     def __init__(self, path: Path, report: Report) -> None:
         self._parents: dict[str, str | None] = {}
         self._messages: set[str] = set()
-        self._unread: deque[str | None] = deque(maxlen=MOST_UNREAD)
-        """For each line that cannot be read, the entry before it; without those whose id a later entry told."""
+        self._unread: deque[str | None] = deque(maxlen=MAX_UNREAD_LINES)
+        """For each unreadable line, the entry before it, unless a later entry showed the line's id."""
         for number, entry in json_lines(path, self._note_unread):
             if entry.get("type") == "session":
                 continue
@@ -66,8 +66,8 @@ class PiTree:
         leaves = [name for name in self._parents if name not in inner]
         branch_of_entry: dict[str, str] = {}
         for number, leaf in enumerate(reversed(leaves)):
-            if number > MOST_BRANCHES:
-                report("", f"Only the newest {MOST_BRANCHES} of its branches were read.")
+            if number > MAX_BRANCHES:
+                report("", f"Only the newest {MAX_BRANCHES} of its branches were read.")
                 return
             path = self._path(leaf)
             own_entries = [name for name in path if name not in branch_of_entry]

@@ -1,6 +1,6 @@
 """Read Aider's ``.aider.chat.history.md``, to which each session of a folder is appended.
 
-An answer is a request. The line of tokens below it tells its usage, in numbers that Aider rounded, and its cost. What a
+Each answer is read as a request. The line of tokens below it has its cost and its usage, which Aider rounded. What a
 request had besides the chat (system prompt, repository map, files) is not in the file.
 """
 
@@ -18,7 +18,7 @@ from palimpsest.recordings.format_parts.aider_blocks import (
 from palimpsest.recordings.message_formats.chat_messages import full_model_name
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import JsonValue, fingerprint, usage_of_whole_prompt
-from palimpsest.recordings.reading.reading_budget import MOST_VALUE_BYTES, spend
+from palimpsest.recordings.reading.reading_budget import MAX_VALUE_BYTES, spend
 from palimpsest.recordings.reading.recorded import (
     GapRead,
     MessageRead,
@@ -49,9 +49,9 @@ REASONING = re.compile(r"\s*<(thinking-content-[0-9a-f]{32})>\s*(.*?)\s*</\1>\s*
 CLEARED = frozenset({"All chat history cleared.", "All files dropped and chat history cleared."})
 COMMANDS = ("/", "!")
 SESSION_BYTES = 100_000
-"""Bytes that are counted for a session, since each takes time; a short one is 1,000 bytes of a history."""
-MOST_SHOWN = 100_000
-"""Most characters of Aider's words that stand for a message of the program."""
+"""Bytes of the reading budget that each session costs, since it takes time; a short one has only 1,000 bytes."""
+MAX_SHOWN_CHARS = 100_000
+"""Maximum characters of Aider's output that are read as a message of the program."""
 
 NO_CONTEXT = (
     "The system prompt, the repository map, the files in the chat and the outputs that were added to it are sent with "
@@ -79,11 +79,11 @@ class AiderImporter:
     tried_on = "files of the real writer"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether a file's first line is the one with which a session begins."""
+        """Return whether a file's first line is the header of a session."""
         return HEADER.fullmatch(_text_of(head.start).lstrip().split("\n", 1)[0]) is not None
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
-        """Yield each session in which something was said."""
+        """Yield each session that has messages."""
         marked = has_marked_ends(_text_of(head_of(path).start))
         lines = (_text_of(line).removesuffix("\r") for _, line in file_lines(path, report))
         used_ids: dict[str, int] = {}
@@ -113,7 +113,7 @@ class _AiderAnswer:
     lines: list[str] = field(default_factory=list)
     size: int = 0
     is_closed: bool = False
-    """Whether Aider said something after it; its line of tokens may still come."""
+    """Whether other output of Aider followed; the answer's line of tokens may still come."""
 
 
 class _AiderSession:
@@ -129,20 +129,20 @@ class _AiderSession:
         self._has_begun = False
         self._count = 0
         self._prompt: str | None = None
-        """What the user wrote, until an answer or the next prompt comes."""
-        self._by_editor = False
-        """Whether the messages are for the editor model, whose prompt is the answer before it."""
+        """The user's prompt, until an answer or the next prompt comes."""
+        self._is_for_editor = False
+        """Whether the messages are for the editor model, whose prompt is the previous answer."""
         self._sent: list[str] = []
         """The messages that the next request would have."""
         self._is_cleared = False
-        """Whether they were cleared; the last ones of a session stay."""
+        """Whether these messages were cleared; they are removed only when another message follows."""
         self._editor_messages: list[str] = []
         """The messages of the editor's turn; later requests do not have them."""
-        self._answered = b""
+        self._answer_hash = b""
         """Hash of the newest answer's text."""
-        self._shown: list[str] = []
-        """What Aider said since the newest answer."""
-        self._shown_size = 0
+        self._printed_lines: list[str] = []
+        """Lines that Aider printed since the newest answer."""
+        self._printed_chars = 0
         self._answer: _AiderAnswer | None = None
         self._reported: set[str] = set()
 
@@ -152,23 +152,23 @@ class _AiderSession:
             case "user":
                 yield from self._user(block.text)
             case "own":
-                yield from self._own(block.text)
+                yield from self._aider_line(block.text)
             case "answer":
                 yield from self._answer_line(block.text)
             case _:
                 pass
 
     def end(self) -> Iterator[Recorded]:
-        """Yield what the session leaves open."""
+        """Yield the answer or prompt with which the session ends."""
         yield from self._finish_answer()
         yield from self._send_prompt(is_answered=False)
 
     # Beginning
 
     def _begin(self) -> Iterator[Recorded]:
-        """Yield the session's beginning before its first message, and what was cleared before another one.
+        """Yield the session's beginning before its first message, and before later ones the removal of cleared ones.
 
-        Aider's first words name version and model.
+        Aider prints its version and model before the first message.
         """
         if self._is_cleared:
             yield RemovedRead(tuple(self._sent))
@@ -197,7 +197,7 @@ class _AiderSession:
         self._count += 1
         name = f"m{self._count}"
         self._sent.append(name)
-        if self._by_editor:
+        if self._is_for_editor:
             self._editor_messages.append(name)
         return name
 
@@ -211,24 +211,26 @@ class _AiderSession:
             self._sent = self._sent[: -len(self._editor_messages)]
             self._editor_messages = []
         self._prompt = text if text != "<blank>" else None
-        self._by_editor = bool(self._answered) and _text_hash(text) == self._answered
-        self._forget_shown()
+        self._is_for_editor = bool(self._answer_hash) and _text_hash(text) == self._answer_hash
+        self._forget_printed()
 
     def _send_prompt(self, *, is_answered: bool) -> Iterator[Recorded]:
-        """Yield the user's message; a command without an answer is none."""
+        """Yield the user's prompt as a message, unless it is a command that no answer follows."""
         prompt, self._prompt = self._prompt, None
         is_command = prompt is not None and prompt.startswith(COMMANDS)
         if prompt is None or (is_command and not is_answered):
             return
         yield from self._begin()
-        message = MessageRead(self._next_id(), "user", (Text(prompt),), by_program=self._by_editor)
+        message = MessageRead(
+            self._next_id(), "user", (Text(prompt),), by_program=self._is_for_editor
+        )
         yield message
         if is_command:
             yield GapRead(COMMAND, message=message.id)
-        if self._by_editor:
+        if self._is_for_editor:
             yield GapRead(EDITOR_ALONE, message=message.id)
 
-    def _own(self, text: str) -> Iterator[Recorded]:
+    def _aider_line(self, text: str) -> Iterator[Recorded]:
         tokens = TOKENS.match(text)
         if tokens:
             yield from self._finish_answer(tokens, COST.search(text))
@@ -238,12 +240,12 @@ class _AiderSession:
         if text in CLEARED:
             yield from self._clear()
         self._read_fact(text)
-        if self._shown_size < MOST_SHOWN:
-            self._shown.append(text[:MOST_SHOWN])
-            self._shown_size += len(text)
+        if self._printed_chars < MAX_SHOWN_CHARS:
+            self._printed_lines.append(text[:MAX_SHOWN_CHARS])
+            self._printed_chars += len(text)
 
     def _read_fact(self, text: str) -> None:
-        """Take the version, or the model of the next requests, from a line of Aider's."""
+        """Store the version, or the model of the next requests, that a line of Aider names."""
         if match := VERSION.fullmatch(text):
             self._version = match[1]
         elif match := MODEL.fullmatch(text):
@@ -257,8 +259,8 @@ class _AiderSession:
         yield from self._finish_answer()
         self._is_cleared = bool(self._sent)
 
-    def _forget_shown(self) -> None:
-        self._shown, self._shown_size = [], 0
+    def _forget_printed(self) -> None:
+        self._printed_lines, self._printed_chars = [], 0
 
     # Answers
 
@@ -270,7 +272,7 @@ class _AiderSession:
             self._answer = _AiderAnswer()
         answer = self._answer
         answer.size += len(line) + 1
-        if answer.size > MOST_VALUE_BYTES:
+        if answer.size > MAX_VALUE_BYTES:
             yield from self._begin()
             yield from self._gap_once(TOO_LONG)
             return
@@ -279,23 +281,23 @@ class _AiderSession:
     def _finish_answer(
         self, tokens: re.Match[str] | None = None, cost: re.Match[str] | None = None
     ) -> Iterator[Recorded]:
-        """Yield the newest answer, and before it the message to which it answers."""
+        """Yield the message that is answered, then the newest answer."""
         answer, self._answer = self._answer, None
         if answer is None and tokens is None:
             return
         yield from self._begin()
         if self._prompt is not None:
             yield from self._send_prompt(is_answered=True)
-        elif self._shown and self._count:
+        elif self._printed_lines and self._count:
             message = MessageRead(
-                self._next_id(), "user", (Text("\n".join(self._shown)),), by_program=True
+                self._next_id(), "user", (Text("\n".join(self._printed_lines)),), by_program=True
             )
             yield message
             yield GapRead(BY_PROGRAM, message=message.id)
-        self._forget_shown()
-        model = self._editor_model if self._by_editor else ""
+        self._forget_printed()
+        model = self._editor_model if self._is_for_editor else ""
         text = "\n".join(answer.lines).strip() if answer else ""
-        self._answered = _text_hash(text) if text else b""
+        self._answer_hash = _text_hash(text) if text else b""
         usage, is_rounded = (None, False) if tokens is None else _usage_of(tokens)
         yield MessageRead(
             self._next_id(),
@@ -319,22 +321,22 @@ class _AiderSession:
 def _text_hash(text: str) -> bytes:
     """Return the hash of a text, without reasoning and without the blanks that the history adds or leaves out."""
     match = REASONING.match(text)
-    said = text[match.end() :] if match else text
-    return fingerprint("\n".join(line.strip() for line in said.strip().split("\n")))
+    answer_text = text[match.end() :] if match else text
+    return fingerprint("\n".join(line.strip() for line in answer_text.strip().split("\n")))
 
 
 def _parts(text: str) -> tuple[Text | Thinking, ...]:
     match = REASONING.match(text)
     if match is None:
         return (Text(text),) if text else ()
-    rest = text[match.end() :]
-    return (Thinking(match[2]), *([Text(rest)] if rest else []))
+    answer_text = text[match.end() :]
+    return (Thinking(match[2]), *([Text(answer_text)] if answer_text else []))
 
 
 def _usage_of(match: re.Match[str]) -> tuple[Usage | None, bool]:
     """Return the usage of a line of tokens, and whether it is rounded.
 
-    With some libraries the sent tokens include the cached ones; where these are more, they are added.
+    With some libraries the sent tokens include the cached ones; cached tokens that are more than those are added.
     """
     groups = match.groups()
     pairs = [(groups[place], groups[place + 1]) for place in range(0, len(groups), 2)]

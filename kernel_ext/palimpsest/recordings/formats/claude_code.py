@@ -58,8 +58,8 @@ from palimpsest.recordings.reading.sources import discard_report, head_of, json_
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
-MOST_SESSIONS = 200
-"""Most branches and subagents that are read for one recording; each requires another pass over its file."""
+MAX_SESSIONS = 200
+"""Maximum branches and subagents that are read for one recording; each requires another pass over its file."""
 CLEARED = "[Old tool result content cleared]"
 SUMMARY_WRITERS = "agent-acompact-*.jsonl"
 """Name pattern of the files with requests that wrote summaries."""
@@ -77,12 +77,12 @@ class ClaudeCodeImporter:
     tried_on = "real sessions"
 
     def recognises(self, head: Head) -> bool:
-        """Return whether the records name their parents and their session; a long queue operation may stand before them."""
+        """Return whether the records name their parents and their session; a long queue operation may come first."""
         start = head.start
         if is_printed_by_claude(head):
             return True
-        names_parent = b'"parentUuid":' in start or _QUEUE_OPERATION.match(start) is not None
-        return start[:1] == b"{" and names_parent and b'"sessionId":' in start
+        has_parent_names = b'"parentUuid":' in start or _QUEUE_OPERATION.match(start) is not None
+        return start[:1] == b"{" and has_parent_names and b'"sessionId":' in start
 
     def files_beside(self, path: Path) -> Iterator[str]:
         """Yield the names of the files beside a session that hold its subagents, as Claude Code 2.0 wrote them."""
@@ -147,7 +147,7 @@ class ClaudeCodeImporter:
 def _summary_writers(path: Path, session: str, index: ClaudeIndex) -> dict[str, str]:
     """Return the sessions that wrote summaries, each by the last record of the main session before it."""
     writers: dict[str, str] = {}
-    for file in sorted(_subagent_folder(path).glob(SUMMARY_WRITERS))[:MOST_SESSIONS]:
+    for file in sorted(_subagent_folder(path).glob(SUMMARY_WRITERS))[:MAX_SESSIONS]:
         if file.is_symlink() or not file.is_file():
             continue
         agent, requested_after = "", ""
@@ -180,9 +180,9 @@ def _subagents(
         for file in sorted(run.glob("agent-*.jsonl"))
     ]
     files += _agent_files_beside(path, session)
-    if len(files) > MOST_SESSIONS:
-        report("", f"Only the first {MOST_SESSIONS} of its subagents were read.")
-    for file in files[:MOST_SESSIONS]:
+    if len(files) > MAX_SESSIONS:
+        report("", f"Only the first {MAX_SESSIONS} of its subagents were read.")
+    for file in files[:MAX_SESSIONS]:
         if file.is_file() and not file.is_symlink():
             file_report = report_beside(report, file.name)
             yield file, _index_of(file, file_report), file_report
@@ -202,7 +202,7 @@ def _agent_files_beside(path: Path, session: str) -> list[Path]:
 
 @lru_cache(maxsize=4)
 def _agent_sessions(folder: Path, _modified: int) -> tuple[tuple[str, str], ...]:
-    """Return the files of subagents in a folder with the session of each; read anew when the folder has changed."""
+    """Return the files of subagents in a folder with the session of each; read again when the folder has changed."""
     files = [file for file in sorted(folder.glob("agent-*.jsonl")) if not file.is_symlink()]
     return tuple((file.name, _session_of(file)) for file in files if file.is_file())
 
@@ -231,8 +231,8 @@ def _thread(
 ) -> Iterator[Recorded]:
     """Yield a thread's newest path and its other branches."""
     for number, branch_path in enumerate(paths_of(index.threads[name])):
-        if number > MOST_SESSIONS:
-            report("", f"Only the newest {MOST_SESSIONS} of its branches were read.")
+        if number > MAX_SESSIONS:
+            report("", f"Only the newest {MAX_SESSIONS} of its branches were read.")
             return
         yield from _PathReader(path, index, name, branch_path, begin, writers).read()
 

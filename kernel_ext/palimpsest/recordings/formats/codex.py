@@ -14,9 +14,9 @@ from palimpsest.recordings.reading.sources import first_object, head_of, report_
 
 RECORDS = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 """Types of records with a payload, of any version."""
-MOST_CHILDREN = 200
-"""Most subagents that are read for one recording, including subagents of subagents."""
-MOST_LEVELS = 8
+MAX_CHILDREN = 200
+"""Maximum subagents that are read for one recording, including subagents of subagents."""
+MAX_LEVELS = 8
 """Levels of subagents that are read."""
 
 
@@ -61,21 +61,23 @@ def _subagents(path: Path, threads: NamedThreads, report: Report) -> Iterator[Re
     tree, seen = RolloutTree(path), {threads.own}
     waiting = [(threads, report, 1)]
     while waiting:
-        parent, report_of, level = waiting.pop(0)
-        if level > MOST_LEVELS:
-            report_of("", f"Its subagents are deeper than {MOST_LEVELS} levels and were left out.")
+        parent, parent_report, level = waiting.pop(0)
+        if level > MAX_LEVELS:
+            parent_report(
+                "", f"Its subagents are deeper than {MAX_LEVELS} levels and were left out."
+            )
             continue
-        for thread, file in tree.children(parent, report_of):
+        for thread, file in tree.children(parent, parent_report):
             if thread in seen:
                 continue
-            if len(seen) > MOST_CHILDREN:
-                report("", f"Only the first {MOST_CHILDREN} of its subagents were read.")
+            if len(seen) > MAX_CHILDREN:
+                report("", f"Only the first {MAX_CHILDREN} of its subagents were read.")
                 return
             seen.add(thread)
-            report_there = report_beside(report, file.name)
-            child = CodexRollout(file, report_there)
+            child_report = report_beside(report, file.name)
+            child = CodexRollout(file, child_report)
             try:
                 yield from child.read()
             except OSError:
-                report_there("", "It cannot be read.")
-            waiting.append((child.threads, report_there, level + 1))
+                child_report("", "It cannot be read.")
+            waiting.append((child.threads, child_report, level + 1))

@@ -44,7 +44,7 @@ from palimpsest.transcript.errors import UserError
 
 SUBAGENT = "subagent"
 """Value of a field in the head of a subagent's chat."""
-MOST_CHILDREN = 200
+MAX_CHILDREN = 200
 PLAIN_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,199}")
 """Pattern of ids that the program uses unchanged as a folder's name."""
 SENT_TYPES = {"user", "gemini"}
@@ -119,9 +119,9 @@ def _subagents(path: Path, chat: "_GeminiChat", report: Report) -> Iterator[Path
     if folder.is_symlink() or not folder.is_dir():
         return
     files = sorted(child for child in folder.iterdir() if child.suffix in (".json", ".jsonl"))
-    if len(files) > MOST_CHILDREN:
-        report("", f"Only the first {MOST_CHILDREN} of its subagents were read.")
-    for file in files[:MOST_CHILDREN]:
+    if len(files) > MAX_CHILDREN:
+        report("", f"Only the first {MAX_CHILDREN} of its subagents were read.")
+    for file in files[:MAX_CHILDREN]:
         try:
             is_chat = not file.is_symlink() and _is_chat(head_of(file))
         except UserError:

@@ -42,10 +42,10 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Usage
 
 ATTACHMENT = "attachment://"
-MOST_INPUT_MESSAGES = 20_000
-"""Most messages of one request, since ranges into the pool could repeat the same messages without end."""
-MOST_LOOKED_UP_CHARS = 256_000_000
-"""Most characters of attachments that are looked up for one sample."""
+MAX_INPUT_MESSAGES = 20_000
+"""Maximum messages of one request, since ranges into the pool could repeat the same messages without end."""
+MAX_LOOKED_UP_CHARS = 256_000_000
+"""Maximum characters of attachments that are looked up for one sample."""
 CANCELLED = "Cancelled by "
 FROM_CACHE = "This answer came from the evaluation's own cache; nothing was sent."
 OTHER_SYSTEM = "Another system prompt was sent from here on."
@@ -205,16 +205,16 @@ class _InspectSample:
         for ref in event.list_at("input_refs") if isinstance(pool, list) else ():
             first, end = ref if isinstance(ref, list) and len(ref) == 2 else (0, 0)
             for n in range(JsonValue(first).count(), min(JsonValue(end).count(), len(pool))):
-                if len(messages) >= MOST_INPUT_MESSAGES:
+                if len(messages) >= MAX_INPUT_MESSAGES:
                     break
                 spend(LOOK_BYTES)
                 if n not in self.pool:
                     self.pool[n] = self._message(JsonValue(pool[n]))
                 messages.append(self.pool[n])
         for message in event.objects("input"):
-            if len(messages) < MOST_INPUT_MESSAGES:
+            if len(messages) < MAX_INPUT_MESSAGES:
                 messages.append(self._message(message))
-        if len(messages) >= MOST_INPUT_MESSAGES:
+        if len(messages) >= MAX_INPUT_MESSAGES:
             self.report(self.place, "A request has more messages than are believed.")
         system = "\n\n".join(text for text in messages if isinstance(text, str) and text)
         return system, [content for content in messages if isinstance(content, InputMessage)]
@@ -293,7 +293,7 @@ class _InspectSample:
         attachment = self.sample.text("attachments", value[len(ATTACHMENT) :])
         self.looked_up_chars += len(attachment)
         spend(LOOK_BYTES)
-        if not attachment or self.looked_up_chars > MOST_LOOKED_UP_CHARS:
+        if not attachment or self.looked_up_chars > MAX_LOOKED_UP_CHARS:
             self.report(
                 self.place, f"The attachment {value[:60]!r} is not in the log, or too large."
             )

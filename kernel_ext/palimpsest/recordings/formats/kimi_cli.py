@@ -1,7 +1,7 @@
 """Read Kimi CLI's ``wire.jsonl``: the events of a session's turns and steps, and those of its subagents.
 
 A step is a request: its parts and calls come first, then a status with its usage. The system prompt and the summaries of
-compactions are read from the ``context.jsonl`` beside it, and from the earlier ones that Kimi CLI renames to
+compactions are read from the ``context.jsonl`` child_report it, and from the earlier ones that Kimi CLI renames to
 ``context_1.jsonl`` and so on. A subagent's events are read from its own file, or where there is none, from its parent's.
 """
 
@@ -21,7 +21,7 @@ from palimpsest.recordings.message_formats.chat_messages import ARGUMENTS, CallN
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
 from palimpsest.recordings.reading.reading_budget import (
-    MOST_VALUE_BYTES,
+    MAX_VALUE_BYTES,
     PART_BYTES,
     value_bytes,
 )
@@ -56,13 +56,13 @@ WIRE = "wire.jsonl"
 SUBAGENTS = "subagents"
 OTHER_ENTRIES = frozenset({"state.json", "tasks", "notifications", "meta.json"})
 """Entries of a session's folder that hold no messages."""
-MOST_SUBAGENTS = 200
-LOOKED_AT_EVENTS = 200
-"""Events at the beginning in which the context window is looked up."""
+MAX_SUBAGENTS = 200
+WINDOW_EVENTS = 200
+"""First events that are searched for the context window."""
 KEPT_MESSAGES = 2
 """Messages of the user and of the model that a compaction keeps, where no context file says which."""
 CLEARED = "The context has been cleared."
-"""What the program says after ``/clear``."""
+"""The program's output after ``/clear``."""
 AGENT_ID = re.compile(r"^agent_id: (\w{1,64})$", re.MULTILINE)
 EVENTS = frozenset({"TurnBegin", "StepBegin", "StatusUpdate", "ContentPart", "ToolCall"})
 
@@ -81,7 +81,7 @@ TIME_TRAVEL = "SendDMail"
 """The tool with which an agent goes back to an earlier state of its context."""
 TOO_LONG = "An answer is longer than one may be; what came after was left out."
 NESTED = "The events of a subagent's own subagents were left out."
-TOO_MANY = f"It has more than {MOST_SUBAGENTS} subagents; the others were left out."
+TOO_MANY = f"It has more than {MAX_SUBAGENTS} subagents; the others were left out."
 
 
 class KimiCliImporter:
@@ -119,7 +119,7 @@ class KimiCliImporter:
         for agent in files:
             session.children.setdefault(agent, _Child(agent, session.call_of_agent.get(agent)))
         for number, child in enumerate(session.children.values()):
-            if number == MOST_SUBAGENTS:
+            if number == MAX_SUBAGENTS:
                 report(wire.name, TOO_MANY)
                 return
             begin = SessionBegin(
@@ -130,9 +130,9 @@ class KimiCliImporter:
                 parent_call=child.call,
             )
             if file := files.get(child.name):
-                beside = report_beside(report, file.parent.name)
-                reader = _KimiSession(begin, KimiContexts.of_folder(file.parent, beside))
-                yield from reader.read(_events(file, beside))
+                child_report = report_beside(report, file.parent.name)
+                reader = _KimiSession(begin, KimiContexts.of_folder(file.parent, child_report))
+                yield from reader.read(_events(file, child_report))
             else:
                 reader = _KimiSession(begin, KimiContexts())
                 yield from reader.read(_events_of_child(wire, child.name))
@@ -175,8 +175,8 @@ def _events(path: Path, report: Report) -> Iterator[_Event]:
 
 
 def _window_in(events: Iterator[_Event]) -> int | None:
-    """Return the context window that an early status names."""
-    for event, _ in zip(events, range(LOOKED_AT_EVENTS), strict=False):
+    """Return the context window from the first status that has it; None where no early one has."""
+    for event, _ in zip(events, range(WINDOW_EVENTS), strict=False):
         if window := event.payload.integer("max_context_tokens"):
             return window
     return None
@@ -195,7 +195,7 @@ def _parent_call(payload: JsonValue) -> str:
 
 
 def _child_name(payload: JsonValue) -> str:
-    """Return the id of a subagent; older versions name the call only."""
+    """Return the id of a subagent; older versions only have the id of its call."""
     return payload.id("agent_id") or _parent_call(payload)
 
 
@@ -216,10 +216,10 @@ class _Step:
     results: list[ResultRead] = field(default_factory=list)
     size: int = 0
 
-    def has_room(self, size: int) -> bool:
-        """Count the bytes of a further part; return whether the answer stays within its limit."""
+    def reserve_bytes(self, size: int) -> bool:
+        """Add the bytes of a further part; return whether the answer stays within its limit."""
         self.size += size + PART_BYTES
-        return self.size <= MOST_VALUE_BYTES
+        return self.size <= MAX_VALUE_BYTES
 
 
 class _KimiSession:
@@ -234,17 +234,17 @@ class _KimiSession:
         self._agents = agents
         self._calls = CallNames()
         self._ids: list[str] = []
-        """The messages that are still sent."""
-        self._kept: list[str] = []
-        """All messages and compactions that were not taken back."""
-        self._places: dict[bytes, str] = {}
-        """The newest message with each content."""
+        """Ids of the messages that requests still contain."""
+        self._ids_since_clear: list[str] = []
+        """Ids of all messages and compactions since the context was last cleared."""
+        self._ids_by_content: dict[bytes, str] = {}
+        """The id of the newest message with each content."""
         self._count = 0
         self._cleared: RemovedRead | None = None
-        """The messages of a cleared context, until the next one begins; the last ones of a session stay."""
+        """The removal of a cleared context's messages, which is yielded only when another prompt is sent."""
         self._compactions = 0
-        self._summaries = 0
-        """How many compactions of the context files were met."""
+        self._passed_compactions = 0
+        """Number of compactions of the context files that were passed."""
         self._prompt: tuple[JsonValue, int | None] | None = None
         """The turn's prompt, until its first step shows that it is sent."""
         self._command_output = ""
@@ -324,9 +324,9 @@ class _KimiSession:
         self._count += 1
         message = MessageRead(f"m{self._count}", role, parts, **facts)
         self._ids.append(message.id)
-        self._kept.append(message.id)
+        self._ids_since_clear.append(message.id)
         calls = [part.id for part in parts if isinstance(part, Call)]
-        self._places[message_key(role, words_of(parts, ""), calls)] = message.id
+        self._ids_by_content[message_key(role, words_of(parts, ""), calls)] = message.id
         return message
 
     def _send_prompt(self) -> Iterator[Recorded]:
@@ -335,7 +335,7 @@ class _KimiSession:
             return
         if self._cleared is not None:
             yield self._cleared
-            self._ids, self._kept, self._cleared = [], [], None
+            self._ids, self._ids_since_clear, self._cleared = [], [], None
         (content, time), self._prompt = self._prompt, None
         message = self._user(content, time)
         yield message
@@ -345,10 +345,10 @@ class _KimiSession:
     def _end_turn(
         self, _payload: JsonValue = NOTHING, _time: int | None = None
     ) -> Iterator[Recorded]:
-        """Yield what a turn leaves open; a prompt without a step was a command, or was blocked."""
+        """Yield the open answer; a prompt without a step is dropped, since it was a command or was blocked."""
         yield from self._finish_answer(None)
         if self._prompt is not None and self._command_output == CLEARED and self._ids:
-            self._cleared = RemovedRead(tuple(self._kept), created=self._prompt[1])
+            self._cleared = RemovedRead(tuple(self._ids_since_clear), created=self._prompt[1])
         self._prompt, self._command_output, self._step = None, "", None
 
     # Answers
@@ -358,7 +358,7 @@ class _KimiSession:
         if self._step is None:
             if len(self._command_output) <= len(CLEARED):
                 self._command_output += words_of(parts, "")
-        elif self._step.has_room(sum(value_bytes(part) for part in parts)):
+        elif self._step.reserve_bytes(sum(value_bytes(part) for part in parts)):
             self._step.parts += parts
         else:
             yield from self._gap_once(TOO_LONG)
@@ -368,7 +368,7 @@ class _KimiSession:
         arguments, tool = function.as_text("arguments"), function.text("name") or "unknown"
         if self._step is None:
             return
-        if not self._step.has_room(len(arguments) + len(tool)):
+        if not self._step.reserve_bytes(len(arguments) + len(tool)):
             yield from self._gap_once(TOO_LONG)
             return
         if tool == TIME_TRAVEL:
@@ -380,7 +380,7 @@ class _KimiSession:
         piece = payload.text("arguments_part")
         if self._step is None or not self._step.arguments:
             return
-        if self._step.has_room(len(piece)):
+        if self._step.reserve_bytes(len(piece)):
             self._step.arguments[max(self._step.arguments)].append(piece)
         else:
             yield from self._gap_once(TOO_LONG)
@@ -396,7 +396,7 @@ class _KimiSession:
     def _finish_answer(
         self, time: int | None, *, usage: Usage | None = None, finish: str | None = None
     ) -> Iterator[Recorded]:
-        """Yield the answer of the current step, unless it was yielded, then the results that came before its end."""
+        """Yield the answer of the current step, if one is open, then the results that came before its end."""
         step, self._step = self._step, None
         if step is None or not (step.parts or usage):
             return
@@ -425,15 +425,15 @@ class _KimiSession:
             yield GapRead("A result was recorded without its call.")
             return
         value = payload.at("return_value")
-        is_error, words = value.get("is_error") is True, value.text("message")
-        shown = f"ERROR: {words}" if is_error else words
+        is_error, message = value.get("is_error") is True, value.text("message")
+        system_text = f"ERROR: {message}" if is_error else message
         parts: list[Text | Thinking | Media] = []
-        if shown:
-            parts.append(Text(f"<system>{shown}</system>"))
+        if system_text:
+            parts.append(Text(f"<system>{system_text}</system>"))
         parts += kimi_parts(value.get("output"))
         output = words_of(parts, "")
-        found = AGENT_ID.search(output[:2_000])
-        agent = found[1] if found else next(self._children_of(recorded_id), None)
+        match = AGENT_ID.search(output[:2_000])
+        agent = match[1] if match else next(self._children_of(recorded_id), None)
         if agent:
             self.call_of_agent.setdefault(agent, call)
         result = ResultRead(
@@ -448,7 +448,7 @@ class _KimiSession:
         )
         if self._step is None:
             yield result
-        elif self._step.has_room(value_bytes(result)):
+        elif self._step.reserve_bytes(value_bytes(result)):
             self._step.results.append(result)
         else:
             yield from self._gap_once(TOO_LONG)
@@ -461,7 +461,7 @@ class _KimiSession:
             yield from self._gap_once(NESTED)
             return
         name, call = _child_name(payload), _parent_call(payload)
-        if name and len(self.children) <= MOST_SUBAGENTS:
+        if name and len(self.children) <= MAX_SUBAGENTS:
             self.children.setdefault(name, _Child(name, self._calls.newest_call(call)))
 
     # Compactions
@@ -485,21 +485,21 @@ class _KimiSession:
             yield from self._gap_once(KEPT_UNKNOWN)
         start = self._ids.index(keeps_from) if keeps_from else len(self._ids)
         self._ids = [name, *self._ids[start:]]
-        self._kept.append(name)
+        self._ids_since_clear.append(name)
         if self._step is not None:
             self._step.begun = time
 
     def _recorded_compaction(self) -> tuple[KimiCompaction | None, str | None]:
         """Return the next compaction of the context files, and the first message that it kept.
 
-        A compaction that kept messages is known by them: a file may be missing.
+        A compaction is recognised by the messages that it kept, since a context file may be missing.
         """
-        for number in range(self._summaries, self._contexts.count):
+        for number in range(self._passed_compactions, self._contexts.count):
             recorded = self._contexts.compaction(number)
-            kept = (self._places.get(key) for key in recorded.kept)
+            kept = (self._ids_by_content.get(key) for key in recorded.kept)
             keeps_from = next((message for message in kept if message in self._ids), None)
             if keeps_from or not recorded.kept:
-                self._summaries = number + 1
+                self._passed_compactions = number + 1
                 return recorded, keeps_from
         return None, next(iter(self._ids[-KEPT_MESSAGES:]), None)
 

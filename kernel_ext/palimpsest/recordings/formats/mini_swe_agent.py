@@ -1,8 +1,8 @@
 """Read mini-swe-agent's ``.traj.json`` files: one list of messages, which is never shortened.
 
 An answer that could not be parsed was paid for but is not in the list. The message about the mistake contains the
-response, which is read as an answer that is removed at once. Older versions kept such an answer; their files have less
-around the messages, and the first ones were the list alone.
+response, which is read as an answer that is removed at once. Older versions keep such an answer in the
+list; their files have fewer other fields, and those of the first versions are only the list.
 """
 
 import re
@@ -37,7 +37,7 @@ from palimpsest.transcript.strings.relative_paths import recorded_name
 BEGINNING = re.compile(rb'\{\s*"info"\s*:\s*\{\s*"(?:exit_status|model_stats)"')
 """The first fields of a document, in all versions that write more than the messages."""
 LAST_WORDS = re.compile(r"SUBMIT_FINAL_OUTPUT|SWE_AGENT_FINAL_OUTPUT")
-"""What ends a task in all versions; the prompt names it."""
+"""The text that ends a task in all versions; the prompt contains it."""
 CHAT_ROLES = frozenset({"system", "user", "assistant"})
 ACTION = re.compile(r"```bash\n.*?\n```", re.DOTALL)
 """The command in an answer of the versions without calls."""
@@ -120,14 +120,14 @@ def _first_messages(text: str) -> list[JsonValue]:
 
 
 def _are_messages(messages: list[JsonValue]) -> bool:
-    """Return whether messages are of a run, whose prompt says how to end it."""
+    """Return whether messages are those of a run: one of the first two contains the text that ends a task."""
     return all(message.text("role") in CHAT_ROLES for message in messages) and any(
         LAST_WORDS.search(text_of(message.get("content"))) for message in messages[:2]
     )
 
 
 def _with_mistakes(messages: Iterator[JsonValue]) -> Iterator[JsonValue]:
-    """Yield the messages of an old version, of which those about an answer without one command are marked."""
+    """Yield the messages of an old version; those about an answer without exactly one command are marked."""
     has_command = True
     for message in messages:
         if message.get("role") == "assistant":
@@ -157,11 +157,13 @@ def _as_chat(message: JsonValue) -> JsonValue:
         content, call = message.get("output"), message.get("call_id")
         chat_message: Json = {"role": "tool", "content": content, "tool_call_id": call}
     else:
-        chat_message = _of_response(message) if message.get("object") == "response" else message.raw
+        chat_message = (
+            _response_as_chat(message) if message.get("object") == "response" else message.raw
+        )
     return JsonValue({**chat_message, "extra": extra.raw, "message_type": kind})
 
 
-def _of_response(response: JsonValue) -> Json:
+def _response_as_chat(response: JsonValue) -> Json:
     """Return an answer of the Responses interface as a chat message."""
     items = response.objects("output")
     output_messages = [entry for entry in items if entry.get("type") == "message"]
@@ -194,7 +196,7 @@ def _failed_answer(message: JsonValue) -> JsonValue:
         return NOTHING
     is_response = response.get("object") == "response"
     chat_message = (
-        _of_response(response) if is_response else response.first("choices").fields("message")
+        _response_as_chat(response) if is_response else response.first("choices").fields("message")
     )
     return JsonValue({**chat_message, "role": "assistant", "extra": extra.raw})
 

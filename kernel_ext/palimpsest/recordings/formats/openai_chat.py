@@ -47,7 +47,7 @@ OTHER_FIELDS = frozenset({"info", "sessionId"})
 
 
 class OpenAIChatImporter:
-    """Reads a file with one conversation, request or pair a line, or with one document of them."""
+    """Reads a file with one conversation, request or pair per line, or with one document of them."""
 
     name = "openai-chat"
     title = "OpenAI chat"
@@ -222,10 +222,14 @@ class _Conversation:
         self, line: JsonValue, messages: list[JsonValue], keys: list[bytes]
     ) -> Iterator[Recorded]:
         """Yield the messages that a line adds."""
-        new = messages[len(self._keys) :]
+        new_messages = messages[len(self._keys) :]
         self._keys, self._line = keys, line
-        answers = [index for index, reply in enumerate(new) if reply.get("role") == "assistant"]
-        for index, message in enumerate(new):
+        answers = [
+            index
+            for index, message in enumerate(new_messages)
+            if message.get("role") == "assistant"
+        ]
+        for index, message in enumerate(new_messages):
             if message.get("role") in SYSTEM_ROLES:
                 continue
             self._is_last_answer = bool(answers) and index == answers[-1]

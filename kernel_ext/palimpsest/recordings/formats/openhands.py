@@ -11,8 +11,8 @@ from pathlib import Path
 
 from palimpsest.recordings.format_parts.openhands_instance import event_session, instance_session
 from palimpsest.recordings.format_parts.openhands_subagents import (
-    MOST_CHILDREN,
-    MOST_LEVELS,
+    MAX_CHILDREN,
+    MAX_LEVELS,
     SUBAGENTS,
     GivenTasks,
     SubagentFolder,
@@ -46,10 +46,10 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import ToolSpec
 
-MOST_EVENTS = 200_000
+MAX_EVENTS = 200_000
 BASE_STATE = "base_state.json"
 EVENTS = "events"
-"""Name of the folder inside a conversation's folder that holds its events; they may also stand beside its state."""
+"""Name of the folder inside a conversation's folder that holds its events; they may also be beside its state."""
 OTHER_SYSTEM = "Another system prompt was sent from here on."
 OTHER_BRANCH = "An event before this one is missing, or it belongs to another branch."
 
@@ -64,8 +64,8 @@ class OpenHandsImporter:
     def recognises(self, head: Head) -> bool:
         """Return whether a folder contains events, or a file begins with an instance or with events."""
         if head.names:
-            events = any(_is_event_file(name) for name in head.names)
-            return events or (BASE_STATE in head.names and EVENTS in head.names)
+            has_events = any(_is_event_file(name) for name in head.names)
+            return has_events or (BASE_STATE in head.names and EVENTS in head.names)
         beginning = head.start.lstrip()
         if beginning.startswith(b"{"):
             early = beginning[:400]
@@ -122,7 +122,7 @@ def _has_events(beginning: bytes) -> bool:
 def _folder(path: Path, report: Report) -> Iterator[Recorded]:
     """Yield the conversation of a folder, then its subagents, level by level."""
     waiting: list[tuple[Path, SubagentFolder | None, str | None, int]] = [(path, None, None, 0)]
-    remaining = MOST_CHILDREN
+    remaining = MAX_CHILDREN
     while waiting:
         folder, child, call, level = waiting.pop(0)
 
@@ -134,8 +134,8 @@ def _folder(path: Path, report: Report) -> Iterator[Recorded]:
         state = _document(folder / BASE_STATE, folder_report) if has_state else NOTHING
         name = child.id if child else state.id("id") or path.name
         children = subagent_folders(folder, name, remaining, _document, folder_report)
-        if children and level >= MOST_LEVELS:
-            folder_report("", f"Its subagents are deeper than {MOST_LEVELS} levels; left out.")
+        if children and level >= MAX_LEVELS:
+            folder_report("", f"Its subagents are deeper than {MAX_LEVELS} levels; left out.")
             children = []
         remaining -= len(children)
         tasks = GivenTasks(children)
@@ -155,11 +155,11 @@ def _events(path: Path, report: Report) -> Iterator[JsonValue]:
     inner_folder = path / EVENTS
     folder = inner_folder if inner_folder.is_dir() and not inner_folder.is_symlink() else path
     names = sorted(child.name for child in folder.iterdir() if child.name.startswith("event-"))
-    if len(names) > MOST_EVENTS:
-        report(folder.name, f"Only the first {MOST_EVENTS:,} events are read.")
+    if len(names) > MAX_EVENTS:
+        report(folder.name, f"Only the first {MAX_EVENTS:,} events are read.")
     if not names:
         raise UserError(f"{str(path)!r} holds no events of OpenHands.")
-    for name in names[:MOST_EVENTS]:
+    for name in names[:MAX_EVENTS]:
         yield _document(folder / name, report)
 
 

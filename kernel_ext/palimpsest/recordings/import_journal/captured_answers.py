@@ -1,4 +1,4 @@
-"""Join a recording with captures of its requests: each answer gets what was captured of its request.
+"""Join a recording with captures of its requests: each answer gets the data of its request.
 
 An answer is known by the provider's id, by the ids of its calls, or by its text with its usage. A capture's request is
 shown once: with the recording that has its answer, or else in a session of the capture.
@@ -22,7 +22,7 @@ from palimpsest.recordings.reading.recorded import (
 
 TEXT_CHARS = 12
 """An answer without calls and without a known id is recognised by its text from this length on, with its usage."""
-MOST_ANSWERS = 1_000_000
+MAX_ANSWERS = 1_000_000
 PARTLY_CAPTURED = (
     "Of {total:,} requests of session {session!r} {known:,} are in the capture: of the others the system prompt, the "
     "tools and the cache marks are not known."
@@ -42,7 +42,7 @@ def answer_names(answer: MessageRead) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class CapturedAnswers:
-    """What captures hold of requests, by the names of their answers."""
+    """The captured data of requests, found by the names of their answers."""
 
     joined: set[str] = field(default_factory=set)
     """The surest name of each captured answer that a recording has."""
@@ -54,13 +54,13 @@ class CapturedAnswers:
     def add_requests(self, requests: Iterable[tuple[tuple[str, ...], SentRead]]) -> None:
         """Add the requests of a capture; of answers with the same name the first is kept."""
         for names, sent in requests:
-            if len(self._sent) >= MOST_ANSWERS:
+            if len(self._sent) >= MAX_ANSWERS:
                 return
             for name in names:
                 self._sent.setdefault(name, (names[0], sent))
 
     def joined_values(self, values: Iterable[Recorded], report: Report) -> Iterator[Recorded]:
-        """Yield a recording's values, its answers with what was captured of their requests."""
+        """Yield a recording's values; each answer has the captured data of its request, where there is some."""
         join = _SessionJoin(self, "")
         for value in values:
             if isinstance(value, SessionBegin):
@@ -76,7 +76,7 @@ class CapturedAnswers:
         yield from join.end(report)
 
     def find_sent(self, answer: MessageRead) -> SentRead | None:
-        """Return what was captured of an answer's request, and count the request as joined."""
+        """Return the captured data of an answer's request, and count the request as joined."""
         for name in answer_names(answer):
             if name in self._sent:
                 surest, sent = self._sent[name]
@@ -92,13 +92,13 @@ class _SessionJoin:
     captured: CapturedAnswers
     session: str
     gap: GapRead | None = None
-    """The gap that the recording lacks what a capture has; it is held back until the first answer."""
+    """The gap that says that the recording lacks data of its requests; it is held back until the first answer."""
     _before: SentRead = field(default_factory=SentRead)
     _requests: int = 0
     _known: int = 0
 
     def answer(self, answer: MessageRead) -> Iterator[Recorded]:
-        """Yield an answer; before the first one the gap, where its request was not captured."""
+        """Yield an answer; the gap precedes the first answer whose request was not captured."""
         sent = self.captured.find_sent(answer)
         self._requests += answer.usage is not None or sent is not None
         if sent is None:
@@ -116,7 +116,7 @@ class _SessionJoin:
             self.gap = None
 
     def end(self, report: Report) -> Iterator[Recorded]:
-        """Yield a gap that is still held back, and report a session of which the capture has only a part."""
+        """Yield a gap that is still held back, and report a session whose requests were only partly captured."""
         yield from self._gap()
         if 0 < self._known < self._requests:
             report(

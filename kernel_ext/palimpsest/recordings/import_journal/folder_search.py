@@ -1,4 +1,4 @@
-"""Search a folder for recordings of any format; each is found once, and the files that are none are counted."""
+"""Search a folder for recordings of any format; each is found once, and the other files are counted."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -8,14 +8,14 @@ from palimpsest.recordings.reading.compressed_files import PASSED_OVER, compress
 from palimpsest.recordings.reading.importer import AnyImporter, FilesBeside, FolderFormat
 from palimpsest.store.project_folder.layout import FOLDER
 
-MOST_DEPTH = 6
+MAX_DEPTH = 6
 """Depth to which folders are searched for recordings; Codex sorts its own by year, month and day."""
-MOST_RECORDINGS = 10_000
+MAX_RECORDINGS = 10_000
 ENDINGS = frozenset({".json", ".jsonl", ".traj", ".eval", ".db", ".sqlite", ".ndjson", ".har"})
 NAME_ENDINGS = ("aider.chat.history.md",)
-"""Ends of the names of recordings whose ending many other files have."""
-MOST_NAMED = 3
-"""Most files without a recording that are named; all are counted."""
+"""Ends of the names of recordings whose file ending is common among other files."""
+MAX_NAMED_FILES = 3
+"""Maximum files without a recording that are named; all are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class FolderContents:
         if len(self.unknown) == 1:
             yield self.unknown[0], "It is no recording of a known format and was left out."
         elif self.unknown:
-            others = [path.name for path in self.unknown[1 : MOST_NAMED + 1]]
+            others = [path.name for path in self.unknown[1 : MAX_NAMED_FILES + 1]]
             rest = len(self.unknown) - 1 - len(others)
             more = f" and {rest} more" if rest else ""
             yield (
@@ -48,19 +48,19 @@ def search_folder(
     importer_of: Callable[[Path], AnyImporter | None],
     owner: AnyImporter | None = None,
 ) -> FolderContents:
-    """Return what stands below a folder; links are not followed, and a project's own folder is left out.
+    """Return the recordings and other files below a folder, without links and a project's own folder.
 
-    ``owner`` is the importer that reads the folder itself as a recording: its own files are not looked at.
+    ``owner`` is the importer that reads the folder itself as a recording: its own files are left out.
     """
     if not folder.is_dir():
         return FolderContents((), (), ())
     search = _Search(importer_of)
-    search.look_in(folder, MOST_DEPTH, owner)
+    search.add_folder(folder, MAX_DEPTH, owner)
     beside = _files_beside(search.recordings)
     recordings = ((path, importer) for path, importer in search.recordings if path not in beside)
     unknown = (path for path in search.unknown if path not in beside)
     return FolderContents(
-        tuple(recordings), tuple(unknown), tuple(compressed_files(folder, ENDINGS, MOST_DEPTH))
+        tuple(recordings), tuple(unknown), tuple(compressed_files(folder, ENDINGS, MAX_DEPTH))
     )
 
 
@@ -70,13 +70,13 @@ class _Search:
     recordings: list[tuple[Path, AnyImporter]] = field(default_factory=list)
     unknown: list[Path] = field(default_factory=list)
 
-    def look_in(self, folder: Path, depth: int, owner: AnyImporter | None) -> None:
-        """Add what stands in a folder, and below it."""
+    def add_folder(self, folder: Path, depth: int, owner: AnyImporter | None) -> None:
+        """Add the files in a folder and below it."""
         if owner is not None and not isinstance(owner, FolderFormat):
             return
         try:
             paths = sorted(
-                path for path, _ in zip(folder.iterdir(), range(MOST_RECORDINGS), strict=False)
+                path for path, _ in zip(folder.iterdir(), range(MAX_RECORDINGS), strict=False)
             )
         except OSError:
             return
@@ -95,7 +95,7 @@ class _Search:
                 if importer is not None:
                     self.recordings.append((path, importer))
                 if depth > 1:
-                    self.look_in(path, depth - 1, importer)
+                    self.add_folder(path, depth - 1, importer)
 
     def _add(self, file: Path) -> AnyImporter | None:
         """Add a file as a recording or as none; returns its importer."""

@@ -19,10 +19,10 @@ from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.visible_text import visible, visible_line
 
 FILE = "errors.log"
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 """Size above which the log is renamed to ``errors.log.1``, and a new log is begun."""
-MOST_CHARS = 20_000
-"""Most characters of one error's traceback that are logged, counted from the end."""
+MAX_CHARS = 20_000
+"""Maximum characters of one error's traceback that are logged, counted from the end."""
 LINE_CHARS = 2_000
 TITLE_CHARS = 80
 NONBLOCK = getattr(os, "O_NONBLOCK", 0)
@@ -48,7 +48,7 @@ def log_importer_error(
     """Append an error to the log in a folder, and return a sentence for the user that names the log."""
     path = folder / FILE
     try:
-        if path.is_file() and path.stat().st_size > MOST_BYTES:
+        if path.is_file() and path.stat().st_size > MAX_BYTES:
             path.replace(path.with_name(f"{FILE}.1"))
         fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | NOFOLLOW | NONBLOCK, 0o600)
         try:
@@ -72,4 +72,4 @@ def _entry(importer: Recogniser, source: Path, error: BaseException) -> str:
     head = HEAD.format(at=logged_at, version=__version__, name=_name_of(importer), path=str(source))
     # A long message must not push the lines of code out of the log.
     lines = "".join(line[:LINE_CHARS] for line in traceback.format_exception(error))
-    return visible(scrub(f"{head}{lines[-MOST_CHARS:]}\n"))
+    return visible(scrub(f"{head}{lines[-MAX_CHARS:]}\n"))

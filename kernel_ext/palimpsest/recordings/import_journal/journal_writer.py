@@ -22,7 +22,7 @@ from palimpsest.recordings.reading.importer import (
 )
 from palimpsest.recordings.reading.json_fields import NUMBER_NOTES
 from palimpsest.recordings.reading.reading_budget import (
-    MOST_VALUE_BYTES,
+    MAX_VALUE_BYTES,
     MakesTooMuch,
     reading,
     spend,
@@ -52,11 +52,11 @@ from palimpsest.store.interface import Problem, Store
 from palimpsest.transcript.errors import SessionHeld, UserError
 from palimpsest.transcript.visible_text import visible_line
 
-MOST_PROBLEMS = 1_000
-"""Most problems that are listed; a file with only broken lines may have millions."""
+MAX_PROBLEMS = 1_000
+"""Maximum problems that are listed; a file with only broken lines may have millions."""
 TOO_LONG = (
     "It comes to {size:,} MB, which is more than the "
-    f"{MOST_VALUE_BYTES // 1_000_000} MB that one may have, and was left out."
+    f"{MAX_VALUE_BYTES // 1_000_000} MB that one may have, and was left out."
 )
 _KINDS = {
     MessageRead: "message",
@@ -90,7 +90,7 @@ class ImportLog:
         """Add a problem unless it was added before."""
         # Both may hold the name of a file, which may hold anything.
         problem = Problem(visible_line(place), visible_line(what))
-        if len(self.problems) < MOST_PROBLEMS and problem not in self.problems[-50:]:
+        if len(self.problems) < MAX_PROBLEMS and problem not in self.problems[-50:]:
             self.problems.append(problem)
 
     def import_report(self) -> ImportReport:
@@ -115,7 +115,7 @@ class RecordingImport:
     _alone: bool
     """Whether subagents in separate recordings are left out, since they are imported separately."""
     _captured: CapturedAnswers
-    """What captures hold of the requests of recordings that are imported together."""
+    """The captured requests of recordings that are imported together."""
     _copies: dict[str, int] = field(default_factory=dict)
     """For each recorded session id, the number of earlier imports from which this recording differs."""
     _journal: SessionJournal | None = None
@@ -240,7 +240,7 @@ class RecordingImport:
         kind = _KINDS.get(type(value), "value")
         self._numbers[kind] = self._numbers.get(kind, 0) + 1
         place = f"{kind} {self._numbers[kind]}"
-        if self._size > MOST_VALUE_BYTES:
+        if self._size > MAX_VALUE_BYTES:
             self._report(place, TOO_LONG.format(size=self._size // 1_000_000))
             return
         try:
@@ -268,7 +268,7 @@ class RecordingImport:
         self._log.report(location, what)
         if self._journal is not None:
             self._journal.add_problem(location, what)
-        elif len(self._early_problems) < MOST_PROBLEMS:
+        elif len(self._early_problems) < MAX_PROBLEMS:
             self._early_problems.append((location, what))
 
 
@@ -294,12 +294,12 @@ def counted_bytes(
         COUNTED.reset(token)
 
 
-MOST_FILES = 100_000
+MAX_FILES = 100_000
 
 
 def size_of(path: Path) -> int:
     """Return the bytes of a file, or of the files below a folder."""
     if not path.is_dir():
         return path.stat().st_size
-    files = (file for file, _ in zip(path.rglob("*"), range(MOST_FILES), strict=False))
+    files = (file for file, _ in zip(path.rglob("*"), range(MAX_FILES), strict=False))
     return sum(file.stat().st_size for file in files if file.is_file() and not file.is_symlink())

@@ -19,8 +19,8 @@ from palimpsest.transcript.parts import (
 )
 from palimpsest.transcript.provider_calls import EXECUTED
 
-MOST_OPEN = 1_000
-"""Most calls that are open at a time: a recording without results has thousands."""
+MAX_OPEN_CALLS = 1_000
+"""Maximum calls that are open at a time: a recording without results has thousands."""
 BEGINNING_CHARS = 40
 
 SUBAGENT = "task"
@@ -73,7 +73,7 @@ class OpenCalls:
         """Yield the calls that can have no result any more once a new call with this id begins."""
         if call in self._open:
             yield self._give_up(call)
-        while len(self._open) >= MOST_OPEN:
+        while len(self._open) >= MAX_OPEN_CALLS:
             yield self._give_up(next(iter(self._open)))
 
     def _give_up(self, call: str) -> ToolPart:

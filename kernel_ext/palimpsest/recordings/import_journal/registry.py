@@ -124,7 +124,7 @@ class ImporterRegistry:
         return log.import_report()
 
     def _capture(self, path: Path) -> tuple[Path, AnyImporter]:
-        """Return a capture with its importer; raises UserError where the path is none."""
+        """Return a capture with its importer; raises UserError where the path is not a capture."""
         if not path.exists():
             raise NotFound(f"There is no {str(path)!r}.")
         importer = self._importer_of(path)
@@ -135,7 +135,7 @@ class ImporterRegistry:
         return path, importer
 
     def contents(self, path: Path) -> FolderContents:
-        """Return the recordings at or below a path, sorted, and the files that are none; a project's folder is none."""
+        """Return the recordings at or below a path, sorted, and the other files; a project's folder is not a recording."""
         importer = self._importer_of(path)
         contents = search_folder(path, self._importer_of, importer)
         return (
@@ -154,7 +154,7 @@ class ImporterRegistry:
 def _captured_answers(
     contents: FolderContents, owner: AnyImporter | None, log: ImportLog
 ) -> CapturedAnswers:
-    """Return what the captures of a folder hold of the requests of its other recordings; nothing where it has none."""
+    """Return the captured requests of a folder's other recordings; empty where the folder has no captures."""
     answers = CapturedAnswers()
     captures = [
         (path, importer)

@@ -68,7 +68,7 @@ from palimpsest.transcript.values import Usage
 
 AGENT = "build"
 """The agent with which a fork of an imported session continues."""
-MOST_ANSWERS = 1_000
+MAX_ANSWERS = 1_000
 """Number of newest answers whose usage may still be reported."""
 COPIED_SENTENCE = (
     "Its first {messages} with {requests} are in session {session} too, and are counted there."
@@ -102,11 +102,11 @@ class SessionBuilder:
         """The compactions whose summary is a message of its own, which goes with its marker."""
         self._decisions = 0
         self._copied_messages = 0
-        """Messages that another session holds too; 0 once a sentence says how many they are."""
+        """Number of messages that another session holds too; 0 once it was reported."""
         self._copied_answers: set[str] = set()
         """The recorded ids of the answers that the other session counts."""
         self._has_copied_title = False
-        """Whether the title is that of the other session's first prompt."""
+        """Whether the title was made from the other session's first prompt."""
         self.messages = 0
         """Number of messages, without the reverted ones."""
 
@@ -251,7 +251,7 @@ class SessionBuilder:
             spent = self.facts.add_usage(value.usage, value.cost)
             yield PartUpdated(part=self._step_finish(info))
         self._answers[value.id] = info, spent
-        if len(self._answers) > MOST_ANSWERS:
+        if len(self._answers) > MAX_ANSWERS:
             self._answers.popitem(last=False)
 
     def _ids(self, message_id: str, place: str) -> Json:

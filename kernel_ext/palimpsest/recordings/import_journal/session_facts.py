@@ -11,8 +11,8 @@ from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTi
 from palimpsest.transcript.timeline import NO_TOTALS
 from palimpsest.transcript.values import Usage
 
-MOST_GAPS = 200
-"""Most gaps that are listed in the session's metadata; the others are counted."""
+MAX_GAPS = 200
+"""Maximum gaps that are listed in the session's metadata; the others are counted."""
 
 
 class RecordingFacts:
@@ -59,7 +59,7 @@ class RecordingFacts:
         self.model = model.model_copy(update={"variant": effort})
 
     def sent_note(self, sent: SentRead | None) -> Json | None:
-        """Return what a capture holds of a request for the note of its answer; texts are stored as blobs."""
+        """Return the captured data of a request for the note of its answer; texts are stored as blobs."""
         if sent is None:
             return None
         if sent.system is not None:
@@ -90,7 +90,7 @@ class RecordingFacts:
 
     def add_gap(self, gap: Json) -> None:
         """Add a gap in the recording."""
-        if len(self._gaps) < MOST_GAPS:
+        if len(self._gaps) < MAX_GAPS:
             self._gaps.append(gap)
         else:
             self._more_gaps += 1

@@ -41,8 +41,8 @@ IMPORTER_VERSION = 1
 """Version of the builder's results; increased when it builds other events from the same values."""
 BATCH_BYTES = 2_000_000
 """Bytes of content after which a batch is written; with a tenth of it an import takes a tenth longer."""
-MOST_KEPT_PROBLEMS = 50
-"""Most unreadable places that are stored with a session; the others are counted."""
+MAX_KEPT_PROBLEMS = 50
+"""Maximum unreadable places that are stored with a session; the others are counted."""
 AGAIN = "imported again"
 UNREADABLE = (NotJournaled, ValidationError, TypeError, AttributeError, KeyError, OverflowError)
 """Errors that a value raises if it cannot be part of a session."""
@@ -169,7 +169,7 @@ class SessionJournal:
         problem = {"where": where, "what": what}
         if problem in self._unread:
             return
-        if len(self._unread) < MOST_KEPT_PROBLEMS:
+        if len(self._unread) < MAX_KEPT_PROBLEMS:
             self._unread.append(problem)
         else:
             self._more_unread += 1
@@ -181,7 +181,7 @@ class SessionJournal:
             unread_before = self._existing.note.get("unread")
             before = unread_before if isinstance(unread_before, list) else []
             unread = [*before, *(place for place in unread if place not in before)][
-                :MOST_KEPT_PROBLEMS
+                :MAX_KEPT_PROBLEMS
             ]
         return {name: value for name, value in (("unread", unread), ("more_unread", more)) if value}
 
@@ -258,7 +258,7 @@ class SessionJournal:
 
     @cached_property
     def _difference(self) -> str:
-        """What tells a copy from the first session with its recorded id: the file's name, if it is another file."""
+        """The name that distinguishes a copy from the first session with its id: that of the file, if it is another."""
         try:
             first = self._find_existing(RecordedNames(self._begin.format, self._begin.id).session)
         except Differs:

@@ -103,7 +103,7 @@ class _ChangedRange:
 
 @dataclass(frozen=True, slots=True)
 class _NextInput:
-    """The current request, without its input."""
+    """Facts about the current request that are needed to read its input."""
 
     created: int | None
     reduction: RecordedReduction | None
@@ -117,8 +117,8 @@ class RepeatedInputs:
     def __init__(self, *, captured: bool = False) -> None:
         """With ``captured`` every input is whole and exact, as it was sent.
 
-        What is then in an input without a request of its own, such as an answer from before the capture, is told as
-        messages of the program; a message in another form as changed; and messages that are gone as left out.
+        Then contents that no captured request made, such as an answer from before the capture, become messages of the
+        program, a message in another form is reported as changed, and missing messages are reported as left out.
         """
         self._captured = captured
         self._entries: list[_InputEntry] = []
@@ -218,23 +218,24 @@ class RepeatedInputs:
     def _match_entries(
         self, messages: Iterable[InputMessage], start: _InputCounts
     ) -> Iterator[tuple[_InputEntry | None, _ShownEntry | None, _ChangedRange]]:
+        """Yield each entry that stayed, as it was and is, with the changes before it; last the changes at the end."""
         before = self._entries[start.entries :]
         indexes: defaultdict[Key, list[int]] = defaultdict(list)
         for index, entry in enumerate(before):
             indexes[entry.key].append(index)
-        next_index, new = 0, list[_ShownEntry]()
+        next_index, new_entries = 0, list[_ShownEntry]()
         for shown in _entries(messages, start):
             candidates = indexes.get(shown.key, [])
             if (n := bisect_left(candidates, next_index)) == len(candidates):
-                new.append(shown)
+                new_entries.append(shown)
                 continue
             yield (
                 before[candidates[n]],
                 shown,
-                _ChangedRange(before[next_index : candidates[n]], new, is_last=False),
+                _ChangedRange(before[next_index : candidates[n]], new_entries, is_last=False),
             )
-            next_index, new = candidates[n] + 1, []
-        yield None, None, _ChangedRange(before[next_index:], new, is_last=True)
+            next_index, new_entries = candidates[n] + 1, []
+        yield None, None, _ChangedRange(before[next_index:], new_entries, is_last=True)
 
     def _changes_in_range(
         self, changed_range: _ChangedRange, step: _NextInput
@@ -294,7 +295,9 @@ class RepeatedInputs:
         if result := shown.result:
             call = step.call_ids.get(result.call) or self._latest.get(result.call)
             if not call and self._captured:
-                yield self._of_program(shown, (Text(result.output), *result.media), entries, step)
+                yield self._program_message(
+                    shown, (Text(result.output), *result.media), entries, step
+                )
                 return
             if not call:
                 chars = len(result.output)
@@ -308,7 +311,7 @@ class RepeatedInputs:
             entries.append(_InputEntry(shown.key, message.id))
             yield message
         elif shown.message and self._captured:
-            yield self._of_program(shown, shown.message.parts, entries, step)
+            yield self._program_message(shown, shown.message.parts, entries, step)
         elif shown.message:
             parts = tuple(
                 self._own_call(part) if isinstance(part, Call) else part
@@ -320,10 +323,10 @@ class RepeatedInputs:
             yield MessageRead(entry.message, "assistant", parts, created)
             yield GapRead(ANSWER_NOT_RECORDED, message=entry.message)
 
-    def _of_program(
+    def _program_message(
         self, shown: _ShownEntry, parts: Parts, entries: list[_InputEntry], step: _NextInput
     ) -> MessageRead:
-        """Return what no request of the session made as a message of the program; a call becomes its tool and input."""
+        """Return contents that no request of the session made as a message of the program; a call becomes text."""
         name = self._next("m")
         entries.append(_InputEntry(shown.key, name))
         texts = tuple(map(_text_of_program, parts))
@@ -370,9 +373,13 @@ def _entries(messages: Iterable[InputMessage], start: _InputCounts) -> Iterator[
         entries = list[_ShownEntry]()
         for result in message.results:
             results += 1
-            named = result if result.call else replace(result, call=f"call{results}")
+            named_result = result if result.call else replace(result, call=f"call{results}")
             entries.append(
-                _ShownEntry(("result", named.call), result=named, digest=fingerprint(named.output))
+                _ShownEntry(
+                    ("result", named_result.call),
+                    result=named_result,
+                    digest=fingerprint(named_result.output),
+                )
             )
         if message.parts:
             parts, calls = _with_call_ids(message.parts, calls)
@@ -424,7 +431,7 @@ def _is_reverted(changed_range: _ChangedRange, is_tail: bool, *, captured: bool)
 
 
 def _is_changed(changed_range: _ChangedRange) -> bool:
-    """Return whether messages of the user stand where as many stood, in another form, before messages that stayed."""
+    """Return whether each removed message of the user has a new one in its place, so that only its form changed."""
     keys = [entry.key for entry in changed_range.removed]
     keys += [entry.key for entry in changed_range.new]
     return (
@@ -439,8 +446,8 @@ def _text_of_program(part: Text | Thinking | Media | Call) -> Text | Thinking | 
         case Text():
             return replace(part, synthetic=True)
         case Call():
-            given = json.dumps(part.input, ensure_ascii=False)
-            return Text(f"{part.tool} {given}", synthetic=True)
+            input_json = json.dumps(part.input, ensure_ascii=False)
+            return Text(f"{part.tool} {input_json}", synthetic=True)
         case _:
             return part
 

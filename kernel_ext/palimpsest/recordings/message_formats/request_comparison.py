@@ -94,13 +94,17 @@ class RequestComparison:
 
     def rest_of_history(self, unrequested: int = 0) -> Iterator[Recorded]:
         """Yield the history after the last request; its last ``unrequested`` answers belong to no recorded request."""
-        rest = list(reversed(self._history))
+        remaining = list(reversed(self._history))
         answer_indexes = [
-            index for index, message in enumerate(rest) if message.get("role") == "assistant"
+            index for index, message in enumerate(remaining) if message.get("role") == "assistant"
         ]
-        cut = answer_indexes[-unrequested] if 0 < unrequested <= len(answer_indexes) else len(rest)
-        yield from self.end(rest[:cut])
-        yield from self.end(rest[cut:], 0)
+        cut = (
+            answer_indexes[-unrequested]
+            if 0 < unrequested <= len(answer_indexes)
+            else len(remaining)
+        )
+        yield from self.end(remaining[:cut])
+        yield from self.end(remaining[cut:], 0)
 
     def end(self, messages: list[JsonValue], answers: int | None = None) -> Iterator[Recorded]:
         """Yield messages that follow the last recorded request."""

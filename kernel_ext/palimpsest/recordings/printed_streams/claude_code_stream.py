@@ -1,9 +1,10 @@
-"""Read what ``claude -p --output-format stream-json`` prints: one message a line; with ``json --verbose`` one list of them.
+"""Read the output of ``claude -p --output-format stream-json``, one message per line, or of ``json --verbose``.
 
-Records with one message id form one answer. Subagents' records name the call that started them; of their answers only
-those with calls are printed, and the last one stands in the call's result. The usage of an answer is the one of its
-beginning: how long it became is known from ``stream_event`` records, or where a turn has one request. ``result`` holds
-the turn's own tokens, and the cost and ``modelUsage`` of everything so far, subagents included.
+Records with the same message id form one answer. Records of a subagent have the id of the call that started it; only its
+answers with calls are printed, and its last answer as the result of that call. The usage in an answer's records was
+counted when the answer began: its final output tokens are known from ``stream_event`` records, or from ``result`` where
+a turn has one request. ``result`` holds the tokens of its turn, and the cost and ``modelUsage`` of everything so far,
+with subagents.
 """
 
 import re
@@ -63,12 +64,12 @@ WITH_SUBAGENTS = "The recorded totals count the requests of its subagents, too."
 NO_SUMMARY = "The summary of a compaction is not in the recording."
 ONLY_RESULT = "Only the last answer of the session is in the recording."
 OWN_FIELDS = (b'"parent_tool_use_id"', b'"tools"', b'"total_cost_usd"')
-"""Fields of its messages, its first record and its result."""
+"""Fields that only Claude Code prints: in its messages, its first record and its result."""
 _BEGINNING = re.compile(rb'\s*(\[\s*)?\{\s*"type"\s*:\s*"system"\s*,\s*"subtype"\s*:\s*"init"')
 
 
 def is_printed_by_claude(head: Head) -> bool:
-    """Return whether a file begins with messages that ``claude -p`` printed; other programs' lack some of its fields."""
+    """Return whether a file begins with messages that ``claude -p`` printed; other programs lack its fields."""
     if b'"session_id"' not in head.start or not any(mark in head.start for mark in OWN_FIELDS):
         return False
     if _BEGINNING.match(head.start) or is_list(head):
@@ -92,7 +93,7 @@ def printed_sessions(path: Path, report: Report) -> Iterator[Recorded]:
 
 @dataclass(slots=True)
 class _ThreadReader:
-    """Reads the records of one thread in their order."""
+    """Reads the records of one session or subagent in their order."""
 
     _index: StreamIndex
     _thread: StreamThread
@@ -105,7 +106,7 @@ class _ThreadReader:
     """Whether the newest answer has calls, so that another one follows."""
     _compaction: CompactionRead | None = None
     _turn: list[tuple[str, Usage | None]] = field(default_factory=list)
-    """The first two answers of the turn, each with the usage that was counted when it began, as far as no more is known."""
+    """The first two answers of the turn, each with its usage when it began; None where its final usage is known."""
     _reported: set[str] = field(default_factory=set)
     _totals: ClaudeTotals = field(default_factory=ClaudeTotals)
     _answers: UnfinishedAnswers = field(init=False)
@@ -160,7 +161,7 @@ class _ThreadReader:
     # Answers
 
     def _assistant(self, number: int, record: JsonValue) -> Iterator[Recorded]:
-        yield from self._answers.in_order(*self._summary_missing())
+        yield from self._answers.in_order(*self._missing_summary())
         if not self._has_message:
             yield from self._answers.in_order(*self._once(NO_PROMPT))
         node = node_of(number, record)
@@ -170,40 +171,40 @@ class _ThreadReader:
             if len(self._turn) < 2:
                 self._turn.append((node, self._usage_at_begin(node, record)))
             if self._thread.call or len(self._turn) > 1:
-                yield from self._output_begun()
+                yield from self._unknown_output()
 
     def _usage_at_begin(self, node: str, record: JsonValue) -> Usage | None:
-        """Return the usage of an answer whose end was not printed; None where it is known."""
+        """Return the usage that was counted when an answer began; None where its final usage is known."""
         message = record.at("message")
         is_known = node in self._thread.final or bool(message.get("stop_reason"))
         return None if is_known else usage_of(message.at("usage"))
 
-    def _output_begun(self) -> Iterator[Recorded]:
+    def _unknown_output(self) -> Iterator[Recorded]:
         """Yield, once, the gap about answers whose end was not printed."""
         node = next((node for node, usage in self._turn if usage is not None), None)
         if node is not None:
             yield from self._once(OUTPUT_BEGUN, node)
 
     def _end_turn(self, usage: Usage | None) -> Iterator[Recorded]:
-        """Yield the usage of a turn as that of its request, where it has one and the prompt says that it is the same."""
+        """Yield the usage of a turn as that of its only request, if both count the same tokens of the prompt."""
         names = ("input", "cache_read", "cache_write")
-        node, begun = self._turn[0] if len(self._turn) == 1 else ("", None)
-        if usage is None or begun is None:
-            yield from self._output_begun()
-        elif all(getattr(usage, name) == getattr(begun, name) for name in names):
+        node, first_usage = self._turn[0] if len(self._turn) == 1 else ("", None)
+        if usage is None or first_usage is None:
+            yield from self._unknown_output()
+        elif all(getattr(usage, name) == getattr(first_usage, name) for name in names):
             yield UsageRead(node, usage)
         else:
-            yield from self._output_begun()
+            yield from self._unknown_output()
         self._turn = []
 
     def _answer(self, node: str, records: list[JsonValue]) -> MessageRead:
         self._model = model_of(records[-1].at("message")) or self._model
         answer = answer_of(node, records, self._model)
-        calls = any(isinstance(part, Call) and not part.at_provider for part in answer.parts)
+        has_calls = any(isinstance(part, Call) and not part.at_provider for part in answer.parts)
         usage, finish = self._thread.final.get(node, (answer.usage, None))
-        self._has_answer, self._awaits_answer = True, calls
+        self._has_answer, self._awaits_answer = True, has_calls
         self._has_text = self._has_text or any(isinstance(part, Text) for part in answer.parts)
-        finish = answer.finish or finish or ("tool-calls" if calls else None)
+        finish = answer.finish or finish or ("tool-calls" if has_calls else None)
         return replace(answer, usage=usage, finish=finish)
 
     def _last_answer(self, record: JsonValue) -> Iterator[Recorded]:
@@ -233,8 +234,8 @@ class _ThreadReader:
         blocks = result_blocks(record.at("message"))
         facts = record.small_facts("tool_use_result") if len(blocks) == 1 else {}
         for block in blocks:
-            begun = self._index.started_by(self._thread.session, block.text("tool_use_id"))
-            yield from result_of(block, time, facts, None if begun is None else begun.name)
+            subagent = self._index.started_by(self._thread.session, block.text("tool_use_id"))
+            yield from result_of(block, time, facts, None if subagent is None else subagent.name)
         parts = texts_and_media(content)
         if not parts:
             return
@@ -256,31 +257,31 @@ class _ThreadReader:
         )
 
     def _boundary(self, number: int, record: JsonValue) -> Iterator[Recorded]:
-        yield from self._summary_missing()
+        yield from self._missing_summary()
         metadata = record.at("compact_metadata")
         first_kept = metadata.text("preserved_segment", "head_uuid")
         node = record.text("uuid") or f"m{number}"
         self._compaction = compaction_of(record, node, self._index.message_of(first_kept), None)
 
-    def _summary_missing(self) -> Iterator[Recorded]:
+    def _missing_summary(self) -> Iterator[Recorded]:
         if self._compaction is not None:
             yield self._compaction
             yield GapRead(NO_SUMMARY)
             self._compaction = None
 
     def _result(self, number: int, record: JsonValue) -> Iterator[Recorded]:
-        words = record.text("result")
+        text = record.text("result")
         has_failed = record.get("is_error") is True
-        if not self._has_answer and (words or has_failed):
+        if not self._has_answer and (text or has_failed):
             self._has_answer = True
             yield from self._once(NO_PROMPT if has_failed else ONLY_RESULT)
             yield MessageRead(
                 record.text("uuid") or f"m{number}",
                 "assistant",
-                (Text(words),) if words else (),
+                (Text(text),) if text else (),
                 model=self._model,
                 finish="error" if has_failed else None,
-                error=(words or record.text("subtype")) if has_failed else None,
+                error=(text or record.text("subtype")) if has_failed else None,
             )
         yield from self._end_turn(usage_of(record.at("usage")))
         totals = self._totals.after(record)

@@ -1,4 +1,4 @@
-"""Index what Claude Code printed: which records belong to a session or a subagent, and which of an answer's is the last.
+"""Index the output of Claude Code: the records of each session and subagent, and the last record of each answer.
 
 Only ids and figures are stored, no content.
 """
@@ -21,8 +21,8 @@ from palimpsest.recordings.reading.recorded import SessionBegin
 from palimpsest.recordings.reading.sources import head_of, json_lines, json_objects
 from palimpsest.transcript.values import Usage
 
-MOST_THREADS = 200
-"""Most sessions and subagents that are read; each requires another pass over the file."""
+MAX_THREADS = 200
+"""Maximum sessions and subagents that are read; each requires another pass over the file."""
 RECORDS = frozenset({"system", "assistant", "user", "stream_event", "result"})
 _LIST = re.compile(rb'\s*\[\s*\{\s*"type"\s*:\s*"system"')
 
@@ -35,7 +35,7 @@ def is_list(head: Head) -> bool:
 def printed_records(
     path: Path, report: Report, wanted: Container[int] | None = None
 ) -> Iterator[tuple[int, JsonValue]]:
-    """Yield the records of a file with their numbers, from 1: lines, or the items of one list; ``wanted`` ones only."""
+    """Yield the records of a file, or only the ``wanted`` ones, with their numbers from 1: of lines or list items."""
     if not is_list(head_of(path)):
         yield from json_lines(path, report, wanted)
         return
@@ -56,15 +56,15 @@ class StreamThread:
     agent: str = ""
     """Id of the subagent, where it is printed before its records."""
     last_records: dict[str, int] = field(default_factory=dict)
-    """The line of each answer's newest record."""
+    """The number of each answer's newest record, by the answer's id."""
     final: dict[str, tuple[Usage | None, str | None]] = field(default_factory=dict)
-    """Usage and finish of the answers whose end was printed, too."""
+    """Usage and finish reason of the answers whose end was printed."""
     streamed: tuple[str, JsonValue] = ("", NOTHING)
     """Id and usage of the answer whose events are being printed."""
     records: set[int] = field(default_factory=set)
-    """The lines of its records, without the pieces of answers."""
+    """The numbers of its records, without those of pieces of answers."""
     result_record: int = 0
-    """The line with the result of its call; also one of ``records``."""
+    """The number of the record with the result of its call; also in ``records``."""
 
     @property
     def name(self) -> str:
@@ -73,7 +73,7 @@ class StreamThread:
 
 
 class StreamIndex:
-    """The threads of a file, and what is printed of an answer after it."""
+    """The sessions and subagents of a file, with the facts that are printed after the answers that they belong to."""
 
     def __init__(self, name: str) -> None:
         """``name`` is the id of a session whose records hold none."""
@@ -92,7 +92,7 @@ class StreamIndex:
         return record.id("session_id") or self._session, record.text("parent_tool_use_id")
 
     def message_of(self, uuid: str) -> str:
-        """Return the message of a record; empty where there is none."""
+        """Return the id of the message that a record belongs to; empty for an unknown record."""
         return self._messages.get(uuid, "")
 
     def started_by(self, session: str, call: str) -> StreamThread | None:
@@ -124,14 +124,14 @@ class StreamIndex:
                 self._assistant(thread, number, record)
             case "user":
                 for block in result_blocks(record.at("message")):
-                    begun = self.started_by(self._session, block.text("tool_use_id"))
-                    if begun is not None:
-                        begun.result_record = begun.result_record or number
-                        begun.records.add(begun.result_record)
+                    subagent = self.started_by(self._session, block.text("tool_use_id"))
+                    if subagent is not None:
+                        subagent.result_record = subagent.result_record or number
+                        subagent.records.add(subagent.result_record)
             case "stream_event":
                 _add_event(thread, record.at("event"))
             case _:
-                pass  # a result is read where it stands
+                pass  # the second pass reads results
 
     def _system(self, number: int, record: JsonValue, call: str) -> None:
         if record.get("subtype") == "task_started" and (started := record.text("tool_use_id")):
@@ -146,7 +146,7 @@ class StreamIndex:
     def _thread(self, session: str, call: str) -> StreamThread | None:
         place = session, call
         if place not in self.threads:
-            if len(self.threads) >= MOST_THREADS:
+            if len(self.threads) >= MAX_THREADS:
                 self.left_out = True
                 return None
             self.threads[place] = StreamThread(session, call)
@@ -188,7 +188,7 @@ def node_of(number: int, record: JsonValue) -> str:
 
 
 def _add_event(thread: StreamThread, event: JsonValue) -> None:
-    """Add an event of an answer: the last one holds the whole usage, often the output alone."""
+    """Add an event of an answer; the last event holds the final usage, often only its output tokens."""
     match event.get("type"):
         case "message_start":
             thread.streamed = event.id("message", "id"), event.at("message", "usage")

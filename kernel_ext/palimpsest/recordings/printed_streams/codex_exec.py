@@ -1,7 +1,7 @@
-"""Read what ``codex exec --json`` prints: since 0.44 events of threads, turns and items, one a line.
+"""Read the output of ``codex exec --json`` since 0.44: events of threads, turns and items, one per line.
 
-Neither requests nor the model are printed, and the tokens of ``turn.completed`` are those of the whole thread so far: a
-resumed thread counts its earlier turns again, so they are a total and no turn's own. Older versions: ``codex_exec_events``.
+Neither requests nor the model are printed. The tokens of ``turn.completed`` are totals of the whole thread so far, also
+of the turns before it was resumed, so that no turn's own tokens are known. ``codex_exec_events`` reads older versions.
 """
 
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def _thread_id(record: JsonValue) -> str:
 
 
 class _ThreadEvents:
-    """Reads the events of one thread after the other."""
+    """Reads the events of threads that were printed one after the other."""
 
     def __init__(self, name: str, report: Report) -> None:
         """``name`` is the id of a thread whose first event is missing."""
@@ -171,8 +171,11 @@ def _call_of(item: JsonValue, kind: str, name: str) -> Call | None:
             tool = f"{item.text('server')}__{item.text('tool')}"
             return Call(name, tool, item.tool_input("arguments", name="arguments"))
         case "collab_tool_call":
-            given = {"prompt": item.text("prompt"), "agents": item.list_at("receiver_thread_ids")}
-            return Call(name, item.text("tool") or kind, given)
+            arguments = {
+                "prompt": item.text("prompt"),
+                "agents": item.list_at("receiver_thread_ids"),
+            }
+            return Call(name, item.text("tool") or kind, arguments)
         case "web_search":
             return Call(name, kind, {"query": item.text("query")}, at_provider=True)
         case _:

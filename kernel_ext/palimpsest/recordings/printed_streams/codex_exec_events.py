@@ -1,4 +1,4 @@
-"""Read what ``codex exec --json`` printed before 0.44: the settings, the prompt, and ``{id, msg}`` events.
+"""Read the output of ``codex exec --json`` before 0.44: the settings, the prompt, and ``{id, msg}`` events.
 
 The tokens of each request follow the results of its calls: in the newest of these versions beside a total, in the
 oldest alone. No times and no id of the session are printed.
@@ -27,8 +27,8 @@ from palimpsest.recordings.reading.sources import discard_report, json_lines
 from palimpsest.transcript.values import Usage
 
 SETTINGS = frozenset({"workdir", "model", "provider"})
-LOOKED_AHEAD = 20
-"""First lines that are searched for the context window."""
+WINDOW_LINES = 20
+"""Lines at a session's beginning that are searched for its context window."""
 NOT_PRINTED = "The system prompt and the tools are not in the recording."
 
 
@@ -42,7 +42,7 @@ def _kind(record: JsonValue) -> str:
 
 
 class OldEvents:
-    """Reads the events of one session after the other."""
+    """Reads the events of sessions that were printed one after the other."""
 
     def __init__(self, name: str, path: Path) -> None:
         """``name`` is the id of the first session, since none is printed."""
@@ -88,10 +88,10 @@ class OldEvents:
         yield GapRead(NOT_PRINTED)
 
     def _window(self, first: int) -> int | None:
-        """Return the context window that is printed soon after a line."""
+        """Return the context window that is printed within ``WINDOW_LINES`` of a line."""
         for number, record in json_lines(self._path, discard_report):
             window = record.count("msg", "model_context_window")
-            if number >= first + LOOKED_AHEAD or (number >= first and window):
+            if number >= first + WINDOW_LINES or (number >= first and window):
                 return window or None
         return None
 
@@ -122,7 +122,7 @@ class OldEvents:
         return self._reports.usage_of_event(event)
 
     def _tool_event(self, event: JsonValue, kind: str) -> Iterator[Recorded]:
-        """Yield what the beginning or the end of a call completes; other events are for the screen only."""
+        """Yield the values that follow from the beginning or end of a call; other events are for the screen only."""
         call = _call_of(event, kind)
         if call is not None:
             if not call.id:  # a plan, or a picture that was looked at: only the call is printed
@@ -163,16 +163,16 @@ def _call_of(event: JsonValue, kind: str) -> Call | None:
 def _result_of(event: JsonValue, kind: str) -> ResultRead | None:
     """Return the result of the call that ends with an event."""
     name = event.id("call_id")
-    both = f"{event.text('stdout')}{event.text('stderr')}"
+    streams = f"{event.text('stdout')}{event.text('stderr')}"
     match kind:
         case "exec_command_end":
-            output = event.either("formatted_output", "aggregated_output").text() or both
+            output = event.either("formatted_output", "aggregated_output").text() or streams
             exit_code = event.get("exit_code")
             has_code = isinstance(exit_code, int)
             facts = {"exit_code": exit_code} if has_code else {}
             return ResultRead(name, output, is_error=has_code and exit_code != 0, metadata=facts)
         case "patch_apply_end":
-            return ResultRead(name, both, is_error=event.get("success") is False)
+            return ResultRead(name, streams, is_error=event.get("success") is False)
         case "mcp_tool_call_end":
             content = texts_and_media(event.get("result", "Ok", "content"))
             failure = event.at("result", "Err")

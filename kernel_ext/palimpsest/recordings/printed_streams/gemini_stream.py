@@ -1,7 +1,7 @@
-"""Read what Gemini CLI prints with ``--output-format stream-json``, one event a line, or ``json``, one document.
+"""Read the output of Gemini CLI with ``--output-format stream-json``, one event per line, or ``json``, one document.
 
-Requests are printed one after the other, but not their tokens: the result counts all of them. What a tool returned is
-printed as it is displayed, which may be nothing. The document holds the last answer and the statistics alone.
+Requests are printed one after the other without their tokens, and the result counts all of them together. A tool's
+output is printed as it was displayed, which may be nothing. The document holds only the last answer and the statistics.
 """
 
 import re
@@ -49,10 +49,10 @@ def _is_event(record: JsonValue) -> bool:
 
 
 def _is_document(head: Head) -> bool:
-    found = _DOCUMENT.match(head.start)
-    if found is None:
+    match = _DOCUMENT.match(head.start)
+    if match is None:
         return False
-    is_cut = found["id"] is not None and len(head.start) >= HEAD_BYTES
+    is_cut = match["id"] is not None and len(head.start) >= HEAD_BYTES
     return is_cut or b'"stats"' in head.start
 
 
@@ -69,7 +69,7 @@ def printed_chat(path: Path, head: Head, report: Report) -> Iterator[Recorded]:
 
 
 class _ChatEvents:
-    """Reads the events of one run after the other."""
+    """Reads the events of runs that were printed one after the other."""
 
     def __init__(self, name: str) -> None:
         """``name`` is the id of a chat whose first event is missing."""
@@ -77,7 +77,7 @@ class _ChatEvents:
         self._session = ""
         self._answers = PrintedAnswers()
         self._before = self._newest = NO_TOTALS
-        """The totals of the runs before, and of the newest one."""
+        """The totals of the session's earlier runs, and of the newest run."""
 
     def record(self, record: JsonValue) -> Iterator[Recorded]:
         """Yield the values of the next event."""
@@ -88,9 +88,9 @@ class _ChatEvents:
         match kind:
             case "message" if record.get("role") == "user":
                 yield from answers.complete()
-                words = record.text("content")
+                text = record.text("content")
                 yield MessageRead(
-                    answers.new_id(), "user", (Text(words),), time, model=answers.model
+                    answers.new_id(), "user", (Text(text),), time, model=answers.model
                 )
             case "message":
                 yield from answers.add_piece(record.text("content"), time)
@@ -144,7 +144,7 @@ class _ChatEvents:
 
 
 def _document(path: Path, name: str) -> Iterator[Recorded]:
-    """Yield the last answer, and the totals of all requests; of a single request they are its own tokens."""
+    """Yield the last answer, with its usage if there was only one request, and the totals of all requests."""
     models = json_field(path, "stats.models")
     tokens = [JsonValue(model).at("tokens") for model in models.fields().values()]
     requests = [

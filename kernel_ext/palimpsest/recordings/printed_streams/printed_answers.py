@@ -1,4 +1,4 @@
-"""Join what an agent prints while it runs into answers: texts and calls up to the results, or up to the tokens."""
+"""Join the texts and calls that an agent prints while it runs into answers; the results or the tokens end an answer."""
 
 from collections.abc import Iterator
 
@@ -15,9 +15,9 @@ from palimpsest.transcript.values import Usage
 
 NO_ANSWER = "The answer of this request is not in the recording."
 NO_OUTPUT = "The output of this call is not in the recording."
-MOST_WAITING = 100
-"""Most results that wait for the tokens of their request, which may never be printed."""
-MOST_TEXT_CHARS = 16_000_000
+MAX_WAITING_RESULTS = 100
+"""Maximum results that wait for the tokens of their request, which may never be printed."""
+MAX_TEXT_CHARS = 16_000_000
 """Characters of a text in pieces after which its answer ends, so that it is not stored without limit."""
 
 
@@ -44,16 +44,16 @@ class PrintedAnswers:
         return f"m{self._count}"
 
     def add_piece(self, text: str, created: int | None = None) -> Iterator[Recorded]:
-        """Add a piece of a text, which other pieces continue; yields the answer before it, if that has ended."""
+        """Add a piece of a text, which later pieces may continue; yields the answer before it, if that has ended."""
         yield from self._begin(created)
         self._pieces.append(text)
         self._text_chars += len(text)
-        if self._text_chars > MOST_TEXT_CHARS:
+        if self._text_chars > MAX_TEXT_CHARS:
             yield from self.complete()
 
     def add(self, part: Text | Thinking | Call, created: int | None = None) -> Iterator[Recorded]:
         """Add a part; yields the answer before it, if that has ended."""
-        waits = isinstance(part, Call) and 0 < len(self._results) < MOST_WAITING
+        waits = isinstance(part, Call) and 0 < len(self._results) < MAX_WAITING_RESULTS
         if not waits:
             yield from self._begin(created)
         self._end_text()
@@ -71,7 +71,10 @@ class PrintedAnswers:
             self._pieces, self._text_chars = [], 0
 
     def add_result(self, result: ResultRead, *, is_recorded: bool = True) -> Iterator[Recorded]:
-        """Add a result; yields what can be yielded. With ``is_recorded`` False only its place is known."""
+        """Add the result of a call; yields the answer before it and the result, unless results wait for the tokens.
+
+        Unless the output ``is_recorded``, a gap says that it is missing.
+        """
         values: list[Recorded] = [result]
         if not is_recorded:
             values.append(GapRead(NO_OUTPUT, call=result.call))

@@ -1,4 +1,4 @@
-"""Add up the totals that agents print: of several programs that printed to one file, and those of Claude Code."""
+"""Add up the totals that agents print: of several runs whose output is in one file, and those of Claude Code."""
 
 from dataclasses import dataclass
 from typing import TypeVar
@@ -13,9 +13,9 @@ N = TypeVar("N", int, float)
 
 @dataclass(slots=True)
 class ClaudeTotals:
-    """The totals of a session of Claude Code: of its newest program, and of those that printed to the file before.
+    """The totals of a session of Claude Code: of its newest run, and of the earlier runs in the file.
 
-    A program prints cost and tokens of everything so far; older versions print the tokens of each turn.
+    A run prints its cost and tokens so far; older versions print the tokens of each turn.
     """
 
     _before: RecordedTotals = NO_TOTALS
@@ -37,7 +37,7 @@ class ClaudeTotals:
             for model in models
         ]
         newest = _totals_of(usages, cost) if usages else NO_TOTALS
-        if self._is_of_another_program(newest, turn, cost):
+        if self._is_of_another_run(newest, turn, cost):
             self._before = sum_of_totals(self._before, self._newest)
             self._newest = NO_TOTALS
         if not usages:
@@ -45,10 +45,10 @@ class ClaudeTotals:
         self._newest = newest
         return sum_of_totals(self._before, self._newest)
 
-    def _is_of_another_program(
+    def _is_of_another_run(
         self, newest: RecordedTotals, turn: RecordedTotals, cost: float | None
     ) -> bool:
-        """Return whether totals cannot go on from those before: the cost falls, or they grew by less than the turn."""
+        """Return whether the newest totals are of another run: the cost fell, or they grew by less than the turn."""
         before = self._newest
         if cost is not None and cost < (before.cost or 0):
             return True
@@ -73,12 +73,12 @@ def _totals_of(usages: list[Usage], cost: float | None) -> RecordedTotals:
 def sum_of_totals(first: RecordedTotals, second: RecordedTotals) -> RecordedTotals:
     """Return the totals of two runs together; what neither has is unknown."""
     return RecordedTotals(
-        cost=_both(first.cost, second.cost),
-        input=_both(first.input, second.input),
-        cached=_both(first.cached, second.cached),
-        output=_both(first.output, second.output),
+        cost=_optional_sum(first.cost, second.cost),
+        input=_optional_sum(first.input, second.input),
+        cached=_optional_sum(first.cached, second.cached),
+        output=_optional_sum(first.output, second.output),
     )
 
 
-def _both(one: N | None, other: N | None) -> N | None:
-    return one if other is None else other if one is None else one + other
+def _optional_sum(first: N | None, second: N | None) -> N | None:
+    return first if second is None else second if first is None else first + second

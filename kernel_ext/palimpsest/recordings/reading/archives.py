@@ -23,13 +23,13 @@ from palimpsest.store.bounded_json import BuildsTooMuch, json_value
 from palimpsest.store.disk import open_regular
 from palimpsest.transcript.errors import UserError
 
-MOST_MEMBERS = 100_000
-MOST_MEMBER_BYTES = 128_000_000
-"""Largest unpacked size of a member; its bytes, text and values take about four times as much memory."""
-MOST_BYTES = 4_000_000_000
-"""Largest unpacked size of all members together."""
-MOST_RATIO = 200
-"""Largest ratio of a large member's size to its compressed size; recorded sessions have about 30."""
+MAX_MEMBERS = 100_000
+MAX_MEMBER_BYTES = 128_000_000
+"""Maximum unpacked size of a member; its bytes, text and values take about four times as much memory."""
+MAX_BYTES = 4_000_000_000
+"""Maximum unpacked size of all members together."""
+MAX_RATIO = 200
+"""Maximum ratio of a large member's size to its compressed size; recorded sessions have about 30."""
 SMALL_BYTES = 10_000_000
 """Size up to which a member may have any ratio: repeated text compresses well, and small members do no harm."""
 ZSTANDARD = 93
@@ -47,7 +47,7 @@ class JsonArchive:
     file: FileIO
     archive: zipfile.ZipFile
     report: Report
-    remaining_bytes: int = MOST_BYTES
+    remaining_bytes: int = MAX_BYTES
 
     @property
     def names(self) -> list[str]:
@@ -80,9 +80,9 @@ class JsonArchive:
         return None
 
     def _content(self, member: zipfile.ZipInfo) -> bytes:
-        limit = min(MOST_MEMBER_BYTES, self.remaining_bytes)
+        limit = min(MAX_MEMBER_BYTES, self.remaining_bytes)
         ratio = member.file_size / max(1, member.compress_size)
-        if member.file_size > limit or (member.file_size > SMALL_BYTES and ratio > MOST_RATIO):
+        if member.file_size > limit or (member.file_size > SMALL_BYTES and ratio > MAX_RATIO):
             raise UnreadableMember("It would unpack to more than is believed, and was left out.")
         if member.flag_bits & 1:
             raise UnreadableMember("It is encrypted and was left out.")
@@ -126,8 +126,8 @@ def opened_archive(path: Path, report: Report) -> Iterator[JsonArchive]:
         ) as error:
             raise UserError(f"{str(path)!r} is no zip file that can be read.") from error
         with archive:
-            if len(archive.NameToInfo) > MOST_MEMBERS:
-                raise UserError(f"{str(path)!r} holds more than {MOST_MEMBERS:,} files.")
+            if len(archive.NameToInfo) > MAX_MEMBERS:
+                raise UserError(f"{str(path)!r} holds more than {MAX_MEMBERS:,} files.")
             yield JsonArchive(file, archive, report)
 
 

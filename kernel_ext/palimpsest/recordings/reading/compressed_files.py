@@ -6,14 +6,14 @@ from pathlib import Path
 PACKED = frozenset({".gz", ".xz", ".bz2", ".zst", ".zip"})
 """Endings of compressed files: a recording in one is ``session.jsonl.gz``."""
 PASSED_OVER = "It is compressed and was passed over: unpack it, and import what comes out."
-MOST_FILES = 10_000
-"""Most files of one folder that are considered."""
+MAX_FILES = 10_000
+"""Maximum files of one folder that are considered."""
 
 
 def compressed_files(folder: Path, endings: Collection[str], depth: int) -> Iterator[Path]:
     """Yield the compressed files below a folder whose inner names have a recording's ending; links are not followed."""
     try:
-        paths = sorted(path for path, _ in zip(folder.iterdir(), range(MOST_FILES), strict=False))
+        paths = sorted(path for path, _ in zip(folder.iterdir(), range(MAX_FILES), strict=False))
     except OSError:
         return
     for path in paths:

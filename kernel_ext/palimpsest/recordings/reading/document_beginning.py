@@ -1,4 +1,4 @@
-"""Read the first fields of a JSON document of which only the beginning is known, to recognise its format.
+"""Read the first fields of a JSON document whose rest is not known, to recognise its format.
 
 Nothing here raises: a text that is no JSON object has no fields.
 """
@@ -46,17 +46,17 @@ def document_text(start: bytes) -> str:
 
 
 def is_one_document(text: str) -> bool:
-    """Return whether a text is one document, and not a line for each: a list, or an object that goes on below its first line."""
+    """Return whether a text is one document rather than JSON lines: a list, or an object of more than one line."""
     if text.startswith("["):
         return True
     first_line, _, rest = text.partition("\n")
-    goes_on = rest[:1] in {" ", "\t", '"', "\r", "\n"} and bool(rest.strip())
-    return goes_on and not isinstance(JsonValue(first_line).decoded().raw, dict)
+    has_more_lines = rest[:1] in {" ", "\t", '"', "\r", "\n"} and bool(rest.strip())
+    return has_more_lines and not isinstance(JsonValue(first_line).decoded().raw, dict)
 
 
 def object_beginning(text: str) -> Beginning:
     """Return the first fields of an object whose text may break off."""
-    found: Json = {}
+    whole_fields: Json = {}
     if not text.startswith("{"):
         return Beginning()
     position = _after_blanks(text, 1)
@@ -67,14 +67,14 @@ def object_beginning(text: str) -> Beginning:
         if not isinstance(name, str) or text[end : end + 1] == "":
             rest = text[position:]
             if rest and isinstance(name, str):
-                return Beginning(found, name, rest)
+                return Beginning(whole_fields, name, rest)
             break
-        found[name] = value
+        whole_fields[name] = value
         position = _after_blanks(text, end)
         if text[position : position + 1] != ",":
             break
         position = _after_blanks(text, position + 1)
-    return Beginning(found)
+    return Beginning(whole_fields)
 
 
 def list_beginning(text: str) -> list[JsonValue]:

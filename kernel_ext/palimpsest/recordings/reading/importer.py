@@ -82,7 +82,7 @@ class FolderFormat(Protocol):
     """An importer of folders that may also hold recordings of other formats."""
 
     def own_files(self, names: Collection[str]) -> Collection[str]:
-        """Return which entries of a recorded folder belong to the recording, of all names in it."""
+        """Return the entries of a recorded folder that belong to the recording, among all names in it."""
 
 
 @runtime_checkable
@@ -90,10 +90,10 @@ class CaptureImporter(Importer, Protocol):
     """An importer of captured requests, which are joined with the recordings that have their answers."""
 
     def sent_requests(self, path: Path) -> Iterator[tuple[tuple[str, ...], SentRead]]:
-        """Yield what each captured request held beside its messages, with the names of its answer, the surest first."""
+        """Yield the names of each request's answer, the most reliable first, and the request's other contents."""
 
     def read_rest(self, path: Path, report: Report, joined: Collection[str]) -> Iterator[Recorded]:
-        """Yield the sessions without a request whose answer has its surest name in ``joined``."""
+        """Yield the sessions in which no answer has its first name in ``joined``."""
 
 
 AnyImporter = Importer | WholeImporter

@@ -16,15 +16,16 @@ from palimpsest.recordings.reading.recorded import Json, Media
 from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.values import ToolSpec, Usage
 
-MOST_TOKENS = 1_000_000_000_000
-MOST_DOLLARS = 1_000_000_000
-MOST_NUMBER_NOTES = 100
-"""Most wrong numbers that are reported for one value."""
+MAX_TOKENS = 1_000_000_000_000
+MAX_DOLLARS = 1_000_000_000
+MAX_NUMBER_NOTES = 100
+"""Maximum wrong numbers that are reported for one value."""
 SHOWN_CHARS = 40
 NUMBER_NOTES: ContextVar[list[str] | None] = ContextVar("NUMBER_NOTES", default=None)
 """Collects a sentence for each usage number that is left out; the caller adds the request."""
 SECONDS_BELOW = 100_000_000_000
-MOST_FACTS = 20
+"""Times below this number are in seconds, larger ones in milliseconds."""
+MAX_FACTS = 20
 FACT_CHARS = 200
 LATEST_MILLISECONDS = 253_402_300_799_000
 """The end of the year 9999."""
@@ -104,14 +105,14 @@ class JsonValue:
     def id(self, *names: str) -> str:
         """Return an id, which some formats write as a number; empty where it is neither."""
         value = self.get(*names)
-        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < MOST_TOKENS:
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < MAX_TOKENS:
             return str(value)
         return JsonValue(value).text()[:512]
 
     def integer(self, *names: str) -> int | None:
         """Return a non-negative integer; None for anything else."""
         number = _number(self.get(*names))
-        return int(number) if number is not None and 0 <= number <= MOST_TOKENS else None
+        return int(number) if number is not None and 0 <= number <= MAX_TOKENS else None
 
     def count(self, *names: str) -> int:
         """Return a non-negative integer, or 0."""
@@ -121,8 +122,8 @@ class JsonValue:
         """Return a number of tokens of a usage field, or None; a wrong value is reported through ``NUMBER_NOTES``."""
         value, tokens = self.get(*names), self.integer(*names)
         if value is not None and tokens is None:
-            what = f"{'.'.join(names)} is {_short_text(value)}"
-            _report_number(f"{what}, which is no number of tokens: it was left out.")
+            description = f"{'.'.join(names)} is {_short_text(value)}"
+            _report_number(f"{description}, which is no number of tokens: it was left out.")
         return tokens
 
     def tokens(self, *names: str) -> int:
@@ -136,9 +137,9 @@ class JsonValue:
         """
         value = self.get(*names)
         amount = _number(value)
-        if value is not None and (amount is None or not 0 <= amount <= MOST_DOLLARS):
-            what = f"{'.'.join(names)} is {_short_text(value)}"
-            _report_number(f"{what}, which is no amount of money: it was left out.")
+        if value is not None and (amount is None or not 0 <= amount <= MAX_DOLLARS):
+            description = f"{'.'.join(names)} is {_short_text(value)}"
+            _report_number(f"{description}, which is no amount of money: it was left out.")
             return None
         return amount if free else amount or None
 
@@ -157,7 +158,7 @@ class JsonValue:
         """Return the numbers and short texts of an object, such as an exit code, without long texts."""
         return {
             name: value
-            for name, value in list(self.fields(*names).items())[:MOST_FACTS]
+            for name, value in list(self.fields(*names).items())[:MAX_FACTS]
             if isinstance(value, bool | int | float)
             or (isinstance(value, str) and len(value) <= FACT_CHARS)
         }
@@ -245,7 +246,7 @@ def _parse_json(value: Any) -> Any:
 
 def _report_number(sentence: str) -> None:
     notes = NUMBER_NOTES.get()
-    if notes is not None and len(notes) < MOST_NUMBER_NOTES:
+    if notes is not None and len(notes) < MAX_NUMBER_NOTES:
         notes.append(sentence)
 
 

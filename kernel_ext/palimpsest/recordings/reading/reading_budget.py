@@ -19,7 +19,7 @@ FREE_BYTES = 16_000_000
 """Budget in bytes of an empty recording."""
 BUDGET_PER_BYTE = 100
 """Bytes of budget for each byte on the disk; compressed recordings need about 30."""
-MOST_VALUE_BYTES = 64_000_000
+MAX_VALUE_BYTES = 64_000_000
 """Limit for one message or result, equal to that for a line."""
 VALUE_BYTES = 1_500
 """Bytes that are counted for a value beside its texts, since each value takes time."""
@@ -45,13 +45,13 @@ class MakesTooMuch(UserError):
 @contextmanager
 def reading(size: int) -> Iterator[None]:
     """Limit the work on a recording while the block runs; ``size`` is its size on the disk in bytes."""
-    remaining = most = FREE_BYTES + BUDGET_PER_BYTE * size
+    remaining = limit = FREE_BYTES + BUDGET_PER_BYTE * size
 
     def spend_bytes(total_size: int) -> None:
         nonlocal remaining
         remaining -= total_size
         if remaining < 0:
-            kilobytes, megabytes = max(1, size // 1_000), max(1, most // 1_000_000)
+            kilobytes, megabytes = max(1, size // 1_000), max(1, limit // 1_000_000)
             raise MakesTooMuch(TOO_MUCH.format(size=kilobytes, most=megabytes))
 
     token = _BUDGET.set(spend_bytes)

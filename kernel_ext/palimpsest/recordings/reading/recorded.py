@@ -45,11 +45,11 @@ class SessionBegin:
     parent_call: str | None = None
     """Id of the parent's tool call that started this session."""
     branch_of: str | None = None
-    """The session of which this is another branch, in the same recording or in a file beside it."""
+    """The session off which this one branches, in the same recording or in a file beside it."""
     branch_at: str | None = None
     """The last message that both branches have in common."""
     copied: Collection[str] = frozenset()
-    """The messages and compactions that the other one holds too: they are counted there alone."""
+    """The messages and compactions that the other branch also has; they are only counted there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +114,16 @@ class CacheMark:
 
 @dataclass(frozen=True, slots=True)
 class SentRead:
-    """What a captured request held beside its messages, exactly as sent."""
+    """The parts of a captured request besides its messages, exactly as sent."""
 
     system: tuple[str, ...] | None = None
-    """The blocks of the system prompt; None where they are those of the captured request before."""
+    """The blocks of the system prompt; None where they are unchanged since the captured request before."""
     tools: str | None = None
-    """The offered tools, as the JSON that was sent; None where they are those of the captured request before."""
+    """The offered tools, as the JSON that was sent; None where they are unchanged since the request before."""
     marks: tuple[CacheMark, ...] = ()
 
     def after(self, before: "SentRead") -> "SentRead":
-        """Return what was sent, without a system prompt and tools that the request before had, too."""
+        """Return these parts with None for a system prompt and tools that are equal in the request before."""
         return replace(
             self,
             system=None if self.system == before.system else self.system,
@@ -167,7 +167,7 @@ class MessageRead:
     session: str | None = None
     """For a user message: the subagent's session in the same recording whose result it contains."""
     sent: SentRead | None = None
-    """For an answer: what a capture of its request holds; None where the request was not captured."""
+    """For an answer: the other parts of its captured request; None where the request was not captured."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""Find the session beside a recording that begins with the same messages: it was resumed or forked into a new file.
+"""Find the earlier session in a recording's folder that was resumed or forked into it, so that both begin alike.
 
-Recordings that begin alike are put in the order of their last records; a message counts in the first one that holds it.
+Such recordings are sorted by the time of their last record; a message belongs to the first one that contains it.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -15,13 +15,13 @@ from palimpsest.recordings.reading.sources import discard_report, head_of, json_
 from palimpsest.transcript.errors import UserError
 
 MAX_FILES = 5_000
-"""Most files of a folder that are compared."""
+"""Maximum files of a folder that are compared."""
 MAX_RECORDS = 1_000
-"""Most records at a file's beginning in which its first answer is searched."""
+"""Maximum records at a file's beginning in which its first answer is searched."""
 
 
 class SessionBeginning(NamedTuple):
-    """What tells which recordings begin alike."""
+    """The session and the first answer of a recording, by which recordings that begin alike are found."""
 
     session: str
     first_answer: str
@@ -33,7 +33,7 @@ class ResumedFormat(Recogniser, Protocol):
     """An importer of files of JSON lines, whose agent copies messages into a new file when a session goes on."""
 
     def beginning(self, path: Path) -> SessionBeginning:
-        """Return how a recording begins."""
+        """Return the session and the first answer of a recording."""
 
     def message_ids(self, path: Path) -> Collection[str]:
         """Return the ids of a recording's messages."""
@@ -53,40 +53,40 @@ class SharedBeginning(NamedTuple):
 def shared_beginning(
     path: Path, importer: ResumedFormat, messages: Sequence[str]
 ) -> SharedBeginning | None:
-    """Return the earlier session beside a file with which it shares most of its messages; None where there is none.
+    """Return the earlier session in a file's folder that shares most of its messages; None where none shares any.
 
-    ``messages`` are the ids of the file's messages in order. A file beside it that cannot be read is left out.
+    ``messages`` are the ids of the file's messages in order. Other files that cannot be read are left out.
     """
-    newest: SharedBeginning | None = None
+    longest: SharedBeginning | None = None
     for file in earlier_recordings(path, importer):
-        others = _message_ids(importer, file, _stamp(file))
-        shared = [message for message in messages if message in others]
-        if shared and (newest is None or len(shared) > len(newest.messages)):
-            newest = SharedBeginning(importer.beginning(file).session, shared)
-    return newest
+        other_messages = _message_ids(importer, file, _stamp(file))
+        shared = [message for message in messages if message in other_messages]
+        if shared and (longest is None or len(shared) > len(longest.messages)):
+            longest = SharedBeginning(importer.beginning(file).session, shared)
+    return longest
 
 
 def earlier_recordings(path: Path, importer: object) -> Sequence[Path]:
-    """Return the recordings of other sessions beside a file that begin as it does and end before it, in that order.
+    """Return the recordings in a file's folder that begin as it does and end before it, in the order of their ends.
 
-    Two files of one session are copies of a file, and are not compared; other importers' files have none.
+    Files with the same session id are copies and left out. Empty for an importer that is no ``ResumedFormat``.
     """
     if not isinstance(importer, ResumedFormat):
         return ()
     folder = path.parent
     beginnings = _beginnings(importer, folder, modified_time(folder), path.suffix)
-    own = beginnings.get(path.name)
-    if own is None or not own.first_answer:
+    own_beginning = beginnings.get(path.name)
+    if own_beginning is None or not own_beginning.first_answer:
         return ()
-    others = [
+    other_names = [
         name
         for name, (session, first_answer) in beginnings.items()
-        if first_answer == own.first_answer and session != own.session
+        if first_answer == own_beginning.first_answer and session != own_beginning.session
     ]
-    if not others:
+    if not other_names:
         return ()
     end = (_last_time(path, _stamp(path)), path.name)
-    ends = sorted((_last_time(folder / name, _stamp(folder / name)), name) for name in others)
+    ends = sorted((_last_time(folder / name, _stamp(folder / name)), name) for name in other_names)
     return tuple(folder / name for time, name in ends if (time, name) < end)
 
 
@@ -99,7 +99,7 @@ def first_records(path: Path) -> Iterator[JsonValue]:
 def _beginnings(
     importer: ResumedFormat, folder: Path, _modified: int, suffix: str
 ) -> dict[str, SessionBeginning]:
-    """Return how the importer's files in a folder begin, by name; read again when the folder has changed."""
+    """Return the beginnings of an importer's files in a folder, by file name; a new ``_modified`` reads them again."""
     files = (
         file
         for file in sorted(folder.glob(f"*{suffix}"))
@@ -111,7 +111,7 @@ def _beginnings(
             if importer.recognises(head_of(file)):
                 beginnings[file.name] = importer.beginning(file)
         except (OSError, UserError):
-            continue  # it is named where it is read itself
+            continue  # reported when the file itself is imported
     return beginnings
 
 

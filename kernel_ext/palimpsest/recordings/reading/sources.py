@@ -2,7 +2,7 @@
 
 A line that is too long, too deep or broken is reported and skipped. Only regular files are opened, and a link only
 where the user gave its path. Items of large documents are read by ijson; where it is not installed, those of documents up
-to ``MOST_DOCUMENT_BYTES`` are found in the text, with the same result. Only ijson stops at an integer of more than 63 bits
+to ``MAX_DOCUMENT_BYTES`` are found in the text, with the same result. Only ijson stops at an integer of more than 63 bits
 and at an incomplete character.
 """
 
@@ -22,14 +22,14 @@ from palimpsest.store.bounded_json import BuildsTooMuch, json_value
 from palimpsest.store.disk import NoFile, TooLarge, open_regular, read_small
 from palimpsest.transcript.errors import UserError
 
-MOST_LINE_BYTES = 64_000_000
-TOO_LONG = f"It is longer than {MOST_LINE_BYTES // 1_000_000} MB and was left out."
-MOST_DOCUMENT_BYTES = 64_000_000
+MAX_LINE_BYTES = 64_000_000
+TOO_LONG = f"It is longer than {MAX_LINE_BYTES // 1_000_000} MB and was left out."
+MAX_DOCUMENT_BYTES = 64_000_000
 """Largest document that is read as a whole; ``json_items`` reads larger ones."""
 HEAD_BYTES = 65_536
 LOOKED_AT_LINES = 3
-"""Lines of a file's beginning that are looked at for one that can be read."""
-MOST_DEPTH = 100
+"""First lines of a file that are searched for one that can be read."""
+MAX_DEPTH = 100
 """Levels of nesting that are read; recorded sessions have about ten."""
 _PIECE = 1 << 20
 _IJSON_PIECE = 1 << 16
@@ -96,7 +96,7 @@ def json_lines(
             continue
         if not isinstance(value, dict):
             report(f"line {number}", "It is no JSON object and was left out.")
-        elif line.count(b"{") + line.count(b"[") > MOST_DEPTH and too_deep(value):
+        elif line.count(b"{") + line.count(b"[") > MAX_DEPTH and too_deep(value):
             report(f"line {number}", "It is nested too deeply and was left out.")
         else:
             yield number, JsonValue(value)
@@ -110,17 +110,17 @@ def file_lines(path: Path, report: Report) -> Iterator[tuple[int, bytes]]:
         while piece := _count_bytes(file.read(_PIECE)):
             *ended, rest = piece.split(b"\n")
             for end in ended:
-                line, is_too_long = b"".join((*pieces, end)), length > MOST_LINE_BYTES
+                line, is_too_long = b"".join((*pieces, end)), length > MAX_LINE_BYTES
                 pieces, length = [], 0
-                if is_too_long or len(line) > MOST_LINE_BYTES:
+                if is_too_long or len(line) > MAX_LINE_BYTES:
                     report(f"line {number}", TOO_LONG)
                 else:
                     yield number, line
                 number += 1
             length += len(rest)
-            if rest and length <= MOST_LINE_BYTES:
+            if rest and length <= MAX_LINE_BYTES:
                 pieces.append(rest)
-        if length > MOST_LINE_BYTES:
+        if length > MAX_LINE_BYTES:
             report(f"line {number}", TOO_LONG)
         elif pieces:
             yield number, b"".join(pieces)
@@ -139,10 +139,10 @@ def json_document(path: Path, *, follow: bool = True) -> JsonValue:
     ``follow`` is False for a file whose name comes from another file; it may not be a link.
     """
     try:
-        value = json_value(_count_bytes(read_small(path, MOST_DOCUMENT_BYTES, follow=follow)))
+        value = json_value(_count_bytes(read_small(path, MAX_DOCUMENT_BYTES, follow=follow)))
     except TooLarge as error:
         raise UserError(
-            f"{str(path)!r} is larger than {MOST_DOCUMENT_BYTES >> 20} MB and cannot be read whole."
+            f"{str(path)!r} is larger than {MAX_DOCUMENT_BYTES >> 20} MB and cannot be read whole."
         ) from error
     except NoFile as error:
         raise UserError(f"{str(path)!r} is no file.") from error
@@ -169,7 +169,7 @@ def json_items(
         with open_regular(path, follow=True) as file:
             levels = 0 if share_limit else len(prefix.split("."))
             limited = NestingLimit(
-                lambda size: _count_bytes(file.read(size)), MOST_DEPTH, value_level=levels
+                lambda size: _count_bytes(file.read(size)), MAX_DEPTH, value_level=levels
             )
             yield from _items_of(limited, prefix, path)
     except NestedTooDeeply:
@@ -201,9 +201,9 @@ def _items_in_text(content: NestingLimit, prefix: str, path: Path) -> Iterator[A
     try:
         while piece := content.read(_IJSON_PIECE):
             content_bytes += piece
-            if len(content_bytes) > MOST_DOCUMENT_BYTES:
+            if len(content_bytes) > MAX_DOCUMENT_BYTES:
                 raise UserError(
-                    f"{str(path)!r} is larger than {MOST_DOCUMENT_BYTES >> 20} MB and needs a package: pip install ijson"
+                    f"{str(path)!r} is larger than {MAX_DOCUMENT_BYTES >> 20} MB and needs a package: pip install ijson"
                 )
     except ValueError as error:
         limit_error = error  # the text before the error is read nevertheless
@@ -296,7 +296,7 @@ def json_objects(
             report(f"{what} {number}", "It is no JSON object and was left out.")
 
 
-def too_deep(value: Any, levels: int = MOST_DEPTH) -> bool:
+def too_deep(value: Any, levels: int = MAX_DEPTH) -> bool:
     """Return whether a value is nested more deeply than the limit."""
     layer = [value]
     for _ in range(levels):

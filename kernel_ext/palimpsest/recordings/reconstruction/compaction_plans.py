@@ -137,7 +137,7 @@ class CompactionRedecision:
         return DecisionPoint("compact", seq, request.id, (decision,), redecided)
 
     def undecided(self, newest: StepRequest | None) -> Iterator[DecisionPoint]:
-        """Make the decisions for requests that were never sent anew, under the policy of the newest request."""
+        """Repeat the decisions for requests that were never sent, under the policy of the newest request."""
         pending, self._pending = self._pending, []
         for pending_decision in pending:
             redecided = self._decide_again(pending_decision, newest) if newest is not None else None

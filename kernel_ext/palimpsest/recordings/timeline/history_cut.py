@@ -17,7 +17,7 @@ from palimpsest.transcript.parts import CompactionPart
 
 
 class HistoryCut:
-    """Computes the messages that requests leave out; computes them anew only after another summary, undo or policy."""
+    """Computes the messages that requests leave out, again only after another summary, undo or policy."""
 
     def __init__(self, store: Store) -> None:
         self._blobs = RecordedBlobs(store)

@@ -130,8 +130,8 @@ class ItemStates:
             # Pinned items are quoted after the summary; of a pinned message all items except its reasoning.
             is_quoted = pinned and (known_item.kind != "reasoning" or effect.is_pinned_itself)
             hidden = None if is_quoted else "summarised"
-        appears = hidden is None and item in self._hidden
-        if appears or effect.reduction != self._reduced.get(item):
+        is_shown_again = hidden is None and item in self._hidden
+        if is_shown_again or effect.reduction != self._reduced.get(item):
             self._reduced[item] = effect.reduction
             self._hidden.pop(item, None)
             self._show_reduced(item, effect.reduction, rule)

@@ -63,7 +63,7 @@ OPENCODE_SUBAGENT = "sessionId"
 LABEL_CHARS = 80
 CHARS_PER_TOKEN = 4
 """By the recorded estimate of the tokens of a system prompt and of tools."""
-MOST_MARKS, MARK_CHARS = 100, 60
+MAX_MARKS, MARK_CHARS = 100, 60
 SESSION_EVENTS = frozenset({"session.created", "session.updated"})
 TIMELINE_EVENTS = frozenset(
     {
@@ -416,7 +416,7 @@ def _note_of(info: MessageInfo | None) -> dict[str, Any]:
 
 def _cache_marks(sent: JsonValue) -> tuple[str, ...]:
     """Return the captured cache marks in words; another program may have written the log."""
-    marks = [mark for mark in sent.list_at("marks") if isinstance(mark, list)][:MOST_MARKS]
+    marks = [mark for mark in sent.list_at("marks") if isinstance(mark, list)][:MAX_MARKS]
     texts = [
         tuple(visible_line(word[:MARK_CHARS]) for word in mark if isinstance(word, str))
         for mark in marks

@@ -91,10 +91,10 @@ def import_line(cell: CellSource, name: str) -> str | None:
     above = [cell.parents.get(node) for node in uses]
     attributes = {node.attr for node in above if isinstance(node, ast.Attribute)}
     if name == "datetime":
-        called = any(isinstance(node, ast.Call) for node in above)
+        is_called = any(isinstance(node, ast.Call) for node in above)
         return (
             "from datetime import datetime"
-            if called or attributes & CLASS_METHODS
+            if is_called or attributes & CLASS_METHODS
             else "import datetime"
         )
     if name in MODULES:

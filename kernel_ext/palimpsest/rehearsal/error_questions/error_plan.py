@@ -39,7 +39,7 @@ MEANINGS = {
     "SyntaxError": "the text is no valid Python",
 }
 """The meaning of exceptions, in plain words."""
-KNOWN = "a wrong column and a missing import"
+KNOWN_MISTAKES = "a wrong column and a missing import"
 COLUMN_CUTOFF = 0.6
 MAX_LISTED = 20
 _FIX = r"\b(?:fix|mend|repair|correct|solve|debug|patch)\b"
@@ -210,7 +210,7 @@ def _repair_text(report: ErrorReport, finding: Finding | None) -> str:
     if why := _obstacle_to_repair(report):
         return f"{summary} {why}, so I give no corrected cell."
     if finding is None:
-        return f"{summary} No rule of mine mends this, so I give no corrected cell. I know {KNOWN}."
+        return f"{summary} No rule of mine mends this, so I give no corrected cell. I know {KNOWN_MISTAKES}."
     place = f"{report.where[0].upper()}{report.where[1:]}"
     line = _quoted_line(report)
     sentence = f"{place}{f'{line},' if line else ''} raised {inline_code(report.summary_line)}: {finding.description}."

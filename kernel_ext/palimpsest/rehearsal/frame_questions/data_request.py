@@ -14,8 +14,8 @@ from palimpsest.rehearsal.parsing.vocabulary import (
     DESCRIBE,
     DISTINCT,
     HEAD,
-    LEAST,
-    MOST,
+    LEAST_WORDS,
+    MOST_WORDS,
     PLOT,
     QUALITIES,
     ROWS,
@@ -95,7 +95,7 @@ _RULES: tuple[tuple[str, Set[str], str], ...] = (
     ("head", set(), r"\b(?:first|last|head|tail|top|few|some|sample|example|preview|peek|glimpse)\b.*\b(?:rows?|lines?|records?|entries|observations?|of)\b|\bhead\b|\btail\b|\bpreview\b|\bglimpse\b|\bpeek\b"),
     ("statistic", set(STATISTICS), ""),
     ("count", COUNT, ""),
-    ("statistic", MOST | LEAST | set(QUALITIES), ""),
+    ("statistic", MOST_WORDS | LEAST_WORDS | set(QUALITIES), ""),
     ("rows", set(), r"\b(?:rows?|records?|entries|observations?|those|ones|all|data) (?:where|with|that|which|whose|for which|in which|of|from)\b|\bfilter\b|\bonly (?:the|those)\b|\bsubset\b|\bselect\b|\bwhere\b.*(?:[<>=]|\b(?:is|are|equals?)\b)|(?:\b(?:above|over|below|under|exceeding|(?:greater|less|more|fewer|larger|smaller|longer|shorter|heavier|lighter|higher|lower|older|younger) than|at (?:least|most)|between)|[<>]=?)\s*\d"),
     ("compare", COMPARE, r"\bbreak ?down\b|\bgroup(?:ed)? by\b"),
     ("describe", DESCRIBE, r"\bwhat(?:'s| is| are| does)?\b.*\b(?:in|inside|look like|contain|hold)\b|\b(?:tell|show|teach) me (?:something |more |everything )?about\b|\babout (?:the |this |my |our )?(?:data|table|frame|dataset|df|@)|\blook at\b|\blooks? like\b|\bwhat (?:is|are) .*\babout\b|\bhave a look\b|\bquick look\b|\bget to know\b|\bwhat kind of data\b|\bwalk me through\b"),
@@ -112,9 +112,9 @@ def _chart(prompt: ParsedPrompt) -> str | None:
 
 def _order(stems: list[str], texts: list[str]) -> str | None:
     for stem, text in zip(stems, texts, strict=True):
-        if text in MOST or stem in MOST:
+        if text in MOST_WORDS or stem in MOST_WORDS:
             return "most"
-        if text in LEAST or stem in LEAST or text in {"ascending", "rare", "rarest"}:
+        if text in LEAST_WORDS or stem in LEAST_WORDS or text in {"ascending", "rare", "rarest"}:
             return "least"
     return "most" if "descending" in texts else None
 

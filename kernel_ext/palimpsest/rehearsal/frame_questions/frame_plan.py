@@ -30,14 +30,14 @@ QUOTED_OPERATIONS = frozenset({"rows", "head"})
 def frame_plan(
     runner: PlanRunner,
     request: DataRequest,
-    listed: tuple[Variable, ...] | None = None,
+    known_variables: tuple[Variable, ...] | None = None,
     table: Table | None = None,
 ) -> Plan:
     """Answer a prompt about a table, or show another variable.
 
-    ``listed`` are the variables, if they were listed already, ``table`` is a table that was described already.
+    ``known_variables`` are the variables, if they were listed already; ``table`` is one that was described already.
     """
-    found_data = FoundTable(table) if table else (yield from find_data(runner, listed))
+    found_data = FoundTable(table) if table else (yield from find_data(runner, known_variables))
     if isinstance(found_data, Variable):
         return (yield from show_variable(runner, found_data))
     if request.op == "columns":
@@ -207,8 +207,8 @@ def compute_plan(runner: PlanRunner, spec: QuerySpec, notes: list[str]) -> Plan:
 def _is_quoted(spec: QuerySpec) -> bool:
     """Return whether the answer quotes the output without parsing it."""
     numbers = [column for column in spec.measures + spec.groups if column.numeric]
-    matrix = spec.op == "correlation" and len(numbers) != 2
-    return spec.op in QUOTED_OPERATIONS or matrix
+    is_matrix = spec.op == "correlation" and len(numbers) != 2
+    return spec.op in QUOTED_OPERATIONS or is_matrix
 
 
 def _unseen_result_text(spec: QuerySpec, result: ToolResult) -> str:

@@ -17,7 +17,7 @@ STATISTICS = ("count", "mean", "min", "max")
 """The statistics of a measure where the prompt names none."""
 STATISTICS_LIST = str([*STATISTICS]).replace("'", '"')
 """``STATISTICS`` as Python source."""
-WIDE = 6
+MAX_LINE_COLUMNS = 6
 """Maximum columns that fit a line; rankings of a wider table show only the relevant columns."""
 
 
@@ -58,7 +58,7 @@ def key_list_source(columns: tuple[Column, ...]) -> str:
 
 def _statistic(spec: QuerySpec) -> str:
     rows = rows_source(spec)
-    single = len(spec.measures) == 1
+    is_single = len(spec.measures) == 1
     inner = f"[{key_source(spec.measures)}]" if spec.measures else ""
     if not spec.groups:
         return _plain_statistic(spec, rows)
@@ -68,24 +68,24 @@ def _statistic(spec: QuerySpec) -> str:
     if not spec.measures:
         return f"{grouped}.{spec.statistic}(numeric_only=True).reset_index()"
     rising, by = spec.order == "least", as_source(spec.measures[0].key)
-    tail = f".sort_values({by}, ascending={rising})" if single and spec.order else ""
+    tail = f".sort_values({by}, ascending={rising})" if is_single and spec.order else ""
     return f"{grouped}{inner}.{spec.statistic}().reset_index(){tail}"
 
 
 def _plain_statistic(spec: QuerySpec, rows: str) -> str:
-    picked = f"[{key_source(spec.measures)}]" if spec.measures else '.select_dtypes("number")'
+    selection = f"[{key_source(spec.measures)}]" if spec.measures else '.select_dtypes("number")'
     if not spec.measures:
         return f"{rows}.{spec.statistic}(numeric_only=True)"
-    return f"{rows}{picked}.{spec.statistic}()"
+    return f"{rows}{selection}.{spec.statistic}()"
 
 
 def _count(spec: QuerySpec) -> str:
     rows = rows_source(spec)
     if spec.groups:
-        single = len(spec.groups) == 1
-        rising = ", ascending=True" if spec.order == "least" and single else ""
+        is_single = len(spec.groups) == 1
+        rising = ", ascending=True" if spec.order == "least" and is_single else ""
         counted = f"{rows}[{key_source(spec.groups)}].value_counts(dropna=False{rising})"
-        return counted if single else f"{counted}.reset_index()"
+        return counted if is_single else f"{counted}.reset_index()"
     if spec.measures:
         return f"{rows}[{key_source(spec.measures)}].count()"
     return f"len({rows})"
@@ -100,8 +100,8 @@ def _distinct(spec: QuerySpec) -> str:
 
 def _missing(spec: QuerySpec) -> str:
     columns = spec.measures + spec.groups
-    picked = f"[{key_source(columns)}]" if columns else ""
-    return f"{rows_source(spec)}{picked}.isna().sum()"
+    selection = f"[{key_source(columns)}]" if columns else ""
+    return f"{rows_source(spec)}{selection}.isna().sum()"
 
 
 def _correlation(spec: QuerySpec) -> str:
@@ -114,17 +114,17 @@ def _correlation(spec: QuerySpec) -> str:
 def _top(spec: QuerySpec) -> str:
     rows, measure = rows_source(spec), spec.measures[0]
     number = spec.number or RANKED_SHOWN
-    down = spec.order == "least"
+    is_ascending = spec.order == "least"
     columns = shown_columns(spec)
-    picked = f"[{key_list_source(columns)}]" if columns else ""
+    selection = f"[{key_list_source(columns)}]" if columns else ""
     if measure.numeric:
-        return f"{rows}.{'nsmallest' if down else 'nlargest'}({number}, {as_source(measure.key)}){picked}"
-    return f"{rows}.sort_values({as_source(measure.key)}, ascending={down}).head({number}){picked}"
+        return f"{rows}.{'nsmallest' if is_ascending else 'nlargest'}({number}, {as_source(measure.key)}){selection}"
+    return f"{rows}.sort_values({as_source(measure.key)}, ascending={is_ascending}).head({number}){selection}"
 
 
 def shown_columns(spec: QuerySpec) -> tuple[Column, ...]:
     """Return the columns of a ranking: text columns and the measures, where not all columns fit."""
-    if len(spec.table.columns) <= WIDE:
+    if len(spec.table.columns) <= MAX_LINE_COLUMNS:
         return ()
     categories = [column for column in spec.table.categories if column not in spec.measures][:4]
     return (*categories, *spec.measures)
@@ -132,8 +132,8 @@ def shown_columns(spec: QuerySpec) -> tuple[Column, ...]:
 
 def _head(spec: QuerySpec) -> str:
     columns = spec.measures + spec.groups
-    picked = f"[{key_list_source(columns)}]" if columns else ""
-    return f"{rows_source(spec)}{picked}.{'tail' if spec.tail else 'head'}({spec.number or ROWS_SHOWN})"
+    selection = f"[{key_list_source(columns)}]" if columns else ""
+    return f"{rows_source(spec)}{selection}.{'tail' if spec.tail else 'head'}({spec.number or ROWS_SHOWN})"
 
 
 def _describe(spec: QuerySpec) -> str:

@@ -32,9 +32,9 @@ def _group_words(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
     """Group by text columns where numeric ones are measured."""
     text_columns = tuple(c for c in spec.measures if not c.numeric and not c.temporal)
     numbers = tuple(c for c in spec.measures if c not in text_columns)
-    plotted = spec.op == "plot" and (numbers or spec.groups)
-    wants_groups = spec.op in {"statistic", "top", "compare", ""} or plotted
-    if text_columns and wants_groups and (numbers or spec.op != "statistic" or not spec.statistic):
+    is_plotted = spec.op == "plot" and (numbers or spec.groups)
+    can_group = spec.op in {"statistic", "top", "compare", ""} or is_plotted
+    if text_columns and can_group and (numbers or spec.op != "statistic" or not spec.statistic):
         return replace(spec, measures=numbers, groups=(*spec.groups, *text_columns))
     return spec
 
@@ -52,8 +52,8 @@ def _name_operation(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
 
 def _count_most(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
     """Count for *which species has the most* without a named number."""
-    without = not spec.measures and not spec.statistic
-    if spec.op == "statistic" and spec.groups and without and spec.order:
+    is_unmeasured = not spec.measures and not spec.statistic
+    if spec.op == "statistic" and spec.groups and is_unmeasured and spec.order:
         return replace(spec, op="count")
     if spec.op == "count" and spec.measures and not spec.groups and spec.order:
         return replace(spec, measures=(), groups=spec.measures[:1])
@@ -69,14 +69,16 @@ def _count_values(spec: QuerySpec, words: frozenset[str]) -> QuerySpec:
     column = spec.measures[0]
     if column.numeric or column.temporal:
         return spec
-    listed = words & {"count", "counts", "frequency", "frequencies", "tally"}
-    return replace(spec, op="distinct" if listed else "nunique")
+    is_listing = words & {"count", "counts", "frequency", "frequencies", "tally"}
+    return replace(spec, op="distinct" if is_listing else "nunique")
 
 
 def _find_row(spec: QuerySpec, words: frozenset[str]) -> QuerySpec:
     """Find a row for *which penguin is the heaviest*, but a number for *what is the highest mass*."""
-    asks_row = bool(words & {"which", "who", "whose"}) and not spec.statistic and not spec.groups
-    if spec.op == "statistic" and asks_row and spec.measures:
+    asks_for_row = (
+        bool(words & {"which", "who", "whose"}) and not spec.statistic and not spec.groups
+    )
+    if spec.op == "statistic" and asks_for_row and spec.measures:
         return replace(spec, op="top", number=spec.number or 1)
     return spec
 
@@ -95,6 +97,7 @@ def _name_statistic(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
 
 
 def _rank_something(spec: QuerySpec, _: frozenset[str]) -> QuerySpec:
+    """Turn a ranking of groups into a statistic, and one without a measure into a count or the first rows."""
     if spec.op == "top" and spec.measures and spec.groups:
         return replace(spec, op="statistic", statistic=spec.statistic or "mean")
     if spec.op == "top" and not spec.measures:

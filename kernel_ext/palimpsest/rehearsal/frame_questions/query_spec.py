@@ -43,15 +43,15 @@ def make_query_spec(request: DataRequest, linked: LinkedPrompt, table: Table) ->
     filters, used = parse_filters(linked.prompt.words, linked.columns, linked.values)
     groups, measures = _roles(linked, [m for m in linked.columns if m.start not in used])
     # Two or more compared values of a column are separated by grouping.
-    split = [condition.column for condition in filters if condition.test == "in"][:1]
-    groups += tuple(column for column in split if column not in groups)
+    split_columns = [condition.column for condition in filters if condition.test == "in"][:1]
+    groups += tuple(column for column in split_columns if column not in groups)
     statistic = request.statistic
     if not any(column.numeric or column.temporal for column in (*measures, *groups)):
-        meant = _by_quality(linked.prompt.words, table)
-        if meant and (measures or groups):
+        quality_columns = _by_quality(linked.prompt.words, table)
+        if quality_columns and (measures or groups):
             # "The heaviest species" means the species with the highest mean.
             statistic = statistic or "mean"
-        measures = (*measures, *meant)
+        measures = (*measures, *quality_columns)
     against = linked.prompt.matches(r"\b(?:against|vs\.?|versus|by|as a function of|over)\b")
     options = {field.name: getattr(request, field.name) for field in fields(RequestOptions)}
     return QuerySpec(
@@ -74,13 +74,13 @@ def _roles(
     for mention in mentions:
         if mention.column in (*groups, *measures):
             continue
-        opener = _opener(linked.prompt.words, mention, previous)
+        role_word = _role_word(linked.prompt.words, mention, previous)
         column = mention.column
-        joined_on = opener == "and" and previous is not None and previous.column in groups
-        by_word = opener in BY and not (
-            opener in {"against", "versus", "vs", "between", "over"} and column.numeric
+        is_joined = role_word == "and" and previous is not None and previous.column in groups
+        is_grouping = role_word in BY and not (
+            role_word in {"against", "versus", "vs", "between", "over"} and column.numeric
         )
-        if by_word or (joined_on and not column.dtype.lower().startswith("float")):
+        if is_grouping or (is_joined and not column.dtype.lower().startswith("float")):
             groups.append(column)
         else:
             measures.append(column)
@@ -88,7 +88,9 @@ def _roles(
     return tuple(groups), tuple(measures)
 
 
-def _opener(words: Sequence[Word], mention: ColumnMention, previous: ColumnMention | None) -> str:
+def _role_word(
+    words: Sequence[Word], mention: ColumnMention, previous: ColumnMention | None
+) -> str:
     """Return the word that determines the column's role: the last word before it that is no filler."""
     joiner = ""
     for word in reversed(words[previous.end if previous else 0 : mention.start]):
@@ -103,8 +105,8 @@ def _opener(words: Sequence[Word], mention: ColumnMention, previous: ColumnMenti
 def _by_quality(words: Sequence[Word], table: Table) -> tuple[Column, ...]:
     """Return the column that an adjective means: *heaviest* is about a mass or a weight."""
     for word in words:
-        for meant in QUALITIES.get(word.text, "").split():
+        for name_start in QUALITIES.get(word.text, "").split():
             for column in table.numeric:
-                if any(token.text.startswith(meant) for token in column.tokens):
+                if any(token.text.startswith(name_start) for token in column.tokens):
                     return (column,)
     return ()

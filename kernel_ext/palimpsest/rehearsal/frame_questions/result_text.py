@@ -143,7 +143,7 @@ def _grouped(spec: QuerySpec, result: ToolResult) -> str | None:
     if headers is None:
         return f"The {spec.statistic} of every column of numbers by {column_names(spec.groups)}{condition_text(spec)}:\n\n{text_block(result.value)}"
     rows = grouped_rows(spec, result.value, headers)
-    what, column = _compared(spec, headers)
+    what, column = _comparison_column(spec, headers)
     kind = NAMES.get(spec.statistic, spec.statistic) if spec.statistic else "summary"
     title = f"{kind.capitalize()} of {column_names(spec.measures)} by {column_names(spec.groups)}{condition_text(spec)}:"
     titles = [f"{spec.statistic} of {header}" for header in headers] if spec.statistic else headers
@@ -160,7 +160,7 @@ def grouped_table(
     return titled_table(title, [*labels, *headers], rows, len(labels), below)
 
 
-def _compared(spec: QuerySpec, headers: Sequence[str]) -> tuple[str, int]:
+def _comparison_column(spec: QuerySpec, headers: Sequence[str]) -> tuple[str, int]:
     """Return the name of the statistic by which groups are compared, and its column's index in the headers."""
     if spec.statistic:
         of = f" of {inline_code(headers[0])}" if len(headers) > 1 else ""
@@ -208,8 +208,8 @@ def counts_text(spec: QuerySpec, text: str, column: Column | None = None) -> str
         for label, value in series_items(text)
     ]
     title = f"Rows by {inline_code(column.label)}{condition_text(spec)}:"
-    most = extremes_text([row for row in rows if row[0] != "(missing)"], 1, "count")
-    return titled_table(title, [column.label, "rows"], rows, below=most)
+    extremes = extremes_text([row for row in rows if row[0] != "(missing)"], 1, "count")
+    return titled_table(title, [column.label, "rows"], rows, below=extremes)
 
 
 def _distinct(spec: QuerySpec, result: ToolResult) -> str | None:

@@ -16,8 +16,8 @@ from palimpsest.rehearsal.parsing.tool_outputs import inline_code, text_block
 from palimpsest.rehearsal.plan_runner import Plan, PlanAnswer, PlanEnded, PlanRunner, Steps
 
 MAX_TABLES = 6
-NAMED = 1.5
-"""The lowest score of a variable whose whole name is in the prompt."""
+MIN_NAME_SCORE = 1.5
+"""Minimum score of a variable whose whole name is in the prompt."""
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,18 @@ class FoundTable:
 
 
 def find_data(
-    runner: PlanRunner, listed: tuple[Variable, ...] | None = None
+    runner: PlanRunner, known_variables: tuple[Variable, ...] | None = None
 ) -> Steps[FoundTable | Variable]:
     """Return the table or variable that the prompt is about; raise ``PlanEnded`` where there is none.
 
-    ``listed`` are the variables, if the plan listed them already.
+    ``known_variables`` are the variables, if the plan listed them already.
     """
-    variables = listed if listed is not None else (yield from list_variables(runner))
+    variables = (
+        known_variables if known_variables is not None else (yield from list_variables(runner))
+    )
     name_scores = link_variables(runner.prompt.words, variables)
     name_scores |= dict.fromkeys((*runner.prompt.mentions, *runner.prompt.ticks), 3.0)
-    other = _named_other(variables, name_scores)
+    other = _best_other_variable(variables, name_scores)
     tables = [variable for variable in variables if variable.is_table]
     tables.sort(key=lambda variable: -name_scores.get(variable.name, 0.0))
     scores = [name_scores.get(variable.name, 0.0) for variable in tables]
@@ -52,7 +54,7 @@ def find_data(
             f"I found no table to work on: there is no DataFrame among the variables. {variables_text}. "
             "Load a file in a cell first, for example with `pandas.read_csv`, or let me run that code."
         )
-    is_named = scores[0] >= NAMED and scores[0] > max(scores[1:], default=0.0)
+    is_named = scores[0] >= MIN_NAME_SCORE and scores[0] > max(scores[1:], default=0.0)
     candidates = tables[:1] if is_named else tables[:MAX_TABLES]
     described_tables = yield from describe_tables(
         runner, [variable.name for variable in candidates]
@@ -68,14 +70,14 @@ def list_variables(runner: PlanRunner) -> Steps[tuple[Variable, ...]]:
     )
 
 
-def _named_other(
+def _best_other_variable(
     variables: Sequence[Variable], name_scores: Mapping[str, float]
 ) -> Variable | None:
     """Return the variable, neither table nor code, with the highest score; None where no score is high enough."""
     code = {"DataFrame", "module", "function", "type"}
     others = [variable for variable in variables if variable.kind not in code]
     best = max(others, key=lambda v: name_scores.get(v.name, 0.0), default=None)
-    return best if best and name_scores.get(best.name, 0.0) >= NAMED else None
+    return best if best and name_scores.get(best.name, 0.0) >= MIN_NAME_SCORE else None
 
 
 def describe_tables(runner: PlanRunner, names: Sequence[str]) -> Steps[list[Table]]:

@@ -3,7 +3,11 @@
 from palimpsest.rehearsal.frame_questions.data_request import DataRequest
 from palimpsest.rehearsal.frame_questions.entity_linking import link_columns, link_variables
 from palimpsest.rehearsal.frame_questions.frame_plan import frame_plan
-from palimpsest.rehearsal.frame_questions.table_search import NAMED, describe_tables, list_variables
+from palimpsest.rehearsal.frame_questions.table_search import (
+    MIN_NAME_SCORE,
+    describe_tables,
+    list_variables,
+)
 from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.parsing.tool_outputs import inline_code
 from palimpsest.rehearsal.parsing.vocabulary import GLUE
@@ -26,7 +30,8 @@ def variables_plan(runner: PlanRunner) -> Plan:
     variables = yield from list_variables(runner)
     name_scores = link_variables(runner.prompt.words, variables)
     if any(
-        variable.is_table and name_scores.get(variable.name, 0) >= NAMED for variable in variables
+        variable.is_table and name_scores.get(variable.name, 0) >= MIN_NAME_SCORE
+        for variable in variables
     ):
         request = DataRequest("columns", "variables of a table")
         return (yield from frame_plan(runner, request, variables))
@@ -47,7 +52,7 @@ def name_plan(runner: PlanRunner) -> Plan:
         return spoken_answer(runner, "unknown")
     variables = yield from list_variables(runner)
     name_scores = link_variables(runner.prompt.words, variables)
-    if any(score >= NAMED for score in name_scores.values()):
+    if any(score >= MIN_NAME_SCORE for score in name_scores.values()):
         return (yield from frame_plan(runner, DataRequest("describe", "a name"), variables))
     names = [variable.name for variable in variables if variable.is_table]
     tables = (yield from describe_tables(runner, names)) if len(names) == 1 else []

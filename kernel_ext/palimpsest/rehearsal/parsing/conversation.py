@@ -97,19 +97,19 @@ def read_conversation(messages: Messages) -> Conversation:
     """Group a request's messages into turns."""
     system: list[str] = []
     turns: list[tuple[str, str, list[dict[str, Any]]]] = []
-    after_tool = False
+    is_after_tool = False
     for message in messages:
         role, content = message.get("role"), message.get("content")
         if role in {"system", "developer"}:
             system.append(text_of(content))
         elif role == "user":
             text = text_of(content)
-            if not _is_engine_text(message, text, after_tool=after_tool) or not turns:
+            if not _is_engine_text(message, text, after_tool=is_after_tool) or not turns:
                 turns.append((text, _error_note(content), []))
         else:
             turns = turns or [("", "", [])]
             turns[-1][2].append(message)
-        after_tool = role == "tool"
+        is_after_tool = role == "tool"
     return Conversation("\n\n".join(system), tuple(starmap(_turn, turns)))
 
 

@@ -31,14 +31,14 @@ STATISTICS = _table(
     """
 )
 """Words that ask for a statistic, with the pandas method that computes it."""
-MOST = word_set(
+MOST_WORDS = word_set(
     """
     best biggest busiest deepest fastest greatest heaviest high highest hottest largest latest
     leading longest max maximum most newest oldest priciest richest strongest tallest top
     warmest widest
     """
 )
-LEAST = word_set(
+LEAST_WORDS = word_set(
     """
     bottom cheapest coldest coolest earliest fewest least lightest low lowest min minimum
     narrowest poorest shallowest shortest slowest smallest tiniest weakest worst youngest
@@ -149,7 +149,19 @@ GLUE = word_set(
 )
 """Words of ordinary sentences, which refer to nothing in the data."""
 OPERATIONS = frozenset[str]().union(
-    *(STATISTICS, CHARTS, QUALITIES, MOST, LEAST, PLOT, COUNT, ROWS, MISSING, DISTINCT, DESCRIBE),
+    *(
+        STATISTICS,
+        CHARTS,
+        QUALITIES,
+        MOST_WORDS,
+        LEAST_WORDS,
+        PLOT,
+        COUNT,
+        ROWS,
+        MISSING,
+        DISTINCT,
+        DESCRIBE,
+    ),
     *(COLUMNS, HEAD, CORRELATE, COMPARE, GROUP, DATA, BY, ABOVE, BELOW),
 )
 KNOWN = GLUE | OPERATIONS

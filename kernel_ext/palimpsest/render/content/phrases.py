@@ -39,7 +39,7 @@ _SUBJECT_KEYS = (
 _OPENINGS = ("import ", "from ", "#", "%", "@", "plt.figure", "plt.style")
 _CENT_DIGITS = 3
 ONE_CENT = 0.01
-"""Smallest amount in US dollars with two decimals; smaller amounts get more decimals, so that one digit is shown."""
+"""Minimum amount in US dollars with two decimals; smaller amounts get more decimals, so that one digit is shown."""
 MAX_USD_DIGITS = 9
 """Maximum decimals: a billionth of a dollar is less than the price of a token of any model."""
 

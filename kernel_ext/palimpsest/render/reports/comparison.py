@@ -101,15 +101,15 @@ class Comparison(ShownInCell):
     @property
     def html(self) -> str:
         """The same as an HTML fragment, with a pair of bars beside each step."""
-        most = max((max(line.was, line.other) for line in self.lines), default=1) or 1
+        largest = max((max(line.was, line.other) for line in self.lines), default=1) or 1
         totals = "\n".join(
             f"<tr><th {_LEFT}>{_escaped_words(total.name)}</th>{_number(count(total.was))}"
             f"{_number(count(total.other))}{_number(total.change)}</tr>"
             for total in self.totals
         )
         steps = "\n".join(
-            f"<tr>{_number(str(line.number))}<td {_BARS}>{_bar(line.was, line.was_cached, most, WAS)}"
-            f"{_bar(line.other, line.other_cached, most, OTHER)}</td>{_number(count(line.was))}"
+            f"<tr>{_number(str(line.number))}<td {_BARS}>{_bar(line.was, line.was_cached, largest, WAS)}"
+            f"{_bar(line.other, line.other_cached, largest, OTHER)}</td>{_number(count(line.was))}"
             f"{_number(count(line.other))}<td {_LEFT}>{_escaped_words(line.words)}</td></tr>"
             for line in self.lines
         )
@@ -165,9 +165,9 @@ def _number(text: str) -> str:
     return f"<td {_NUMBER}>{_escaped_words(text)}</td>"
 
 
-def _bar(tokens: int, cached: int, most: int, colour: str) -> str:
-    pale = 100 * min(cached, tokens) / most
-    full = 100 * max(tokens - cached, 0) / most
+def _bar(tokens: int, cached: int, largest: int, colour: str) -> str:
+    pale = 100 * min(cached, tokens) / largest
+    full = 100 * max(tokens - cached, 0) / largest
     piece = '<span style="width:{:.2f}%;background-color:{};{}"></span>'
     return (
         '<div style="display:flex;height:6px;margin:1px 0">'

@@ -1,7 +1,7 @@
 """A table of named columns and rows, as text, Markdown, HTML and JSON.
 
-Border: pure; values in, markup out. Facts and estimates are told apart in the head of a column, in words and
-not by colour alone; a value that is not known is a dash, never 0.
+Border: pure; values in, markup out. Facts and estimates are marked in the head of a column, in words and
+not only by colour; a value that is not known is a dash, never 0.
 """
 
 from collections.abc import Callable, Sequence

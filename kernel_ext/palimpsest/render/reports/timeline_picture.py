@@ -51,7 +51,7 @@ _MARKS: dict[MarkKind, tuple[str, str]] = {
     "prune": ("#2f9d8f", "pruned"),
     "compact": ("#6a59c9", "compacted"),
 }
-"""Colour and words of each kind of mark; they stand at different heights, too."""
+"""Colour and words of each kind of mark; kinds also differ in height."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,18 +75,18 @@ class _HtmlWriter(RendererHTML):
         return "<br>"
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
-        to = str(tokens[idx].attrs.get("href", ""))
-        env.setdefault("links", []).append(_is_link_target(to))
-        return _link_start(to) if env["links"][-1] else ""
+        url = str(tokens[idx].attrs.get("href", ""))
+        env.setdefault("links", []).append(_is_link_target(url))
+        return _link_start(url) if env["links"][-1] else ""
 
     def link_close(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return "</a>" if env["links"].pop() else ""
 
     def image(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         token = tokens[idx]
-        to = str(token.attrs.get("src", ""))
+        url = str(token.attrs.get("src", ""))
         label = in_html(self.renderInlineAsText(token.children or [], options, env))
-        return label if env.get("links") else _link(label, to)
+        return label if env.get("links") else _link(label, url)
 
     def heading_open(self, tokens: Sequence[Token], idx: int, options: Any, env: Any) -> str:
         return f"<{_heading(tokens[idx])}>"
@@ -99,16 +99,16 @@ def _heading(token: Token) -> str:
     return f"h{min(6, int(token.tag[1:]) + 2)}"
 
 
-def _link(label: str, to: str) -> str:
-    return f"{_link_start(to)}{label or html.escape(to)}</a>" if _is_link_target(to) else label
+def _link(label: str, url: str) -> str:
+    return f"{_link_start(url)}{label or html.escape(url)}</a>" if _is_link_target(url) else label
 
 
-def _is_link_target(to: str) -> bool:
-    return may_lead(to) and may_lead(read_by_browser(to))
+def _is_link_target(url: str) -> bool:
+    return may_lead(url) and may_lead(read_by_browser(url))
 
 
-def _link_start(to: str) -> str:
-    return f'<a href="{html.escape(to)}" rel="noopener noreferrer">'
+def _link_start(url: str) -> str:
+    return f'<a href="{html.escape(url)}" rel="noopener noreferrer">'
 
 
 def _maths(state: StateInline, silent: bool) -> bool:  # noqa: FBT001  # markdown-it's interface

@@ -49,7 +49,7 @@ def policy_figures(
         fired=len(simulation.fired),
         first_fired=simulation.fired[0] if simulation.fired else None,
         distance=newest.value / newest.threshold if newest and newest.threshold else None,
-        verdict=f"{_too_large(over_count, simulation)}{verdict(simulation)}",
+        verdict=f"{_too_large_sentence(over_count, simulation)}{verdict(simulation)}",
         facts_until=simulation.facts_until,
         **find_forgotten(simulation, references, price)._asdict(),
     )
@@ -86,7 +86,7 @@ def requests_over(simulation: Simulation) -> int:
     return over_count
 
 
-def _too_large(over_count: int, simulation: Simulation) -> str:
+def _too_large_sentence(over_count: int, simulation: Simulation) -> str:
     if not over_count:
         return ""
     window = f"its window of {simulation.window:,}" if simulation.window else "its model's window"

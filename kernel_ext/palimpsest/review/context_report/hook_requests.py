@@ -22,13 +22,13 @@ NAME = "written by a hook"
 def hook_request_report(
     report: ContextReport,
     request: StepRequest,
-    read: Callable[[str], bytes],
+    read_blob: Callable[[str], bytes],
     scrub: Callable[[str], str],
 ) -> ContextReport:
     """Return the report with the messages of the hook that wrote the request; unchanged where no hook wrote it."""
     if request.opaque is None:
         return report
-    messages: list[dict[str, Any]] = json.loads(read(request.opaque.sha256))
+    messages: list[dict[str, Any]] = json.loads(read_blob(request.opaque.sha256))
     tools = [item for item in report.items if item.kind == "tools"]
     items = [
         _item(message, context_item.tokens, report.calibration, scrub)

@@ -94,7 +94,7 @@ class WindowContents:
     hidden_cells: int = 0
     """Runs of cells that the user kept from the agent, by a tag or by ``%agent private``."""
     omitted_cells: int = 0
-    """Runs of cells that were only named, for want of tokens."""
+    """Runs of cells that were only named, since there were too few tokens."""
     hidden_variables: int = 0
     """Variables of the kernel that the setting ``hidden_variables`` kept from the newest list."""
     recorded_by: str = ""

@@ -1,4 +1,4 @@
-"""All sessions of a folder at a glance: which file, which parent, cost and waste of each, totals, what would have helped."""
+"""All sessions of a folder in one table: file, parent, cost and waste of each, with totals and remedies."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ OverviewOrder = Literal["cost", "waste", "input", "requests", "breaks", "file"]
 MAX_NAME_COLUMNS = 16
 """Columns of a title and of a path in the table, so that it fits a terminal of 80 columns."""
 MAX_REMEDIES = 3
-LEAST_SHARE = 0.01
+MIN_WASTE_SHARE = 0.01
 """Share of the whole cost below which no waste is named."""
 
 
@@ -59,7 +59,7 @@ class FolderTotals:
     input: int
     output: int
     cost: float
-    """In the unit in which most sessions have their cost; without those that have it in another one."""
+    """In the unit of most sessions; sessions with another unit are not counted."""
     waste: float
     is_fact: bool
     """Whether tokens and costs were all recorded."""
@@ -72,16 +72,16 @@ class FolderOverview(ShownAsTable):
     sessions: tuple[OverviewSession, ...]
     by: OverviewOrder
     unit: str
-    """The unit in which most sessions have their cost; sums of money are made of these sessions alone."""
+    """The unit in which most sessions have their cost; only these sessions count in sums of money."""
     repeated: tuple[tuple[str, str], ...]
-    """Each file whose session another file holds too, whole or longer, with that file; its session is in no row."""
+    """Each file whose session another file has whole or longer, and that file; only the other file has a row."""
     problems: tuple[str, ...]
 
     @classmethod
     def of(
         cls, sessions: Iterable[OverviewSession], by: OverviewOrder, problems: tuple[str, ...]
     ) -> "FolderOverview":
-        """Return the overview of sessions; one that another file holds too, alike or longer, counts once."""
+        """Return the overview of sessions; a session that is equal in two files, or longer in another, counts once."""
         longest: dict[str, list[OverviewSession]] = {}
         different: list[OverviewSession] = []
         repeated: list[tuple[str, str]] = []
@@ -97,7 +97,7 @@ class FolderOverview(ShownAsTable):
         units = Counter(session.figures.unit for session in different)
         unit = max(units, key=lambda name: (units[name], name), default="USD")
 
-        def place(session: OverviewSession) -> tuple[bool, float, str, bool]:
+        def sort_key(session: OverviewSession) -> tuple[bool, float, str, bool]:
             figures = session.figures
             amount = {"file": 0.0, "waste": session.waste}.get(by)
             if amount is None:
@@ -105,10 +105,10 @@ class FolderOverview(ShownAsTable):
             is_other_money = by in ("cost", "waste") and figures.unit != unit
             return is_other_money, -amount, session.file, figures.parent is not None
 
-        return cls(tuple(sorted(different, key=place)), by, unit, tuple(repeated), problems)
+        return cls(tuple(sorted(different, key=sort_key)), by, unit, tuple(repeated), problems)
 
     def totals(self, *, with_subagents: bool = True) -> FolderTotals:
-        """Return the sums over all sessions, or over those that are no subagents; money is that in the folder's unit."""
+        """Return the sums over all sessions, or without subagents; costs only of sessions in the folder's unit."""
         sessions = [
             session for session in self.sessions if with_subagents or session.figures.parent is None
         ]
@@ -131,11 +131,11 @@ class FolderOverview(ShownAsTable):
 
     @cached_property
     def table(self) -> ReportTable:
-        """One row a session, numbered in order; ``of`` is the number of the session that started a subagent."""
+        """One row per session; for a subagent, column ``of`` has the number of the session that started it."""
         numbers: dict[tuple[str, str], int] = {}
         for number, session in enumerate(self.sessions, 1):
             numbers[session.file, session.figures.session] = number
-            # Two files may hold different sessions with one id: that in the same file comes first.
+            # Two files may hold different sessions with one id: a parent in the same file is preferred.
             numbers.setdefault(("", session.figures.session), number)
         rows: list[tuple[Cell, ...]] = []
         estimates: set[tuple[int, str]] = set()
@@ -143,8 +143,8 @@ class FolderOverview(ShownAsTable):
             figures = session.figures
             parent = None
             if figures.parent is not None:
-                anywhere = numbers.get(("", figures.parent))
-                parent = numbers.get((session.file, figures.parent), anywhere)
+                in_any_file = numbers.get(("", figures.parent))
+                parent = numbers.get((session.file, figures.parent), in_any_file)
             rows.append(
                 (
                     row + 1,
@@ -184,16 +184,16 @@ class FolderOverview(ShownAsTable):
 
     @cached_property
     def sentences(self) -> tuple[str, ...]:
-        """The totals, what cost most, what was wasted, what would have helped, and what is not in the table."""
+        """The totals, the most expensive session, wastes with their remedies, and what the table leaves out."""
         if not self.sessions:
             return tuple(self._left_out_sentences())
-        own, together = self.totals(with_subagents=False), self.totals()
-        sentences = [self._totals_sentence("Together", together)]
-        if own.sessions < together.sessions:
-            subagents = together.sessions - own.sessions
-            sentences[0] = self._totals_sentence(f"With {some(subagents, 'subagent')}", together)
-            sentences.insert(0, self._totals_sentence("Without subagents", own))
-        sentences += self._cost_sentences(together)
+        without_subagents, total = self.totals(with_subagents=False), self.totals()
+        sentences = [self._totals_sentence("Together", total)]
+        if without_subagents.sessions < total.sessions:
+            subagents = total.sessions - without_subagents.sessions
+            sentences[0] = self._totals_sentence(f"With {some(subagents, 'subagent')}", total)
+            sentences.insert(0, self._totals_sentence("Without subagents", without_subagents))
+        sentences += self._cost_sentences(total)
         sentences += self._left_out_sentences()
         return tuple(sentences)
 
@@ -204,16 +204,16 @@ class FolderOverview(ShownAsTable):
             f"{totals.output:,} written, {money}."
         )
 
-    def _cost_sentences(self, together: FolderTotals) -> Iterable[str]:
+    def _cost_sentences(self, total: FolderTotals) -> Iterable[str]:
         dearest = max(self._in_unit, key=lambda session: session.figures.cost or 0.0)
         cost = dearest.figures.cost or 0.0
-        if together.cost > 0 and len(self._in_unit) > 1:
+        if total.cost > 0 and len(self._in_unit) > 1:
             is_fact = "cost" not in dearest.figures.estimates
             yield (
                 f"{self._name(dearest)} cost most: {self._money(cost, is_fact=is_fact)}, "
-                f"{cost / together.cost * 100:.0f} % of all."
+                f"{cost / total.cost * 100:.0f} % of all."
             )
-        least = together.cost * LEAST_SHARE
+        min_waste = total.cost * MIN_WASTE_SHARE
         counts, costs, remedies = Counter[str](), Counter[str](), Counter[str]()
         estimated: set[str] = set()
         for session in self._in_unit:
@@ -223,27 +223,27 @@ class FolderOverview(ShownAsTable):
                 if not session.is_waste_fact:
                     estimated.add(kind)
             remedies.update(session.wastes.get("remedies", {}))
-        wasted = [(kind, amount) for kind, amount in costs.most_common() if amount > least]
+        wasted = [(kind, amount) for kind, amount in costs.most_common() if amount > min_waste]
         if not wasted:
             yield "No waste of a hundredth of the cost was found."
             return
-        most = max(self._in_unit, key=lambda session: session.waste)
-        words = ", ".join(
+        most_wasteful = max(self._in_unit, key=lambda session: session.waste)
+        waste_texts = ", ".join(
             f"{waste_words(kind, counts[kind])} ({self._money(amount, is_fact=kind not in estimated)})"
             for kind, amount in wasted
         )
-        yield f"Wasted: {words}."
-        yield f"{self._name(most)} wasted most: {self._money(most.waste, is_fact=most.is_waste_fact)}."
-        unhelped = sum(costs.values()) - sum(remedies.values())
-        helping = [
+        yield f"Wasted: {waste_texts}."
+        yield f"{self._name(most_wasteful)} wasted most: {self._money(most_wasteful.waste, is_fact=most_wasteful.is_waste_fact)}."
+        cost_without_remedy = sum(costs.values()) - sum(remedies.values())
+        remedy_texts = [
             f"{remedy} (against {self._money(amount)})"
             for remedy, amount in remedies.most_common(MAX_REMEDIES)
-            if amount > least
+            if amount > min_waste
         ]
-        if helping:
-            yield f"What would have helped: {'; '.join(helping)}."
-        if unhelped > least:
-            yield f"Against {self._money(unhelped)} of it nothing that would have helped is known."
+        if remedy_texts:
+            yield f"What would have helped: {'; '.join(remedy_texts)}."
+        if cost_without_remedy > min_waste:
+            yield f"Against {self._money(cost_without_remedy)} of it nothing that would have helped is known."
 
     def _left_out_sentences(self) -> Iterable[str]:
         other_units = len(self.sessions) - len(self._in_unit)
@@ -262,7 +262,7 @@ class FolderOverview(ShownAsTable):
             yield f"{some(len(self.problems), 'problem')} of reading, named on standard error and in `problems`."
 
     def _amount(self, session: OverviewSession, amount: float | None) -> Cell:
-        """Return an amount for the table; in the other unit with its sign."""
+        """Return an amount for the table; one in another unit is a text with that unit."""
         if amount is None or session.figures.unit == self.unit:
             return amount
         return f"{amount:,.0f} u" if self.unit == "USD" else f"{usd_text(amount)} USD"
@@ -305,7 +305,7 @@ def _short(text: str) -> str:
 
 
 def _short_path(path: str) -> str:
-    """Return the end of a path, whose last part says more than its first."""
+    """Return the end of a path, in the column's width: its last part identifies the file."""
     if columns_of(path) <= MAX_NAME_COLUMNS:
         return path
     while columns_of(path) >= MAX_NAME_COLUMNS:

@@ -1,7 +1,7 @@
 """Store the results of each source in files, so that a stopped run continues and a repeated one is fast.
 
 The files are derived and can be deleted. A file's name is a hash of the source's content, the requested result and the
-version. It contains numbers and displayed names; a file of another form is computed anew.
+version. It contains numbers and displayed names; a file with anything else is ignored.
 """
 
 import hashlib
@@ -63,8 +63,10 @@ class ResultCache:
 
 def result_key(content: str, *request: Any) -> str:
     """Return the name under which the result of a request for a source's content is stored."""
-    words = json.dumps([CACHE_VERSION, __version__, content, *request], sort_keys=True, default=str)
-    return hashlib.sha256(words.encode()).hexdigest()[:40]
+    request_json = json.dumps(
+        [CACHE_VERSION, __version__, content, *request], sort_keys=True, default=str
+    )
+    return hashlib.sha256(request_json.encode()).hexdigest()[:40]
 
 
 def default_folder() -> Path | None:

@@ -1,4 +1,4 @@
-"""What a corpus keeps of one session beside its figures: the total of each kind of waste, what would have helped, the usages."""
+"""The wastes of one session in a corpus: the total of each kind, the remedies, and the reported usages."""
 
 from collections import defaultdict
 from typing import Any
@@ -15,15 +15,15 @@ _REMEDIES = {
     "large": SHORTER,
     "idle": "clearing large outputs after their last use",
 }
-"""What would have helped against each kind of waste but a break of the cache."""
+"""The remedy against each kind of waste except cache breaks."""
 
 
 def session_wastes(review: SessionReview) -> dict[str, Any]:
     """Return the wastes of a session as plain values.
 
-    ``kinds`` has number and cost of each kind, ``remedies`` the cost of the wastes against which each remedy helps: what was
-    wasted, not what would have been saved, since a remedy has a price of its own. ``usages`` are the tokens that each
-    request reported, in order; empty where one reported none.
+    ``kinds`` has the number and cost of each kind. ``remedies`` has the cost of the wastes that each remedy addresses; less
+    would have been saved, since a remedy has its own cost. ``usages`` are the tokens that each request reported, in order;
+    empty where one reported none.
     """
     price, timeline = review.price(None), review.timeline
     wastes = review.wastes()

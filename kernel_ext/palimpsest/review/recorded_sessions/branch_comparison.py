@@ -202,7 +202,7 @@ class _BranchTree:
         return [branch for branch in self._in_order("") if branch.id in chosen]
 
     def _in_order(self, parent: str) -> Iterator[SessionSummary]:
-        """Yield the branches below a branch, each followed by its own; for an empty id, all branches."""
+        """Yield the branches below a branch, each followed by those below it; for an empty id, all branches."""
         children = [
             branch for branch in self.branches if self.forked.get(branch.id, ("", 0))[0] == parent
         ]
@@ -241,7 +241,7 @@ class _BranchTree:
 def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> tuple[Branch, int]:
     """Return a branch's values after the record ``seq``, and the number of its requests before that record."""
     state = State()
-    before: frozenset[str] = frozenset()
+    earlier_ids: frozenset[str] = frozenset()
     infos: dict[str, AssistantMessage] = {}
     shared = decisions = forked_after = 0
     sent: list[StepRequest] = []
@@ -249,7 +249,7 @@ def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> t
     for record in records:
         if record.seq > seq and not is_past:
             is_past = True
-            before = frozenset(message.id for message in state.messages())
+            earlier_ids = frozenset(message.id for message in state.messages())
         state.apply(record)
         match record.event:
             case StepRequested(request=request) if request.message_id is not None:
@@ -258,12 +258,12 @@ def _branch(records: Iterable[Record], name: str, seq: int, forked_at: int) -> t
                 sent += [request] if is_past else []
             case MessageUpdated(info=AssistantMessage() as info) if is_past:
                 # A request that was reverted later was paid for, too.
-                infos |= {info.id: info} if info.id not in before else {}
+                infos |= {info.id: info} if info.id not in earlier_ids else {}
             case DecisionMade():
                 decisions += is_past
             case _:
                 pass
-    messages_since = tuple(message for message in state.messages() if message.id not in before)
+    messages_since = tuple(message for message in state.messages() if message.id not in earlier_ids)
     branch_values = _figures(
         name, state, messages_since if is_past else (), list(infos.values()), sent, decisions
     )

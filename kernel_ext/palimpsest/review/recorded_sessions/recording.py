@@ -1,8 +1,8 @@
 """The sessions of a recording, or of a project's folder, opened for review.
 
-A recording is imported into memory. What is larger than ``MAX_MEMORY_BYTES`` is imported into a store in a private
-temporary folder, so that it need not fit into memory; the folder is removed when no review reads from it any more. A
-project's own folder is read in place. No file is written beside either, and no content is run.
+A recording is imported into memory, or if it is larger than ``MAX_MEMORY_BYTES`` into a store in a private temporary
+folder, which is removed when no review reads from it any more. A project's own folder is read in place. Nothing is
+written next to either, and no content is executed.
 """
 
 import shutil
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
 
 MAX_MEMORY_BYTES = 64_000_000
-"""Bytes that the values of a recording may come to in memory, as an import counts them: about a third more is taken."""
+"""Maximum bytes of a recording's values in memory, as an import counts them; they take about a third more."""
 
 VALUES_PER_BYTE = 3
-"""What the values of most recordings come to for each byte of a file; larger files are not tried in memory."""
+"""Bytes of values per byte of a file in most recordings; a file that comes to more than the limit is not tried."""
 
 
 class Recording(Sequence[Reviewing]):
@@ -78,7 +78,7 @@ class Recording(Sequence[Reviewing]):
         self._problems = tuple(problems)
         self._reads_log = reads_log
         self._own_only = own_only
-        self._make = review
+        self._review_maker = review
         self._get_policy = get_policy
         self._price_of = price_of
         self._price = price
@@ -130,7 +130,7 @@ class Recording(Sequence[Reviewing]):
 
     def _review(self, session_id: str) -> Reviewing:
         return review_made_by(
-            self._make,
+            self._review_maker,
             self._store,
             session_id,
             self._price_of,
@@ -173,12 +173,12 @@ def open_recording(
 ) -> Recording[RecordingReview]:
     """Open the sessions of a recording, of a folder of recordings, or of a project, for review.
 
-    A recording may be any that can be imported (docs/import.md); of a project (a folder with ``.palimpsest``)
-    its sessions are read, or the one named. Nothing is written beside it. ``price`` and ``lifetime`` hold for all of its
-    sessions: a model's id, ``units``, ``MODEL=in/out/read/write`` or a price file, several in a list; and the seconds for
-    which the cache keeps a prefix. ``review`` makes the review of a timeline. With ``alone`` a session is reviewed as one of
-    many: subagents in recordings of their own are not looked for, and a fork has only its own requests. ``captured`` is a
-    capture of the recording's requests (HAR, claude-tap), with which it is joined. Raises UserError with one sentence.
+    The path may be any recording that can be imported (docs/import.md), or a project (a folder with ``.palimpsest``), of
+    which all sessions are read, or only ``session``. Nothing is written next to it. ``price`` and ``lifetime`` hold for all
+    sessions: ``price`` is a model's id, ``units``, ``MODEL=in/out/read/write`` or a price file, or a list of these, and
+    ``lifetime`` is the seconds for which the cache keeps a prefix. ``review`` makes the review of a timeline. With ``alone``
+    other recordings are not searched for subagents, and a fork has only its own requests. ``captured`` is a capture of the
+    recording's requests (HAR, claude-tap), with which it is joined. Raises UserError with one sentence.
     """
     make_recording = partial(
         Recording[RecordingReview],
@@ -197,13 +197,13 @@ def open_recording(
         project = _project_store(root, session)
         ids = [session] if session else [info.id for info in project.list()]
         return make_recording(project, ids, reads_log=True, own_only=alone)
-    read = _Reading(
+    reading = _Reading(
         target,
         control or ImportControl(),
         alone,
         None if captured is None else home_path(captured),
     )
-    store, report, remove = _import_into_memory(read) or _import_into_folder(read)
+    store, report, remove = _import_into_memory(reading) or _import_into_folder(reading)
     return make_recording(
         store, [imported.id for imported in report.sessions], report.problems, remove=remove
     )
@@ -215,14 +215,14 @@ _Opened = tuple[Store, ImportReport, Callable[[], object]]
 
 @dataclass(frozen=True)
 class _Reading:
-    """How a recording is read."""
+    """The path of a recording that is read, and the options of its import."""
 
     path: Path
     control: ImportControl
     alone: bool
     captured: Path | None
 
-    def into(self, store: Store, control: ImportControl) -> ImportReport:
+    def import_into(self, store: Store, control: ImportControl) -> ImportReport:
         """Import the recording into a store; raises UserError where it holds no session."""
         return REGISTRY.import_from(
             store,
@@ -235,9 +235,9 @@ class _Reading:
         )
 
 
-def _import_into_memory(read: _Reading) -> _Opened | None:
+def _import_into_memory(reading: _Reading) -> _Opened | None:
     """Import a recording into memory; None where it is too large for that."""
-    if read.path.exists() and size_of(read.path) * VALUES_PER_BYTE > MAX_MEMORY_BYTES:
+    if reading.path.exists() and size_of(reading.path) * VALUES_PER_BYTE > MAX_MEMORY_BYTES:
         return None
     store = MemoryStore()
     with counting() as count:
@@ -245,23 +245,23 @@ def _import_into_memory(read: _Reading) -> _Opened | None:
         def is_too_large() -> bool:
             return count() > MAX_MEMORY_BYTES
 
-        control = read.control
-        stops = replace(control, cancelled=lambda: is_too_large() or control.cancelled())
-        report = read.into(store, stops)
+        control = reading.control
+        limited_control = replace(control, cancelled=lambda: is_too_large() or control.cancelled())
+        report = reading.import_into(store, limited_control)
     if not is_too_large():
         return store, report, store.clear
     store.clear()
     return None
 
 
-def _import_into_folder(read: _Reading) -> _Opened:
+def _import_into_folder(reading: _Reading) -> _Opened:
     """Import a recording into a private temporary folder."""
     folder = temporary_folder("palimpsest-recording-")
     try:
         with storage_errors(folder):
             store = _TemporaryStore(prepare(folder))
         remove = weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
-        return store, read.into(store, read.control), remove
+        return store, reading.import_into(store, reading.control), remove
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

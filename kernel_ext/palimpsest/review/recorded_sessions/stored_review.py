@@ -38,7 +38,7 @@ def review_made_by(
 ) -> Reviewing:
     """Build the timeline, or read it from its file, and pass it to ``make``; raises NotFound.
 
-    ``own_only`` is that of ``timeline_of``.
+    ``own_only`` is passed to ``timeline_of``.
     """
 
     def timeline(session: str) -> Timeline:

@@ -1,6 +1,6 @@
 """One request with its contents: as sent, as rebuilt from the log, or as under another policy.
 
-Only the requested one is built, on demand; the texts stay in the log.
+A request is built when it is asked for; the texts stay in the log.
 """
 
 import re
@@ -237,7 +237,7 @@ def request_at(
 
 
 def _captured_tools(blocks: Sequence[RequestItem]) -> tuple[Mapping[str, Any], ...]:
-    """Return the tools that a capture holds as sent; none where there are none."""
+    """Return the tools as a capture has them; empty where no capture has any."""
     texts = (block.text for block in blocks if block.kind == "tools" and block.state == "whole")
     return tuple(tool.fields() for text in texts for tool in JsonValue(text).decoded().objects())
 

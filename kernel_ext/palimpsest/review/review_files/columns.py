@@ -10,10 +10,10 @@ from typing import Any, Self, get_type_hints
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, create_model, model_validator
 from pydantic_core import CoreSchema, core_schema
 
-LONGEST_TEXT = 2_000
+MAX_TEXT_CHARS = 2_000
 """Maximum characters of one text; the long texts of a session are only in its log."""
-LARGEST = 1 << 53
-DEEPEST = 10
+MAX_NUMBER = 1 << 53
+MAX_LEVELS = 10
 """Maximum levels of lists and objects below a value."""
 
 
@@ -24,7 +24,7 @@ class KeptValue(BaseModel):
 
     @model_validator(mode="after")
     def _check_bounds(self) -> Self:
-        if not _is_bounded(dict(self), DEEPEST):
+        if not _is_bounded(dict(self), MAX_LEVELS):
             raise ValueError(
                 "A text is too long, a number too large, or something nested too deeply."
             )
@@ -65,9 +65,9 @@ def _is_bounded(value: object, depth: int) -> bool:
         case None:
             return True
         case str():
-            return len(value) <= LONGEST_TEXT
+            return len(value) <= MAX_TEXT_CHARS
         case int() | float():
-            return abs(value) <= LARGEST  # NaN is refused, since it compares as false
+            return abs(value) <= MAX_NUMBER  # NaN is refused, since it compares as false
         case list() | tuple():
             return depth > 0 and all(_is_bounded(element, depth - 1) for element in value)
         case dict():

@@ -9,7 +9,7 @@ from typing import Annotated, Self
 
 from pydantic import model_validator
 
-from palimpsest.review.review_files.columns import LARGEST, AsColumns, KeptValue
+from palimpsest.review.review_files.columns import MAX_NUMBER, AsColumns, KeptValue
 from palimpsest.transcript.timeline import (
     TIMELINE_VERSION,
     RecordedTotals,
@@ -70,7 +70,7 @@ class KeptTimeline(KeptValue):
         check_places([item.entered for item in self.items], requests + 1)
         check_places([item.before for item in self.items if item.before is not None], items)
         check_places([covered for item in self.items for covered in item.covers], items)
-        check_places([item.chars for item in self.items], LARGEST)
+        check_places([item.chars for item in self.items], MAX_NUMBER)
         for request in self.requests:
             first, end = request.answer
             check_places([first], end + 1)
@@ -87,6 +87,6 @@ def check_places(indexes: Iterable[int], below: int) -> None:
 
 
 def _check_usage(usage: Usage) -> None:
-    check_places([value for _, value in usage if type(value) is int], LARGEST)
+    check_places([value for _, value in usage if type(value) is int], MAX_NUMBER)
     if usage.model_extra or usage.service_tier not in (None, *SERVICE_TIERS):
         raise ValueError("These are other numbers of tokens.")

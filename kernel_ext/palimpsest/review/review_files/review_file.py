@@ -32,7 +32,7 @@ from palimpsest.transcript.values import Price
 
 FILE_VERSION = 2
 """Version of the file's form."""
-LEAST_LOG_BYTES = 200_000
+MIN_LOG_BYTES = 200_000
 """Size of a log below which no file is written, since building its timeline is faster."""
 MAX_FILE_BYTES = 64_000_000
 MAX_WEIGHT = 1 << 40
@@ -153,7 +153,7 @@ class ReviewFile:
                         total += len(line)
         except OSError:
             return ""
-        return digest.hexdigest() if total >= LEAST_LOG_BYTES else ""
+        return digest.hexdigest() if total >= MIN_LOG_BYTES else ""
 
 
 def review_file(store: Store, session_id: str, price: PriceOfModel) -> ReviewFile | None:

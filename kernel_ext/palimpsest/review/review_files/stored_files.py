@@ -20,21 +20,21 @@ def is_folder(path: Path) -> bool:
         return False
 
 
-def make_room(layout: Layout, folder: Path, new: Path, size: int) -> None:
+def make_room(layout: Layout, folder: Path, new_file: Path, size: int) -> None:
     """Create a session's folder for a new file, and remove the replaced file and the oldest files; raises OSError."""
     if not folder.parent.is_symlink():
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not is_folder(folder):
         raise NotADirectoryError(f"{str(folder)!r} is no folder.")
     for file in folder.iterdir():
-        if file != new:
+        if file != new_file:
             file.unlink(missing_ok=True)
     files: list[tuple[float, int, Path]] = []
-    for other in _folders(folder.parent):
-        if not (layout.sessions / other.name).is_dir():
-            shutil.rmtree(other, ignore_errors=True)
-        elif other != folder:
-            files += _files(other)
+    for other_folder in _folders(folder.parent):
+        if not (layout.sessions / other_folder.name).is_dir():
+            shutil.rmtree(other_folder, ignore_errors=True)
+        elif other_folder != folder:
+            files += _files(other_folder)
     total = size + sum(file_bytes for _, file_bytes, _ in files)
     for _, file_bytes, path in sorted(files):
         if total <= MAX_BYTES:

@@ -33,7 +33,7 @@ def avoided_by(timeline: Timeline, cache_break: CacheBreak, price: PriceProfile)
     started, ended = request.started, before.ended or before.started
     if started is None or ended is None or before.index in behind_the_clock(timeline):
         return ""
-    # A request just before the lifetime ends reads the prefix once and keeps it as long again.
+    # A request just before the lifetime ends reads the prefix once and keeps it for another lifetime.
     lifetime = cache_lifetime(timeline).seconds
     request_count = math.ceil((started - ended) / 1000 / lifetime) - 1
     cost = request_count * price.cost(0, cache_break.expected, 0, 0, terms=request.terms)

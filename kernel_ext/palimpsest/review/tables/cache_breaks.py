@@ -1,6 +1,6 @@
 """The requests of a recorded session that lost the provider's cache, with the known causes and the cost.
 
-``replay/cache_losses.py`` finds the losses and their causes; for unexplained losses, correlations are listed.
+``context_policies/prompt_cache/cache_losses.py`` finds the losses and their causes; for unexplained losses, correlations are listed.
 """
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""How the provider's cache served a session: fresh tokens, reads by pause, and whether an hour's cache would pay.
+"""How much a session read from the provider's cache, by the pause before, and whether an hour's cache would pay.
 
 Fresh tokens are those of a prompt that were not read from the cache. Shares of input by pause are measured as in
 TraceLab (arXiv 2606.30560).
@@ -57,28 +57,28 @@ class PauseRow:
 
 @dataclass(frozen=True, slots=True)
 class HourCache:
-    """Whether a cache that is kept for an hour pays, against one of five minutes; both amounts are estimates."""
+    """Additional cost and gain of a cache that is kept for an hour instead of five minutes; both are estimates."""
 
     extra: float
-    """What all writes cost more when they are kept for an hour."""
+    """The additional cost of all writes when they are kept for an hour."""
     pauses: int
     """Number of pauses of five minutes to an hour."""
     gain: float
-    """What these pauses would cost with a cache of five minutes, beyond reading the prefix."""
+    """What these pauses cost with a cache of five minutes, in addition to reading the prefix."""
 
     @property
     def break_even(self) -> int | None:
-        """Number of such pauses from which an hour's cache pays; None without any pause to judge by."""
+        """Number of such pauses from which on an hour's cache pays; None where the session has none."""
         return ceil(self.extra / (self.gain / self.pauses)) if self.pauses and self.gain else None
 
 
 @dataclass(frozen=True)
 class CacheUse(ShownAsTable):
-    """How the cache served the requests that report their usage."""
+    """Use of the cache by the requests with reported usage."""
 
     rows: tuple[PauseRow, ...]
     appended: int
-    """Tokens by which prompts grew, the first prompt included: what had not been sent before."""
+    """Tokens that were sent for the first time: the first prompt, and the growth of each later one."""
     beginning: float
     """Tokens of system prompt and tools at the beginning of each request; an estimate."""
     idle_compactions: int
@@ -109,14 +109,14 @@ class CacheUse(ShownAsTable):
 
     @property
     def beginning_share(self) -> float | None:
-        """Share of the input that is the system prompt and the tools; None for one request, whose parts are not known."""
+        """Share of the input that is system prompt and tools; None for one request, whose parts are not known."""
         if not self.input or self.requests < 2:
             return None
         return min(self.beginning * self.requests / self.input, 1.0)
 
     @cached_property
     def table(self) -> ReportTable:
-        """One row for each length of pause before a request."""
+        """One row per length of pause before a request."""
         columns = (
             TableColumn("pause", "after a pause of"),
             TableColumn("requests", "requests", "count", "fact"),
@@ -146,8 +146,12 @@ class CacheUse(ShownAsTable):
         extra, gain = (money_words(cost, self.unit, "estimate") for cost in (hour.extra, hour.gain))
         if not hour.pauses:
             return f"A cache of an hour would cost {extra} more than one of five minutes, and no pause needs it."
-        least = "" if hour.break_even is None else f" {some(hour.break_even, 'such pause')}"
-        verdict = f"pays from{least} on" if hour.gain > hour.extra else f"would pay from{least} on"
+        pauses_text = "" if hour.break_even is None else f" {some(hour.break_even, 'such pause')}"
+        verdict = (
+            f"pays from{pauses_text} on"
+            if hour.gain > hour.extra
+            else f"would pay from{pauses_text} on"
+        )
         return (
             f"A cache of an hour costs {extra} more than one of five minutes, and saves {gain} in "
             f"{some(hour.pauses, 'pause')} of five minutes to an hour; it {verdict}."
@@ -172,7 +176,7 @@ class CacheUse(ShownAsTable):
 
 
 def cache_use(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> CacheUse:
-    """Return how the cache served a session's requests with reported usage; without rows where none has one."""
+    """Return the use of the cache by a session's requests; it has no rows where none reports its usage."""
     requests = [request for request in timeline.requests if request.usage is not None]
     sections = {item.index for item in timeline.items if item.kind in _SECTIONS}
     weights = timeline.weights(ruler.estimator) if sections else ()
@@ -208,7 +212,7 @@ def _pause_name(timeline: Timeline, request: TimelineRequest) -> str:
     seconds = _pause_before(timeline, request.index)
     if seconds is None:
         return NOT_KNOWN
-    return next(name for longest, name in _PAUSES if seconds <= longest)
+    return next(name for max_seconds, name in _PAUSES if seconds <= max_seconds)
 
 
 def _pause_before(timeline: Timeline, request: int) -> float | None:

@@ -148,8 +148,9 @@ class GrowingReferences:
 
     def __init__(self) -> None:
         self._names: list[tuple[str, ...]] = []
-        """The names of the items that will not change; none of those that are no answer, which use no name."""
+        """The names in each item that will not change; empty for an item that is no answer, since only answers use names."""
         self._holders: dict[str, list[int]] = {}
+        """The items that contain each name, ascending."""
         self._uses: list[NameUse] = []
         self._requests = 0
         """Number of requests whose answers are complete, so that their uses are known."""

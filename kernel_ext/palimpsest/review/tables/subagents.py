@@ -38,7 +38,7 @@ ChildrenOf = Callable[[str], Sequence[Timeline]]
 """Returns the timelines of the sessions that a session started."""
 MeasuresOf = Callable[[Timeline], tuple[Ruler, PriceProfile]]
 """Returns the ruler of a subagent's session, and its prices in the money of the parent session."""
-DEEPEST = 8
+MAX_LEVELS = 8
 """Maximum levels of subagents that are followed."""
 RETURNED_CHARS = 80
 FRAMES = (("<result>", "</result>"), ("<task_result>", "</task_result>"), ('"completed":"', '"}'))
@@ -204,7 +204,7 @@ def _runs(
 ) -> Iterator[SubagentRun]:
     """Yield the subagents of a session; ``ancestors`` are the session and the sessions above it."""
     depth = len(ancestors)
-    if depth > DEEPEST:
+    if depth > MAX_LEVELS:
         return
     runs = []
     for child in children_of(parent.session):

@@ -21,7 +21,7 @@ from palimpsest.review.tables.subagents import SubagentRun
 from palimpsest.transcript.growing_lists import GrownRows
 from palimpsest.transcript.timeline import Timeline, TimelineItem
 
-MOST = 10
+MAX_WASTES = 10
 LARGE_TOKENS = 8_000
 """Tokens above which a result is called large, as in context-lens."""
 MIN_TOKENS = 500
@@ -76,7 +76,7 @@ def largest_wastes(
     ruler: Ruler,
     price: PriceProfile,
     references: References,
-    most: int = MOST,
+    most: int = MAX_WASTES,
     subagents: Sequence[SubagentRun] = (),
 ) -> Wastes:
     """Return the largest wastes of a session, at least one of each kind, with the totals of the kinds."""
@@ -150,7 +150,7 @@ def _breaks_of(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
 
 
 def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
-    """Yield the requests without an answer; what one of them lost by a break of the cache is a waste of its own."""
+    """Yield the requests without an answer; the cost of their cache breaks is not counted a second time."""
     break_costs = {lost.request: lost.cost for lost in _breaks_of(timeline, price)}
     template = "Request {} was {} after {:,} tokens were read."
     for request in timeline.requests:
@@ -192,28 +192,30 @@ def _needless_results(
 ) -> Iterator[_WasteCandidate]:
     weights, factor = timeline.weights(ruler.estimator), ruler.factor
 
-    def again(item: TimelineItem, tokens: float, earlier: TimelineItem) -> str:
+    def repeated_sentence(item: TimelineItem, tokens: float, earlier: TimelineItem) -> str:
         carried = some(_times_shown(timeline, item), "request")
         before = f"as in request {earlier.entered + 1}, which still showed them"
         return f"{_item_words(item)} came again, the same {tokens:,.0f} tokens {before}; {carried} carried both."
 
-    def large(item: TimelineItem, tokens: float, ending: str) -> str:
+    def large_sentence(item: TimelineItem, tokens: float, ending: str) -> str:
         carried = some(_times_shown(timeline, item), "request")
         return f"{_item_words(item)} took {tokens:,.0f} tokens in {carried}{ending}."
 
-    seen: dict[str, TimelineItem] = {}
+    newest_by_hash: dict[str, TimelineItem] = {}
     for item in _large_results(timeline, ruler):
         if item.entered >= len(timeline.requests):
             continue
         tokens = weights[item.index] * factor
-        earlier = seen.get(item.hash)
-        seen[item.hash] = item
+        earlier = newest_by_hash.get(item.hash)
+        newest_by_hash[item.hash] = item
         if earlier is not None and timeline.at(earlier.index, item.entered) is None:
             kind, written, read = "again", 1, max(_times_shown(timeline, item) - 1, 0)
-            words = partial(again, item, tokens, earlier)
-        elif need := _not_needed(timeline, references, item, is_large=tokens > LARGE_TOKENS):
-            kind, written, read, ending = need
-            words = partial(large, item, tokens, ending)
+            words = partial(repeated_sentence, item, tokens, earlier)
+        elif needless_use := _needless_use(
+            timeline, references, item, is_large=tokens > LARGE_TOKENS
+        ):
+            kind, written, read, ending = needless_use
+            words = partial(large_sentence, item, tokens, ending)
         else:
             continue
         # Many requests contain the item; all are priced at the terms of the request at which it entered.
@@ -231,7 +233,7 @@ def _needless_results(
         )
 
 
-def _not_needed(
+def _needless_use(
     timeline: Timeline, references: References, item: TimelineItem, *, is_large: bool
 ) -> tuple[str, int, int, str] | None:
     """Return the kind of waste, needless writes, needless reads, and the sentence's end; None for no waste."""

@@ -14,8 +14,8 @@ from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.track_view import track_of
 from palimpsest.review.timeline_view.view_queries import (
     BLOCK_CHARS,
-    LONGEST_NAME,
-    MOST_BLOCKS,
+    MAX_BLOCKS,
+    MAX_NAME_CHARS,
     TEXT_CHARS,
     AskCompaction,
     AskItem,
@@ -143,7 +143,7 @@ class ViewAnswers:
             note=shown.note,
             blocks=tuple(
                 _piece(block, max(offset - BLOCK_CHARS // 4, 0) if query.find else 0)
-                for block, offset in matching[query.first : query.first + MOST_BLOCKS]
+                for block, offset in matching[query.first : query.first + MAX_BLOCKS]
             ),
             first=query.first,
             total=len(matching),
@@ -187,7 +187,7 @@ class ViewAnswers:
                 for kind, number in loss.found.items()
             ),
             lost=tuple(
-                replace(lost, name=lost.name[:LONGEST_NAME])
+                replace(lost, name=lost.name[:MAX_NAME_CHARS])
                 for lost in (*loss.needed, *(lost for lost in loss.lost if not lost.needed))[
                     :MAX_LOST
                 ]

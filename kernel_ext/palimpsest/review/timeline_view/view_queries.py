@@ -23,11 +23,11 @@ TEXT_CHARS = 60_000
 """Maximum characters of one piece of an item's text."""
 BLOCK_CHARS = 2_000
 """Maximum characters of a block in a list of blocks."""
-MOST_BLOCKS = 200
+MAX_BLOCKS = 200
 """Maximum blocks of one piece of a request."""
-LONGEST_NAME = 300
+MAX_NAME_CHARS = 300
 """Maximum characters of a policy's or model's name in a question."""
-LONGEST_PRICES = 8_000
+MAX_PRICES_CHARS = 8_000
 """Maximum characters of the prices that the user gave: enough for a few hundred models."""
 
 
@@ -35,12 +35,12 @@ class AskView(Value):
     """Ask for the whole view."""
 
     ask: Literal["view"] = "view"
-    price: str | None = Field(default=None, max_length=LONGEST_PRICES)
+    price: str | None = Field(default=None, max_length=MAX_PRICES_CHARS)
     """A model's id, ``units``, ``MODEL=in/out/read/write``, ``lifetime=1h``, several with blanks between; None for the
     recorded model's."""
     after: int | None = None
     """``seq`` of the view that the front end has: where nothing is newer, the answer contains no view."""
-    epoch: str | None = Field(default=None, max_length=LONGEST_NAME)
+    epoch: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
     """``epoch`` of that view: the answer may be a patch of it."""
 
 
@@ -48,11 +48,11 @@ class AskTrack(Value):
     """Ask for the track of a policy."""
 
     ask: Literal["track"] = "track"
-    policy: str = Field(max_length=LONGEST_NAME)
+    policy: str = Field(max_length=MAX_NAME_CHARS)
     """A policy as ``policies.get`` reads it, with numbers behind it and ``|`` between stages."""
     numbers: dict[str, float] = {}
     """Numbers of a single preset, as its sliders name them."""
-    price: str | None = Field(default=None, max_length=LONGEST_PRICES)
+    price: str | None = Field(default=None, max_length=MAX_PRICES_CHARS)
     window: int = Field(default=0, ge=0)
 
 
@@ -62,7 +62,7 @@ class AskItem(Value):
     ask: Literal["item"] = "item"
     item: int = Field(ge=0)
     request: int = Field(ge=0)
-    policy: str = Field(default="recorded", max_length=LONGEST_NAME)
+    policy: str = Field(default="recorded", max_length=MAX_NAME_CHARS)
     numbers: dict[str, float] = {}
     offset: int = Field(default=0, ge=0)
 
@@ -72,9 +72,9 @@ class AskRequest(Value):
 
     ask: Literal["request"] = "request"
     request: int = Field(ge=0)
-    policy: str = Field(default="recorded", max_length=LONGEST_NAME)
+    policy: str = Field(default="recorded", max_length=MAX_NAME_CHARS)
     numbers: dict[str, float] = {}
-    find: str = Field(default="", max_length=LONGEST_NAME)
+    find: str = Field(default="", max_length=MAX_NAME_CHARS)
     """Only blocks that contain this text, ignoring case; empty for all."""
     first: int = Field(default=0, ge=0)
     """The first block that is wanted."""
@@ -86,7 +86,7 @@ class AskCompaction(Value):
     ask: Literal["compaction"] = "compaction"
     number: int = Field(ge=0)
     """The place of the compaction among the session's ``compact`` events."""
-    price: str | None = Field(default=None, max_length=LONGEST_PRICES)
+    price: str | None = Field(default=None, max_length=MAX_PRICES_CHARS)
     """The price of the view, for the cost of fetching lost names again."""
 
 

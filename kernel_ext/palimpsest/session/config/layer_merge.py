@@ -153,7 +153,7 @@ class LayerMerge:
                 self._table(given, entry, (*path, name), into.setdefault(name, {}))
 
     def _leaf(self, value: Any, annotation: Any, key: str, into: dict[str, Any], name: str) -> None:
-        layered = name in ("permission", *_LISTS) or key == "hooks"
+        is_layered = name in ("permission", *_LISTS) or key == "hooks"
         if name == "permission" and isinstance(value, Mapping):
             value, wrong = _valid_rules(value, key)
             for complaint in wrong:
@@ -176,7 +176,7 @@ class LayerMerge:
             return
         if name == "instructions":
             checked = [str(self._layer.base / home_path(path)) for path in checked]
-        if layered:
+        if is_layered:
             before = into.get(name, [])
             into[name] = before + (checked if name in _LISTS else [checked])
             earlier = self.origins.get(key)

@@ -31,7 +31,7 @@ def journal_context_edit(
 
     Raises UserError when it cannot be made.
     """
-    messages, decisions, partial, model = journal.read_state(_state_for_edit)
+    messages, decisions, is_partial, model = journal.read_state(_state_for_edit)
 
     def count_tokens(counted: Messages) -> int:
         return sum(
@@ -39,7 +39,7 @@ def journal_context_edit(
             for neutral_message in neutral_messages(counted, model)
         )
 
-    if partial and needs_full_transcript(messages, action, name):
+    if is_partial and needs_full_transcript(messages, action, name):
         return None
     edit = ContextEditor(messages, decisions, new_id, count_tokens).edit_context(action, name)
     if edit.decisions:

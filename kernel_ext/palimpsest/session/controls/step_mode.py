@@ -264,11 +264,11 @@ class StepMode:
 
     def show(self, request: _HeldRequest, proposal: ProposedRequest) -> None:
         """Show a proposal in this session, unless it equals the one that is shown."""
-        waits = any(not future.done() for future in self._side_requests)
+        is_waited_for = any(not future.done() for future in self._side_requests)
         budget = self._session.budget
         update = {
             "id": request.id,
-            "beside": waits,
+            "beside": is_waited_for,
             "limit_usd": budget.usd if budget.usd_until is None else budget.usd_until,
             "limit_tokens": budget.tokens if budget.tokens_until is None else budget.tokens_until,
         }

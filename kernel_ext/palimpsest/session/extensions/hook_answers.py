@@ -26,13 +26,13 @@ class InvalidHookResult(Exception):
     """An answer cannot be used; the message says why."""
 
 
-def validate_texts(answer: Any, most: int = MAX_TEXT_CHARS) -> tuple[str, ...]:
+def validate_texts(answer: Any, max_chars: int = MAX_TEXT_CHARS) -> tuple[str, ...]:
     """Return an answer of one text or several as a tuple, without blank ones; raises InvalidHookResult."""
     texts = [answer] if isinstance(answer, str) else answer
     if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
         raise InvalidHookResult(f"text was expected, not {_kind(answer)}")
-    if sum(map(len, texts)) > most:
-        raise InvalidHookResult(f"it is longer than {most:,} characters")
+    if sum(map(len, texts)) > max_chars:
+        raise InvalidHookResult(f"it is longer than {max_chars:,} characters")
     return tuple(text for text in texts if text.strip())
 
 

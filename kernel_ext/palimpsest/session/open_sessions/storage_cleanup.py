@@ -80,7 +80,7 @@ def limits_of(retention: RetentionSettings, days: Any, max_size: Any) -> Retenti
     if days is not None and not (isinstance(days, int | float) and 0 <= days < MAX_DAYS):
         raise UserError(f"{days!r} is not a number of days from 0 on.")
     size = max_size if max_size is not None else retention.size
-    most = parse_size(size) if isinstance(size, str) else size
-    if most is not None and not (isinstance(most, int) and most >= 0):
-        raise UserError(f"{most!r} is not a size. Write it as 500MB or 1.5GB.")
-    return RetentionLimits(days if days is not None else retention.days, most)
+    max_bytes = parse_size(size) if isinstance(size, str) else size
+    if max_bytes is not None and not (isinstance(max_bytes, int) and max_bytes >= 0):
+        raise UserError(f"{max_bytes!r} is not a size. Write it as 500MB or 1.5GB.")
+    return RetentionLimits(days if days is not None else retention.days, max_bytes)

@@ -248,10 +248,10 @@ def _subject(part: ToolPart) -> str:
 
 def _report(task_id: str, answer: Answer, metadata: dict[str, Any]) -> SubagentResult:
     error = answer.error
-    stopped = error is not None and error.type == "aborted"
-    message = error.message if error is not None and not stopped else None
+    was_stopped = error is not None and error.type == "aborted"
+    message = error.message if error is not None and not was_stopped else None
     metadata.pop("output", None)  # the card of a finished task shows the result
-    return SubagentResult(task_id, answer.text, message, stopped, metadata)
+    return SubagentResult(task_id, answer.text, message, was_stopped, metadata)
 
 
 def _cost(answer: Answer) -> dict[str, Any]:

@@ -150,9 +150,9 @@ def _strictest(verdict: Verdict, more: Sequence[Verdict]) -> tuple[Verdict, bool
     asking = [other for other in more if isinstance(other, MustAsk)]
     if not asking or isinstance(verdict, Denied):
         return verdict, True
-    locked = any(must_ask.locked for must_ask in asking)
+    is_locked = any(must_ask.locked for must_ask in asking)
     first_ask = verdict if isinstance(verdict, MustAsk) else MustAsk(())
-    return MustAsk(first_ask.patterns, locked=first_ask.locked or locked), False
+    return MustAsk(first_ask.patterns, locked=first_ask.locked or is_locked), False
 
 
 Relay = Callable[[PendingAsk, "asyncio.Future[Reply]", Abort], Awaitable[Reply]]
@@ -256,8 +256,8 @@ class Asks:
         pending = PendingAsk(ask, self.session_id, rules, bound_to)
         reply = await self._answer(pending, abort, yes=yes and not locked)
         if reply.answer == "reject":
-            by_stop = reply.by == "cancel"
-            raise _with_diff(Aborted("Stopped.") if by_stop else permission_refusal(reply), diff)
+            is_by_stop = reply.by == "cancel"
+            raise _with_diff(Aborted("Stopped.") if is_by_stop else permission_refusal(reply), diff)
         return await self._wait_until_on_disk(permission, abort)
 
     async def _wait_until_on_disk(self, permission: str, abort: Abort) -> None:

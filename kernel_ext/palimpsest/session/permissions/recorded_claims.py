@@ -60,11 +60,11 @@ def held_budget(session: SessionInfo, configured: Budget, granted: Any) -> Budge
         base = configured
     else:
         return configured
-    same = granted_limit is not None and (*_amounts(granted_limit), granted_limit.own) == (
+    is_same = granted_limit is not None and (*_amounts(granted_limit), granted_limit.own) == (
         *_amounts(base),
         base.own,
     )
-    if not same or granted_limit is None:
+    if not is_same or granted_limit is None:
         return base
     tokens = _smaller_limit(claimed.tokens_until, granted_limit.tokens_until)
     update = {

@@ -64,8 +64,8 @@ def pasted_file(services: Services, file: Attachment, model: str | None) -> Past
         fitted = fit_image(data, name) if kind.startswith("image/") else FittedImage(kind, data)
         tokens = MEDIA_TOKENS
     stored = Attachment(mime=fitted.mime, filename=name, url=keep_attachment(store, fitted.url))
-    unseen = kind is not None and not _takes_pictures(services, model)
-    return PastedFile(attachment=stored, tokens=tokens, unseen=unseen)
+    is_unseen = kind is not None and not _takes_pictures(services, model)
+    return PastedFile(attachment=stored, tokens=tokens, unseen=is_unseen)
 
 
 def attached_text(store: Store, part: FilePart) -> str | None:

@@ -62,7 +62,7 @@ def _prompts_from(
     sessions: Sequence[str], typed: Typed, begin: str, skipped: int
 ) -> Iterator[tuple[str, int, str]]:
     """Yield the prompts from a place on, each with its session and its number from the newest."""
-    # If the session of the cursor was deleted since, nothing tells which followed it: begin with all.
+    # If the session of the cursor was deleted since, the sessions after it are unknown: begin with all.
     start = sessions.index(begin) if begin in sessions else 0
     for session_id in sessions[start:]:
         newest_first = list(reversed(typed(session_id)))

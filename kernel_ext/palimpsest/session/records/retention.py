@@ -84,9 +84,9 @@ def prune_plan(
     due, spared = [], []
     total = sizes.total
     for tree in trees:
-        old = limits.days is not None and now_ms - tree.updated >= limits.days * DAY_MS
-        large = limits.most_bytes is not None and total > limits.most_bytes
-        if not old and not large:
+        is_old = limits.days is not None and now_ms - tree.updated >= limits.days * DAY_MS
+        is_large = limits.most_bytes is not None and total > limits.most_bytes
+        if not is_old and not is_large:
             continue
         why = _reason_to_keep(tree, summaries, weights, needed, is_open, is_pinned)
         if why:

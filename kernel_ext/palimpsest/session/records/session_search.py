@@ -131,8 +131,8 @@ def with_children(summaries: Sequence[SessionSummary], session_id: str) -> tuple
 def matches_id(session_id: str, piece: str) -> bool:
     """Return whether a text names a session: by the beginning of its id, or by enough of its end."""
     bare = session_id.partition("_")[2]
-    enough = len(piece) >= MIN_PIECE_CHARS
-    return session_id.startswith(piece) or (enough and bare.endswith(piece))
+    is_long_enough = len(piece) >= MIN_PIECE_CHARS
+    return session_id.startswith(piece) or (is_long_enough and bare.endswith(piece))
 
 
 def typed_prompts(store: Store, session_id: str) -> list[str]:

@@ -113,8 +113,8 @@ def _turns(session_id: str, messages: Messages) -> Iterator[RecordedTurn]:
             continue
         if turn_start is not None:
             yield RecordedTurn(session_id, *turn_start, tuple(messages_of_turn))
-        from_cell = info.origin is not None and info.origin.kind == "cell"
-        turn_start, messages_of_turn = ((message, info, prompt) if from_cell else None), []
+        is_from_cell = info.origin is not None and info.origin.kind == "cell"
+        turn_start, messages_of_turn = ((message, info, prompt) if is_from_cell else None), []
     if turn_start is not None:
         yield RecordedTurn(session_id, *turn_start, tuple(messages_of_turn))
 

@@ -15,7 +15,7 @@ from palimpsest.store.file_snapshots.file_restore import (
     FileRestore,
     WantedFile,
     perform_restores,
-    plan_moves,
+    plan_restores,
     wanted_file,
 )
 from palimpsest.store.file_snapshots.snapshots import Snapshots
@@ -148,7 +148,7 @@ def _wanted_files(
 
 def preview_files(snapshots: Snapshots, files: Files) -> tuple[RevertedFile, ...]:
     """Return what a revert would do with each file, sorted by path."""
-    moves = plan_moves(snapshots, files[0])
+    moves = plan_restores(snapshots, files[0])
     files_shown = [_reverted_file(snapshots, move) for move in moves]
     files_shown += [
         RevertedFile(file=path, action="impossible", reason=unusable) for path, unusable in files[1]
@@ -162,7 +162,7 @@ def revert_files(
     overwrite: Collection[str],
 ) -> tuple[RevertedFile, ...]:
     """Restore the files, and return what was done with each, sorted by path; ``overwrite`` names conflicts."""
-    moves = plan_moves(snapshots, files[0])
+    moves = plan_restores(snapshots, files[0])
     reverted = {file.file: file for file in (_reverted_file(snapshots, move) for move in moves)}
     done = perform_restores(snapshots, moves, overwrite)
     for path, problem in done.failed:
@@ -189,7 +189,7 @@ def changed_by(files: Iterable[RevertedFile]) -> tuple[str, ...]:
 def _reverted_file(snapshots: Snapshots, move: FileRestore) -> RevertedFile:
     diff = None
     if move.action in {"write", "delete", "conflict"}:
-        diff = file_diff(snapshots, move.path, snapshots.keep(move.path), move.wanted)
+        diff = file_diff(snapshots, move.path, snapshots.store_entry(move.path), move.wanted)
     action = {"write": "restore"}.get(move.action, move.action)
     return RevertedFile.model_validate(
         {"file": move.path, "action": action, "reason": move.reason or None, "diff": diff}

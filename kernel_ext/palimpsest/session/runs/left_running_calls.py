@@ -61,8 +61,8 @@ class LeftRunningCalls:
                     self._marked[part.call_id] = part
                 else:
                     self._marked.pop(part.call_id, None)
-                ended = part.call_id in self._ended_calls
-            if ended:
+                has_ended = part.call_id in self._ended_calls
+            if has_ended:
                 self._remove_mark(part.call_id)
 
     def _remove_mark(self, call_id: str) -> None:

@@ -1,6 +1,6 @@
 """Export a session and its subagents as one ATIF trajectory; ``render/formats/atif.py`` writes it.
 
-Border: reads the store. The text that replaced a reduced output is computed here, since only the log holds before
+Border: reads the store. The text that replaced a reduced output is computed here, since only the log shows before
 which answer the decision was made.
 """
 
@@ -80,7 +80,7 @@ def _messages(store: Store, state: State) -> Iterator[Message]:
 
 
 def _iso_time(milliseconds: int) -> str | None:
-    """Return a time as ISO 8601; None for one that no date can hold."""
+    """Return a time as ISO 8601; None for a time outside the range of dates."""
     try:
         moment = datetime.fromtimestamp(milliseconds / 1_000, tz=UTC)
     except (ValueError, OverflowError, OSError):
@@ -91,22 +91,24 @@ def _iso_time(milliseconds: int) -> str | None:
 def _shown_outputs(store: Store, state: State, session_id: str) -> Mapping[str, list[OutputShown]]:
     """Return the reduced and restored outputs that each answer was the first to see, by the answer's id."""
     outputs: defaultdict[str, list[OutputShown]] = defaultdict(list)
-    waiting: list[Decision] = []
+    decisions: list[Decision] = []
     answers: set[str] = set()
     for record in store.read(session_id, only=("decision", "message.updated")):
         event = record.event
         if isinstance(event, DecisionMade):
-            waiting.append(event.decision)
+            decisions.append(event.decision)
         elif isinstance(event, MessageUpdated) and isinstance(event.info, AssistantMessage):
             if event.info.id in answers:
                 continue
             answers.add(event.info.id)
-            outputs[event.info.id] += _outputs(store, state, waiting)
-            waiting = []
+            outputs[event.info.id] += _changed_outputs(store, state, decisions)
+            decisions = []
     return outputs
 
 
-def _outputs(store: Store, state: State, decisions: list[Decision]) -> Iterator[OutputShown]:
+def _changed_outputs(
+    store: Store, state: State, decisions: list[Decision]
+) -> Iterator[OutputShown]:
     for decision in decisions:
         if decision.message_id is None or decision.part_id is None:
             continue
@@ -146,7 +148,7 @@ def _is_child(store: Store, name: str, parent: str) -> bool:
 
 
 def _children(store: Store, state: State, levels: int) -> dict[str, Json]:
-    """Return the trajectories of the subagents that calls of the session began, by the call's id."""
+    """Return the trajectories of the subagents that calls of the session started, by the call's id."""
     trajectories: dict[str, Json] = {}
     for message in state.messages():
         for part in message.parts:

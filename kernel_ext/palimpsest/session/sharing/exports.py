@@ -81,7 +81,7 @@ def export_session(
     _, session = readable_session(store, session_id)
     target = cwd if path is None else Path(path)  # also for the error message about an invalid path
     try:
-        target = _target(path, form_name, session, cwd, within)
+        target = _target_path(path, form_name, session, cwd, within)
         if form_name == "opencode":
             keys = scrubber(environment)
             export_storage(store, session_id, target, clean_json(keys))
@@ -100,7 +100,7 @@ def export_session(
     return Exported(target, form_name, size)
 
 
-def _target(
+def _target_path(
     path: str | Path | None, form: Form, session: SessionInfo, cwd: Path, within: Path | None
 ) -> Path:
     if path is None:
@@ -212,8 +212,8 @@ def _markdown(
     notes = OutlineNotes(decisions=state.decisions, answers=state.replies)
     for turn in in_turns(messages_of(store, state), NOTEBOOK_CAPS):
         attached: list[str] = []
-        noted = _collect_attachments(turn, attached)
-        lines = render_turn(noted, scrub=clean, notes=notes, density=density, whole=True)
+        messages = _collect_attachments(turn, attached)
+        lines = render_turn(messages, scrub=clean, notes=notes, density=density, whole=True)
         if lines:
             yield f"\n{lines}\n"
         for name in attached:

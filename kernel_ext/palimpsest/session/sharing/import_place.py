@@ -27,7 +27,7 @@ class ImportPlace:
         """Import the sessions at a path, of any agent whose recordings are known; nothing is run.
 
         ``inside`` confines the path to the project, for requests that do not come from the user at this computer.
-        A stopped import ends after the value that it reads; values that were read stay imported.
+        A stopped import ends after the value that is being read; values that were read stay imported.
         """
         target = self.cwd / home_path(path)
         if "\0" in str(path):

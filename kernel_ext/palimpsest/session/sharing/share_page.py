@@ -240,9 +240,10 @@ class _Survey:
     steps: int = 0
     tokens: Usage = field(default_factory=Usage)
     cost: float = 0.0
-    unknown: int = 0
+    unpriced: int = 0
     """Number of answers of unknown price."""
-    last: int = 0
+    last_change: int = 0
+    """Time of the newest message, in milliseconds since 1970."""
 
 
 def _survey(state: State) -> _Survey:
@@ -252,7 +253,7 @@ def _survey(state: State) -> _Survey:
         info = slot.info.read(_ignore_line)
         if info is None:
             continue
-        survey.last = max(survey.last, info.time.created)
+        survey.last_change = max(survey.last_change, info.time.created)
         if isinstance(info, AssistantMessage):
             _add_answer(survey, info)
             continue
@@ -271,8 +272,8 @@ def _add_answer(survey: _Survey, info: AssistantMessage) -> None:
     survey.steps += 1
     survey.tokens = survey.tokens.plus(info.tokens)
     survey.cost += info.cost or 0
-    survey.unknown += info.cost is None
-    survey.last = max(survey.last, info.time.completed or 0)
+    survey.unpriced += info.cost is None
+    survey.last_change = max(survey.last_change, info.time.completed or 0)
 
 
 def _is_prompt(message: Message) -> bool:
@@ -306,7 +307,7 @@ def _facts(session: SessionInfo, survey: _Survey) -> Iterator[tuple[str, str]]:
     """Yield the facts that a page lists below a session's title and summary."""
     tokens = survey.tokens
     yield "Begun", _date_and_time(session.time.created)
-    yield "Last change", _date_and_time(max(survey.last, session.time.created))
+    yield "Last change", _date_and_time(max(survey.last_change, session.time.created))
     yield "Model", ", ".join(survey.models) or "none yet"
     yield "Prompts", f"{count(len(survey.prompts))}, answered in {count(survey.steps)} steps"
     cached = f", {count(tokens.cache_read)} of them cached" if tokens.cache_read else ""
@@ -320,7 +321,7 @@ def _facts(session: SessionInfo, survey: _Survey) -> Iterator[tuple[str, str]]:
 
 
 def _cost(survey: _Survey) -> str:
-    if not survey.unknown:
+    if not survey.unpriced:
         return money(survey.cost)
     return f"at least {money(survey.cost)}" if survey.cost else money(None)
 
@@ -354,16 +355,16 @@ class Attachments:
         embedded = Embedded("left-out", name, file.mime)
         content = self._content(file.url)
         if content is None:
-            return self._left_out(embedded, self._reason_missing(file.url))
+            return self._omitted(embedded, self._reason_missing(file.url))
         if len(content) > MAX_ATTACHMENT_BYTES:
-            return self._left_out(embedded, f"{size_text(len(content))} are too many for this page")
+            return self._omitted(embedded, f"{size_text(len(content))} are too many for this page")
         if len(content) > self._bytes_left:
-            return self._left_out(embedded, "this page holds as many attachments as it can")
+            return self._omitted(embedded, "this page holds as many attachments as it can")
         if file.mime.startswith("text/") or file.mime in TEXTS:
             return self._text(embedded, content)
         text = content.decode("latin-1")
         if self._clean(text) != text:
-            return self._left_out(embedded, "it holds what looks like a key or a home folder")
+            return self._omitted(embedded, "it holds what looks like a key or a home folder")
         self._bytes_left -= len(content)
         kind: Literal["picture", "file"] = "picture" if file.mime in PICTURES else "file"
         return Embedded(kind, name, file.mime, _data_url(file.mime, content))
@@ -400,7 +401,7 @@ class Attachments:
             return f"it was not kept with the session; it is at {self._clean(url)[:300]}"
         return "its content is gone"
 
-    def _left_out(self, embedded: Embedded, why: str) -> Embedded:
+    def _omitted(self, embedded: Embedded, why: str) -> Embedded:
         self.left_out += 1
         return Embedded("left-out", embedded.name, embedded.mime, why=why)
 

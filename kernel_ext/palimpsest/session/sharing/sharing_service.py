@@ -53,14 +53,14 @@ class SharingService:
         if services.sessions.share == "disabled":
             raise UserError(DISABLED)
         folder = share_folder(services.store)
-        full = await self._flushed_id(session_id)
-        session = await asyncio.to_thread(self._session, full)
+        full_id = await self._flushed_id(session_id)
+        session = await asyncio.to_thread(self._session, full_id)
         record = await asyncio.to_thread(
             make_page, services.store, session, services.environment, services.sessions.density
         )
         if record != session.share:
             try:
-                await self._set_share_record(full, record)
+                await self._set_share_record(full_id, record)
             except UserError:
                 remove_page(services.store, session.model_copy(update={"share": record}))
                 raise
@@ -69,13 +69,13 @@ class SharingService:
     async def unshare(self, session_id: str) -> bool:
         """Delete a session's page; returns False when there was none."""
         services = self._services
-        full = await self._flushed_id(session_id)
-        session = await asyncio.to_thread(self._session, full)
-        # Delete the page before the record, which another kernel may be writing; and again, for a page written meanwhile.
+        full_id = await self._flushed_id(session_id)
+        session = await asyncio.to_thread(self._session, full_id)
+        # Delete the page before its record, and again afterwards, since another kernel may write it meanwhile.
         removed = await asyncio.to_thread(remove_page, services.store, session)
         record = SHARING_OPTED_OUT if services.sessions.share == "auto" else None
         if session.share != record:
-            await self._set_share_record(full, record)
+            await self._set_share_record(full_id, record)
         return await asyncio.to_thread(self._remove_all, session) or removed
 
     def _remove_all(self, session: SessionInfo) -> bool:
@@ -89,8 +89,8 @@ class SharingService:
 
     async def shared_page(self, session_id: str) -> Path | None:
         """Return the path of a session's page; None when it is not shared."""
-        full = await self._flushed_id(session_id)
-        session = await asyncio.to_thread(self._session, full)
+        full_id = await self._flushed_id(session_id)
+        session = await asyncio.to_thread(self._session, full_id)
         return page_path(self._services.store, session)
 
     async def export(
@@ -107,11 +107,11 @@ class SharingService:
         ``inside`` confines it to the project, for requests that do not come from the user at this computer.
         """
         services = self._services
-        full = await self._flushed_id(session_id)
+        full_id = await self._flushed_id(session_id)
         return await asyncio.to_thread(
             export_session,
             services.store,
-            full,
+            full_id,
             form,
             path,
             cwd=services.cwd,
@@ -169,11 +169,11 @@ class AutoShare:
 
     def _on_records(self, records: Sequence[Record]) -> None:
         """Write the page again after the end of a turn; called on the writer thread."""
-        ends = any(
+        has_ended = any(
             isinstance(record.event, SessionStatus) and record.event.status.type == "idle"
             for record in records
         )
-        if ends and not self._loop.is_closed():
+        if has_ended and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._start)
 
     def _start(self) -> None:

@@ -78,11 +78,11 @@ def _value_of(key: str, below: Config) -> Any:
     return attrgetter(key)(below)
 
 
-def _allow_smaller(key: str, *, built_in: float | None = None, least: float = 0) -> Test:
+def _allow_smaller(key: str, *, built_in: float | None = None, minimum: float = 0) -> Test:
     """Allow a number not above the one that applies without the project; any number where none applies."""
 
     def test(value: Any, baseline: SettingsBaseline, _names: tuple[str, ...]) -> bool:
-        if not isinstance(value, int | float) or value < least:
+        if not isinstance(value, int | float) or value < minimum:
             return False
         current = _value_of(key, baseline.below)
         limit = built_in if current is None else current
@@ -162,7 +162,7 @@ ALLOWED: Mapping[str, Test] = {
     "density": _allow_any,  # It hides nothing: what is folded can be opened.
     "titles": _allow_only(False),  # noqa: FBT003  the value itself
     "turn_summaries": _allow_only(False),  # noqa: FBT003  the value itself
-    "context_tokens": _allow_smaller("context_tokens", least=MIN_WINDOW),
+    "context_tokens": _allow_smaller("context_tokens", minimum=MIN_WINDOW),
     "compaction.auto": _allow_any,
     "compaction.prune": _allow_any,
     "compaction.reserved": _allow_at_most(MAX_RESERVED),

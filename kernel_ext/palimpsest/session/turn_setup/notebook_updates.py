@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from palimpsest.context.engine_text.notebook_edits import CellEdit, cell_edits, source_hashes
 from palimpsest.context.engine_text.notebook_note import (
-    MOST_IMAGES,
+    MAX_IMAGES,
     WINDOW_SHARE,
     NotebookNote,
     NoteImage,
@@ -144,7 +144,7 @@ class NotebookUpdates:
         if info.window:
             tokens = min(tokens, int(info.window * WINDOW_SHARE))
         return NoteLimits(
-            self._services.kernel.notebook_detail, tokens, MOST_IMAGES if info.vision else 0
+            self._services.kernel.notebook_detail, tokens, MAX_IMAGES if info.vision else 0
         )
 
     def _is_newest(self, user: UserMessage) -> bool:

@@ -267,10 +267,10 @@ def _read_json(
     name: str,
     findings: ImportFindings,
     built: BuiltSize | None = None,
-    most: int = SMALL_BYTES,
+    max_bytes: int = SMALL_BYTES,
 ) -> Json | None:
     try:
-        data = json_value(read_small(path, most, follow=True), built)
+        data = json_value(read_small(path, max_bytes, follow=True), built)
     except (OSError, ValueError, RecursionError) as error:
         findings.report(name, _problem_sentence(error))
         return None

@@ -143,8 +143,10 @@ def import_sessions(
         if imported_ids.get(source.id) == fingerprint:
             continue
         try:
-            first = source.id not in imported_ids
-            imported.append(_Import(store, source, fingerprint, clock(), findings).run(first=first))
+            is_first = source.id not in imported_ids
+            imported.append(
+                _Import(store, source, fingerprint, clock(), findings).run(first=is_first)
+            )
         except (NotOpenCodeValue, ValidationError) as error:
             findings.report(source.name, f"It is no session: {_reason(error)}.")
         except SessionHeld:
@@ -471,7 +473,7 @@ class _Import:
             self._findings.report(where, NEWER_RECORD)
 
     def _newer_part_events(self, state: State) -> Iterator[Event]:
-        """Yield updates of messages that keep their parts of a type that this version does not know."""
+        """Yield updates of messages that keep their parts of types unknown to this version."""
         for info_json, parts in self._source.messages:
             unread: list[Json] = [
                 {"at": at, "part": part} for at, part in enumerate(parts) if is_unread(part)

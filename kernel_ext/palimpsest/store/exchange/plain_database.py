@@ -54,7 +54,7 @@ class PlainDatabase:
     def __init__(
         self, connection: sqlite3.Connection, tables: Mapping[str, str], size: int
     ) -> None:
-        """``tables`` names the tables, and the column by which each is looked up, if any. Raises sqlite3.Error."""
+        """``tables`` maps each table to the column by which it is looked up, if any. Raises sqlite3.Error."""
         self._connection = connection
         self._bytes_left = 2 * size + ALLOWED_EXTRA_BYTES
         self._columns = tables

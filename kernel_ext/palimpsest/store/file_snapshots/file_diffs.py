@@ -1,7 +1,7 @@
 """Compute the differences of files between two snapshots: line counts and patches.
 
 Equal beginnings and ends are removed first, so that a long file with one change costs little. A file
-that is not text, or has too many changed lines, gets a note, and counts at most, instead of a patch.
+that is not text, or has too many changed lines, gets a note and at most line counts, but no patch.
 """
 
 import difflib
@@ -122,12 +122,12 @@ def _compare(
 ) -> dict[str, object]:
     old, new = before.splitlines(), after.splitlines()
     if old == new:
-        mode = (
+        is_mode_changed = (
             older_entry is not None
             and newer_entry is not None
             and older_entry.mode != newer_entry.mode
         )
-        return {"note": "only its permissions" if mode else "only the ends of its lines"}
+        return {"note": "only its permissions" if is_mode_changed else "only the ends of its lines"}
     first = _common_length(old, new)
     last = _common_length(old[first:][::-1], new[first:][::-1])
     middle = (old[first : len(old) - last], new[first : len(new) - last])

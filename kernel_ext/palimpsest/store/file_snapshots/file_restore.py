@@ -86,20 +86,22 @@ def wanted_file(
     return WantedFile(path, entry, left, disturbed, unknown, floor, tree.id)
 
 
-def plan_moves(snapshots: Snapshots, files: Iterable[WantedFile]) -> tuple[FileRestore, ...]:
+def plan_restores(snapshots: Snapshots, files: Iterable[WantedFile]) -> tuple[FileRestore, ...]:
     """Return the planned action for each file; changes nothing."""
     ordered = sorted(files, key=lambda file: file.path)
     to_delete = {file.path for file in ordered if file.entry is None or file.entry.kind == "folder"}
-    return tuple(_move(snapshots, file, to_delete) for file in ordered)
+    return tuple(_planned_restore(snapshots, file, to_delete) for file in ordered)
 
 
-def _move(snapshots: Snapshots, file: WantedFile, to_delete: Collection[str]) -> FileRestore:
+def _planned_restore(
+    snapshots: Snapshots, file: WantedFile, to_delete: Collection[str]
+) -> FileRestore:
     problem = path_problem(file.path, snapshots.never)
     if problem:
         return FileRestore(
             file.path, "impossible", file.entry, None, UNSAFE_PATH.format(problem=problem)
         )
-    now = None if _below_link(snapshots.root, file.path) else snapshots.look(file.path)
+    now = None if _below_link(snapshots.root, file.path) else snapshots.current_entry(file.path)
     is_folder = now is not None and now.kind == "folder"
     current = None if is_folder and file.entry is None else now
     if _is_same_entry(current, file.entry):
@@ -137,9 +139,9 @@ def _conflict_reason(
     if now is not None and now.kind == "unkept" and is_work(now):
         return NOT_KEPT.format(reason=reason_unkept(now))
     if now is not None and now.kind == "folder":
-        left_folder = file.left is None or file.left.kind == "folder"
+        was_folder = file.left is None or file.left.kind == "folder"
         has_others = _has_other_files(snapshots.root, file.path, to_delete)
-        return "" if left_folder and not has_others else FOLDER_WITH_FILES
+        return "" if was_folder and not has_others else FOLDER_WITH_FILES
     if _is_same_entry(now, file.left):
         return ""
     if file.left is not None and file.left.kind == "folder" and now is None:
@@ -148,45 +150,45 @@ def _conflict_reason(
 
 
 def perform_restores(
-    snapshots: Snapshots, moves: Iterable[FileRestore], overwrite: Collection[str] = ()
+    snapshots: Snapshots, restores: Iterable[FileRestore], overwrite: Collection[str] = ()
 ) -> RestoreOutcome:
     """Perform the planned actions; conflicts only where ``overwrite`` has the path."""
-    done: list[str] = []
+    restored_paths: list[str] = []
     failed: list[tuple[str, str]] = []
     kept_paths: list[str] = []
     performed: list[FileRestore] = []
-    for move in moves:
-        if move.action == "conflict" and move.path not in overwrite:
-            kept_paths.append(move.path)
-        elif move.action == "impossible":
-            failed.append((move.path, move.reason))
-        elif move.action != "nothing":
-            performed.append(move)
+    for restore in restores:
+        if restore.action == "conflict" and restore.path not in overwrite:
+            kept_paths.append(restore.path)
+        elif restore.action == "impossible":
+            failed.append((restore.path, restore.reason))
+        elif restore.action != "nothing":
+            performed.append(restore)
     # Deletions first: a folder may have to be replaced by a file, or a file by a folder.
-    deletions = [move for move in reversed(performed) if move.wanted is None]
-    for move in deletions + [move for move in performed if move.wanted is not None]:
+    deletions = [restore for restore in reversed(performed) if restore.wanted is None]
+    for restore in deletions + [restore for restore in performed if restore.wanted is not None]:
         try:
-            _perform(snapshots, move)
-            done.append(move.path)
+            _perform(snapshots, restore)
+            restored_paths.append(restore.path)
         except (OSError, NotFound) as problem:
             reason = disk_reason(problem) if isinstance(problem, OSError) else str(problem)
-            failed.append((move.path, reason))
-    return RestoreOutcome(tuple(sorted(done)), tuple(kept_paths), tuple(sorted(failed)))
+            failed.append((restore.path, reason))
+    return RestoreOutcome(tuple(sorted(restored_paths)), tuple(kept_paths), tuple(sorted(failed)))
 
 
-def _perform(snapshots: Snapshots, move: FileRestore) -> None:
-    place = snapshots.root / disk_name(move.path)
-    problem = path_problem(move.path, snapshots.never)
+def _perform(snapshots: Snapshots, restore: FileRestore) -> None:
+    place = snapshots.root / disk_name(restore.path)
+    problem = path_problem(restore.path, snapshots.never)
     if problem:
         raise OSError(0, UNSAFE_PATH.format(problem=problem))
-    if _below_link(snapshots.root, move.path):
+    if _below_link(snapshots.root, restore.path):
         raise OSError(0, BELOW_LINK)
-    wanted_entry = move.wanted
+    wanted_entry = restore.wanted
     if wanted_entry is None:
         if place.is_dir() and not place.is_symlink():
             return  # the agent's file is gone already: somebody else made this folder
         place.unlink(missing_ok=True)
-        _prune_folders(snapshots.root / disk_name(move.floor), place.parent)
+        _prune_folders(snapshots.root / disk_name(restore.floor), place.parent)
         return
     if wanted_entry.kind == "folder":
         if place.is_symlink() or place.is_file():

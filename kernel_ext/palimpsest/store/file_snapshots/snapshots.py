@@ -187,23 +187,23 @@ class Snapshots:
             return ()
         older, newer = self.read(before), self.read(after)
         paths = older.entries.keys() | newer.entries.keys()
-        paths_changed = []
+        changed = []
         for path in paths:
             was, now = older.get(path), newer.get(path)
             kinds = {entry.kind for entry in (was, now) if entry is not None}
             if was == now or (kinds == {"folder"} and (now is not None or path in older.filled)):
                 continue
             if not _is_unknown(path, older, newer):
-                paths_changed.append(path)
-        return tuple(sorted(paths_changed))
+                changed.append(path)
+        return tuple(sorted(changed))
 
     def content(self, sha256: str) -> bytes:
         """Return a file's content; raises NotFound."""
         with self._lock:
             return self.objects.get(sha256)
 
-    def keep(self, path: str) -> TreeEntry | None:
-        """Return the entry of a path now, with its content kept in memory; None for a folder, or if nothing is there."""
+    def store_entry(self, path: str) -> TreeEntry | None:
+        """Store a path's content in memory and return its entry; None for a folder, or if nothing is there."""
         place = self.root / disk_name(path)
         try:
             file_stat = place.lstat()
@@ -214,7 +214,7 @@ class Snapshots:
         except OSError:
             return None
 
-    def look(self, path: str) -> TreeEntry | None:
+    def current_entry(self, path: str) -> TreeEntry | None:
         """Return the entry of a path now; None if nothing is there."""
         place = self.root / disk_name(path)
         try:

@@ -66,7 +66,7 @@ class Tree:
         return frozenset(path.rpartition("/")[0] for path in self.entries)
 
     def get(self, path: str) -> TreeEntry | None:
-        """Return the entry of a path; None for nothing."""
+        """Return the entry of a path; None if the snapshot has none."""
         return self.entries.get(path)
 
     def left_out(self, path: str) -> bool:
@@ -146,8 +146,10 @@ def _entry(fields: Any, sha256: str) -> TreeEntry:
         raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
     word, mode, key, size = (*fields, 0)[:4]
     kind = KINDS.get(word) if isinstance(word, str) else None
-    numbers = all(isinstance(number, int) and 0 <= number < MAX_NUMBER for number in (mode, size))
-    if kind is None or not isinstance(key, str) or not numbers:
+    has_valid_numbers = all(
+        isinstance(number, int) and 0 <= number < MAX_NUMBER for number in (mode, size)
+    )
+    if kind is None or not isinstance(key, str) or not has_valid_numbers:
         raise UnsafeTree(NO_SNAPSHOT.format(name=sha256[:12]))
     return TreeEntry(kind, mode, key, size)
 

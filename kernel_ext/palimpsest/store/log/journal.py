@@ -140,7 +140,7 @@ class Journal:
         """Append events in order and return the last one's sequence number.
 
         With ``sync`` they are written without waiting for the tick and synced to the disk; await
-        ``flush`` to know that they are. Raises StorageFailed when the journal is closed.
+        ``flush`` to wait until they are. Raises StorageFailed when the journal is closed.
         """
         with self._wake:
             if self._is_closed or self._is_closing:

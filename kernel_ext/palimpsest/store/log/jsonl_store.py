@@ -246,8 +246,8 @@ class JsonlStore(BlobFolder):
             for offset, line in lines_backward(piece):
                 number = seq_of(line)
                 if number is not None:
-                    foreign = piece.session_id != parent_id
-                    name = f"{piece.session_id}/{piece.segment}" if foreign else piece.segment
+                    is_foreign = piece.session_id != parent_id
+                    name = f"{piece.session_id}/{piece.segment}" if is_foreign else piece.segment
                     return ForkedFrom(
                         session_id=parent_id,
                         seq=number,

@@ -47,7 +47,7 @@ class KeptIndex(Value):
 def keep_index(folder: Path, pieces: Sequence[SegmentRange], state: State, *, read: bool) -> None:
     """Write the index of a session's log, where it is long; raises OSError.
 
-    With ``read`` all messages are read, to mark those with unfinished work, which forks need to know.
+    With ``read`` all messages are read, to mark those with unfinished work for forks.
     """
     log = _Log(pieces)
     if len(state.slots()) < INDEXED_MESSAGES or not log.is_finished:
@@ -55,9 +55,9 @@ def keep_index(folder: Path, pieces: Sequence[SegmentRange], state: State, *, re
     content = log.read(0, log.size)
     messages = {message.id: message for message in state.messages()} if read else {}
     index = (
-        message_index(content, 0, messages, is_settled, least=1)
+        message_index(content, 0, messages, is_settled, min_count=1)
         if read
-        else line_index(content, least=1)
+        else line_index(content, min_count=1)
     )
     # Later lines may have ended work in the messages, and a fork may not have these lines.
     if index is None or len(content) - index.size > (0 if read else MAX_UNINDEXED_BYTES):

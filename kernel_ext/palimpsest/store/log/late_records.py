@@ -1,7 +1,7 @@
 """Collect the records that a writer wrote after another kernel took its session over, for a fork.
 
-They are read from the segments that this writer continued; those read as the session are others if its segment
-was skipped. The cut may be in the middle of a line, since the new writer may see the file while a long
+They are read from the segments that this writer continued. A session that is read may have other segments, if this
+writer's was skipped. The cut may be in the middle of a line, since the new writer may see the file while a long
 line is written; that record is included, since no other file holds it.
 """
 

@@ -156,8 +156,8 @@ class MemoryStore:
 
     def _summary(self, session_id: str, log: MemoryLog) -> SessionSummary | None:
         """Return the session's entry in the session list, or None when it has no session record."""
-        made_of, summary = self._summaries.get(session_id, (-1, None))
-        if made_of != len(log.records):
+        record_count, summary = self._summaries.get(session_id, (-1, None))
+        if record_count != len(log.records):
             state = self.load(session_id)
             messages = state.older + len(state.slots())
             summary = (

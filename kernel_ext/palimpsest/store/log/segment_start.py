@@ -4,7 +4,7 @@ A segment exists as soon as its file is created, but its header, which names the
 the place where it cuts that segment, is written a moment later. In between, records could be lost in two ways: a
 third kernel skips a segment without a header while its writer continues, or two writers cut the same segment
 at two places. So every earlier segment gets its header before the new header is written: its writer is given
-time, and where that was killed or stopped, its header is written for it. The first line of a file counts,
+time, and if the writer was killed or stopped, the header is written in its place. The first line of a file counts,
 whichever process wrote it, so all readers agree.
 """
 
@@ -75,7 +75,7 @@ def _write_missing_header(segments: Segments, directory: Path, epoch: int) -> No
         fd = os.open(directory / segment_name(epoch), os.O_WRONLY | os.O_APPEND | NOFOLLOW)
         try:
             file_stat = os.fstat(fd)
-            # With a second link it would be another file too.
+            # A second link means that the file is also another path's, which must not be written.
             if file_stat.st_size == 0 and file_stat.st_nlink == 1:
                 write_fully(fd, _header(segments, directory, epoch, None))
         finally:

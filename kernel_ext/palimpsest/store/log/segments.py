@@ -209,7 +209,7 @@ class Segments:
         with suppress(NotFound):
             path = self._layout.session(parent_id) / name
             parents = self._ranges_back_from(
-                parent_id, name, noted_place(path, place.offset, place.seq + 1)
+                parent_id, name, recorded_offset(path, place.offset, place.seq + 1)
             )
             parent_place = self.forked_from(parent_id, parents)
             return (
@@ -310,10 +310,10 @@ def _checked_cut(path: Path, header: Header) -> Header:
     first = _number_at(path, header.length)
     if first is None or SEGMENT_NAME.fullmatch(header.previous) is None:
         return header
-    return replace(header, cut=noted_place(path.parent / header.previous, header.cut, first))
+    return replace(header, cut=recorded_offset(path.parent / header.previous, header.cut, first))
 
 
-def noted_place(path: Path, offset: int, seq: int) -> int:
+def recorded_offset(path: Path, offset: int, seq: int) -> int:
     """Return the byte offset from which a segment's records are numbered ``seq`` or more.
 
     It is ``offset`` if such a line begins there; otherwise an edit moved bytes before it, and it is searched.

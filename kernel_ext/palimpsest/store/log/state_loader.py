@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from palimpsest.paused_collection import collection_paused
 from palimpsest.store.disk import open_regular
-from palimpsest.store.log.segments import SegmentRange, line_blocks, lines_backward, noted_place
+from palimpsest.store.log.segments import SegmentRange, line_blocks, lines_backward, recorded_offset
 from palimpsest.store.log_lines import INFO, OTHER, head_of, is_intact, load_line, seq_of
 from palimpsest.store.session_state.live_window import is_too_short
 from palimpsest.store.session_state.message_index import MessageIndex
@@ -109,7 +109,7 @@ def _window_begin(
     window_place = (window_session or session_id, segment)
     for index, piece in enumerate(pieces):
         if (piece.session_id, piece.segment) == window_place:
-            offset = noted_place(piece.path, checkpoint.window_offset, checkpoint.window_seq)
+            offset = recorded_offset(piece.path, checkpoint.window_offset, checkpoint.window_seq)
             return index, max(offset, piece.start)
     return None
 

@@ -164,8 +164,8 @@ def is_too_short(state: State) -> bool:
     revert = session.revert if session is not None else None
     if revert is not None and state.message(str(revert.get("message_id"))) is None:
         return True
-    removed = state.compacted is not None and state.message(state.compacted) is None
-    dropped = removed or bool(undone_compactions(state.decisions))
+    was_removed = state.compacted is not None and state.message(state.compacted) is None
+    dropped = was_removed or bool(undone_compactions(state.decisions))
     return dropped and _window_start(state, state.slots()) is None
 
 

@@ -99,13 +99,13 @@ def message_index(
     messages: Mapping[str, Message],
     is_settled: Callable[[Message], bool],
     *,
-    least: int = INDEXED_MESSAGES,
+    min_count: int = INDEXED_MESSAGES,
 ) -> MessageIndex | None:
     """Return the index of a window's lines; None where it would help little, or messages are missing.
 
     ``content`` are the bytes from the window's beginning on, and ``messages`` the messages in them.
     """
-    index = line_index(content, window_seq, least=least)
+    index = line_index(content, window_seq, min_count=min_count)
     known_messages = (
         {name: messages[name] for name in index.ids if name in messages} if index else {}
     )
@@ -123,18 +123,18 @@ def message_index(
 
 
 def line_index(
-    content: bytes, window_seq: int = 0, *, least: int = INDEXED_MESSAGES
+    content: bytes, window_seq: int = 0, *, min_count: int = INDEXED_MESSAGES
 ) -> MessageIndex | None:
-    """Return the index of lines without reading their messages, each of which then counts as unsettled.
+    """Return the index of lines without reading their messages, which all count as unsettled then.
 
     Lines from the first one on that has another format, or removes something, are not indexed. Returns None for fewer
-    messages than ``least``.
+    messages than ``min_count``.
     """
     places = _Places()
     for line in content.split(b"\n"):
         if not places.take(line, window_seq):
             break
-    if places.nameless or len(places.first) < least:
+    if places.nameless or len(places.first) < min_count:
         return None
     return MessageIndex(
         size=places.offset,

@@ -14,19 +14,19 @@ from typing import Any
 from palimpsest.transcript.errors import UserError
 
 MAX_IMAGE_BYTES = 3_750_000
-"""Most bytes of an image; providers reject more than 5 MB of Base64, which is a third longer."""
+"""Maximum bytes of an image; providers reject more than 5 MB of Base64, which is a third longer."""
 MAX_SIDE_PIXELS = 8_000
 """Maximum pixels of a side; Anthropic rejects longer ones."""
 SHRUNK_SIDE_PIXELS = 2_000
-"""Longest side of a shrunk image in pixels; providers scale larger images down themselves."""
+"""Maximum side of a shrunk image in pixels; providers scale larger images down themselves."""
 JPEG_QUALITY = 85
 PREVIEW_BYTES = 300_000
 PREVIEW_SIDE_PIXELS = 1_000
-"""Longest side in pixels; the panel is narrower, and a server drops output above 1 MB a second."""
+"""Maximum side in pixels; the panel is narrower, and a server drops output above 1 MB a second."""
 
 
 MAX_DECODED_PIXELS = 30_000_000
-"""Most pixels of an image that is decoded to check for damage; more would take a second and 100 MB."""
+"""Maximum pixels of an image that is decoded to check for damage; more would take a second and 100 MB."""
 
 SIGNATURES: dict[str, Callable[[bytes], bool]] = {
     "image/png": lambda data: data.startswith(b"\x89PNG\r\n\x1a\n"),
@@ -66,8 +66,8 @@ def fit_image(data: bytes, name: str) -> FittedImage:
             f"{name} is no picture, whatever its name says. Look at it with the python tool."
         )
     try:
-        too_long = max(_image_size(data)) > MAX_SIDE_PIXELS
-        if len(data) <= MAX_IMAGE_BYTES and not too_long:
+        is_too_long = max(_image_size(data)) > MAX_SIDE_PIXELS
+        if len(data) <= MAX_IMAGE_BYTES and not is_too_long:
             return FittedImage(mime, data)
         shrunk = _shrink_image(data)
     except ImportError:

@@ -20,10 +20,10 @@ RECURSIVE_TYPE_SCHEMA = {"type": "object"}
 ROOT_REFERENCE = "#"
 """The reference to the complete schema, with which references to its parts begin."""
 MAX_DEPTH = 60
-"""Most levels of nested schemas; deeper ones would raise recursion errors when copied or written."""
+"""Maximum levels of nested schemas; deeper ones would raise recursion errors when copied or written."""
 MAX_VALUES = 20_000
 MAX_SCHEMA_CHARS = 200_000
-"""Most characters of a schema; the largest of public servers have about a quarter."""
+"""Maximum characters of a schema; the largest of public servers have about a quarter."""
 
 _SCHEMA_CACHE: WeakKeyDictionary[type[BaseModel], dict[str, Any]] = WeakKeyDictionary()
 """Cache of schemas by model, since building one takes milliseconds."""

@@ -15,7 +15,7 @@ from pydantic_core import SchemaError, SchemaValidator, core_schema
 
 MAX_PATTERN_CHARS = 2_000
 MAX_WORK = 20_000_000
-"""Most characters of the text times weight of the pattern: at worst about a second of processor time."""
+"""Maximum characters of the text times weight of the pattern: at worst about a second of processor time."""
 CLASS_WEIGHT = 4
 """Weight of an atom that matches many characters; a letter has 1."""
 

@@ -10,7 +10,7 @@ from palimpsest.tools.tool import ToolContext
 
 INTERVAL_SECONDS = 0.1
 PREVIEW_CHARS = 8_000
-"""Most characters of partial output that are shown; each update is journaled."""
+"""Maximum characters of partial output that are shown; each update is journaled."""
 
 
 class Progress:

@@ -24,7 +24,7 @@ from palimpsest.tools.calls.json_schema import (
 from palimpsest.tools.calls.linear_patterns import is_matched, pattern_problem
 
 MAX_STEPS = 200_000
-"""Most applied keywords and their members for one input: about a second of processor time."""
+"""Maximum applied keywords and their members for one input: about a second of processor time."""
 UNCHECKED_BESIDE = {
     "unevaluatedProperties": frozenset({"patternProperties", "$dynamicRef"}),
     "unevaluatedItems": frozenset({"$dynamicRef"}),

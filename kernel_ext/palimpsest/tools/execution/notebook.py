@@ -28,13 +28,13 @@ from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.parts import Attachment
 
 PAGE_SECONDS = 2.0
-"""Longest wait for a page; a hidden or dead tab must not delay the turn."""
+"""Maximum wait for a page; a hidden or dead tab must not delay the turn."""
 OUTLINE_CHARS = 400
 """Characters that the page sends of each output for an outline, which shows only kinds and sizes of outputs."""
 OUTPUT_CHARS = 48_000
 """Characters that the page sends of each output of a single requested cell."""
 MAX_CELLS = 300
-"""Most cells of an outline."""
+"""Maximum cells of an outline."""
 MAX_IMAGES = 4
 MAX_LINE_CHARS = 90
 SHORTENED_MARK = "characters left out]"

@@ -17,7 +17,7 @@ from palimpsest.tools.tool import (
 from palimpsest.transcript.errors import UserError
 
 MAX_VARIABLES = 200
-"""Most lines of the list."""
+"""Maximum lines of the list."""
 
 
 class VariablesArguments(BaseModel):

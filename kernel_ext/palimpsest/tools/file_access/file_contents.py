@@ -37,7 +37,7 @@ BOMS = (
 )
 CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 MAX_CONTROL_SHARE = 0.1
-"""Largest share of control bytes in a text; logs may have a few."""
+"""Maximum share of control bytes in a text; logs may have a few."""
 
 
 class UnreadableForPrompt(Exception):

@@ -34,13 +34,13 @@ ALWAYS_SKIPPED = frozenset(
 )
 
 MAX_FILE_BYTES = 1_000_000
-"""Most bytes of a ``.gitignore``. A file over a limit is not used at all, since a line that is not read may include
+"""Maximum bytes of a ``.gitignore``. A file over a limit is not used at all, since a line that is not read may include
 files again that an earlier line ignores."""
 MAX_RULES = 5_000
 MAX_ALL_RULE_BYTES = 100_000
-"""Most bytes of all different rules together; compiling them takes about a second."""
+"""Maximum bytes of all different rules together; compiling them takes about a second."""
 MAX_RULE_BYTES = 4_096
-"""Most bytes of a rule; longer ones are skipped, since no path on Linux is longer."""
+"""Maximum bytes of a rule; longer ones are skipped, since no path on Linux is longer."""
 
 
 @dataclass(frozen=True, slots=True)

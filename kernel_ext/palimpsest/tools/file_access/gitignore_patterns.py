@@ -112,11 +112,11 @@ def _without_blanks(line: bytes) -> bytes:
 
 def _parsed_rules(line: bytes) -> Iterator[_Rule]:
     """Yield the rule of a line; none for a pattern that can match nothing."""
-    ignores = not line.startswith(b"!")
-    pattern = line if ignores else line[1:]
+    is_ignoring = not line.startswith(b"!")
+    pattern = line if is_ignoring else line[1:]
     is_for_folders = pattern.endswith(b"/")
     pattern = pattern[:-1] if is_for_folders else pattern
-    by_name = b"/" not in pattern
+    is_name_only = b"/" not in pattern
     pattern = pattern.removeprefix(b"/")
     if not pattern:
         return
@@ -124,14 +124,14 @@ def _parsed_rules(line: bytes) -> Iterator[_Rule]:
     # ``**`` directly after it counts as the beginning of a pattern.
     special = SPECIAL_CHARACTER.search(pattern)
     literal = pattern[: special.start()] if special else pattern
-    tokens = _tokens(pattern[len(literal) :], by_name=by_name)
+    tokens = _tokens(pattern[len(literal) :], by_name=is_name_only)
     if tokens is not None:
         regex = (
             re.escape(literal)
             + _regex(tokens)
             + (FOLDER_MARK if is_for_folders else FOLDER_MARK + b"?")
         )
-        yield _Rule(ignores, by_name, regex)
+        yield _Rule(is_ignoring, is_name_only, regex)
 
 
 def _tokens(pattern: bytes, *, by_name: bool) -> list[Token] | None:

@@ -32,9 +32,9 @@ from palimpsest.transcript.strings.relative_paths import (
 
 OWN_FOLDER = ".palimpsest"
 MAX_WIDE_PARTS = 2
-"""Most path parts of a folder that always counts as wide, such as ``/`` and ``/etc``."""
+"""Maximum path parts of a folder that always counts as wide, such as ``/`` and ``/etc``."""
 MAX_SHOWN_CHARS = 200
-"""Most characters of an invalid path in an error message."""
+"""Maximum characters of an invalid path in an error message."""
 
 Protection = Literal["key", "control"]
 

@@ -52,7 +52,7 @@ MAX_DOCUMENT_BYTES = 10_000_000
 
 MAX_FOLDER_ENTRIES = 300
 MAX_OUTPUT_CHARS = 500
-"""Most characters shown of each output of a notebook's cell."""
+"""Maximum characters shown of each output of a notebook's cell."""
 
 ATTACHED_TYPES = {
     ".png": "image/png",
@@ -67,7 +67,7 @@ INSTRUCTIONS_KEY = "instructions"
 """Key in a call's metadata with the paths of the instruction files shown in its output."""
 
 MAX_INSTRUCTION_BYTES = 8_000
-"""Most bytes shown of an instruction file, to leave space for the requested file."""
+"""Maximum bytes shown of an instruction file, to leave space for the requested file."""
 
 INSTRUCTIONS_SHOWN = "<note>\nInstructions from: {path} (for work in this folder)\n{text}\n</note>"
 INSTRUCTIONS_LEFT_OUT = "<note>\nThe instructions in {path} are left out: {reason}.\n</note>"

@@ -265,8 +265,8 @@ class _LineSearch:
             if not entry.is_link and not is_key_file(_shown_name(entry.path, self.root)):
                 yield entry.path
 
-    def _search_file(self, path: Path, shown: str, deadline: float) -> None:
-        data = self._read_file(path, shown)
+    def _search_file(self, path: Path, shown_name: str, deadline: float) -> None:
+        data = self._read_file(path, shown_name)
         if (
             self.literal is not None
             and self.literal not in data
@@ -276,31 +276,33 @@ class _LineSearch:
         if is_binary(data):
             return
         try:
-            text = without_hidden_cells(TextFile.decode(data).text, shown, self.hidden).text
+            text = without_hidden_cells(TextFile.decode(data).text, shown_name, self.hidden).text
         except BrokenNotebook:
-            self.notes.append(f"({shown} was not searched: a broken notebook with hidden cells.)")
+            self.notes.append(
+                f"({shown_name} was not searched: a broken notebook with hidden cells.)"
+            )
             return
         lines: list[str] = []
         for number, line in enumerate(text.split("\n"), 1):
             if self.abort.is_set() or time.monotonic() > deadline:
                 break
-            match = first_match(self.pattern, line, f"line {number} of {shown}")
+            match = first_match(self.pattern, line, f"line {number} of {shown_name}")
             if match is not None:
                 lines.append(f"  {number}: {_cut_line(line, match.start())}")
                 self.count += 1
                 if self.count >= MAX_HITS:
                     break
         if lines:
-            self.hits[shown] = lines
+            self.hits[shown_name] = lines
 
-    def _read_file(self, path: Path, shown: str) -> bytes:
+    def _read_file(self, path: Path, shown_name: str) -> bytes:
         try:
             size = path.stat().st_size
             if size <= MAX_FILE_BYTES:
                 return read_real(path) if path.is_file() else b""
         except OSError:
             return b""
-        self.notes.append(f"({shown} was not searched: it has {size:,} bytes.)")
+        self.notes.append(f"({shown_name} was not searched: it has {size:,} bytes.)")
         return b""
 
     def as_text(self, pattern: str, where: str) -> str:

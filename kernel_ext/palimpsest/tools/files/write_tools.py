@@ -29,7 +29,7 @@ from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub
 from palimpsest.transcript.strings.disk_words import disk_reason
 
 MAX_DIFF_LINES = 20_000
-"""Most lines of both texts together that are compared, which takes seconds; a longer diff has only line counts."""
+"""Maximum lines of both texts together that are compared, which takes seconds; a longer diff has only line counts."""
 
 MAX_FILE_BYTES = 100_000_000
 """The same limit as for read, since old text, new text and diff are in memory at once."""

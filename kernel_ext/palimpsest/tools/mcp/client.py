@@ -40,7 +40,7 @@ CONNECT_SECONDS = 30.0
 """Time limit to connect, enough for a launcher that downloads its server on the first start."""
 LIST_SECONDS = 15.0
 MAX_LIST_PAGES = 50
-"""Most pages of one list, since a server could always name another page."""
+"""Maximum pages of one list, since a server could always name another page."""
 CONNECTION_CLOSED = -32000
 """The protocol's error code for a closed connection."""
 TIMED_OUT = -32001
@@ -162,11 +162,11 @@ class Connection:
         result = await self._request(f"read {uri}", work, self._spec.timeout)
         return tuple(_resource_content(content) for content in result.contents)
 
-    async def listen(self, changed: Callable[[], None]) -> None:
-        """Call ``changed`` at each change of the tool list, until cancelled, for servers with the newest protocol."""
+    async def listen(self, on_change: Callable[[], None]) -> None:
+        """Call ``on_change`` at each change of the tool list, until cancelled, for servers with the newest protocol."""
         async with self._client.listen(tools_list_changed=True) as events:
             async for _ in events:
-                changed()
+                on_change()
 
     async def _pages(self, action: str, name: str) -> list[Any]:
         """Return the pages of a list that arrive within ``LIST_SECONDS``."""
@@ -216,35 +216,35 @@ async def connect(
     environment: Mapping[str, str],
     *,
     root: Path,
-    changed: Callable[[], None],
-    lost: OnServerEnd,
-    begun: Callable[[Callable[[], None]], None],
+    on_change: Callable[[], None],
+    on_lost: OnServerEnd,
+    on_begin: Callable[[Callable[[], None]], None],
 ) -> AsyncIterator[Connection]:
     """Open a connection; raises ServerFailed. Enter and leave it in the same task.
 
-    ``changed`` is called when the server reports that its tools changed. ``lost`` is called when the server ends, with
-    the bound that it exceeded if it was stopped for that. ``begun`` is called once the process runs, with a function that
-    aborts the connection and the process.
+    ``on_change`` is called when the server reports that its tools changed. ``on_lost`` is called when the server ends,
+    with the bound that it exceeded if it was stopped for that. ``on_begin`` is called once the process runs, with a
+    function that aborts the connection and the process.
     """
     import anyio
     from mcp import Client
 
     def started() -> None:
         # By the cancel scope: cancelling the task would also interrupt the shutdown of the process.
-        begun(limit.cancel)
+        on_begin(limit.cancel)
 
     broken_bounds: list[str] = []
 
     def on_end(reason: str) -> None:
         broken_bounds.extend([reason] if reason else [])
-        lost(reason)
+        on_lost(reason)
 
     stderr = Stderr()
     transport = _transport(spec, environment, root, stderr, on_end, started)
 
     async def on_message(message: Any) -> None:
         if getattr(message, "method", "") == "notifications/tools/list_changed":
-            changed()
+            on_change()
 
     client = Client(transport, message_handler=on_message, cache=None)
     is_open = False
@@ -279,15 +279,15 @@ def _transport(
     environment: Mapping[str, str],
     root: Path,
     stderr: Stderr,
-    lost: OnServerEnd,
-    started: Callable[[], None],
+    on_end: OnServerEnd,
+    on_start: Callable[[], None],
 ) -> Any:
     try:
         if spec.url is not None:
             headers = {
                 name: expand_variables(value, environment) for name, value in spec.headers.items()
             }
-            return http_streams(expand_variables(spec.url, environment), headers, lost, started)
+            return http_streams(expand_variables(spec.url, environment), headers, on_end, on_start)
         process_environment = environment_for(spec, environment)
         args = [expand_variables(arg, environment) for arg in spec.args]
         command = checked_command(
@@ -296,7 +296,7 @@ def _transport(
     except ServerFailed as missing:
         raise ServerFailed(f"The MCP server {spec.name!r} cannot be started: {missing}.") from None
     cwd = root / expand_variables(spec.cwd, environment) if spec.cwd else root
-    return pipe_streams(command, process_environment, cwd, stderr, lost, started)
+    return pipe_streams(command, process_environment, cwd, stderr, on_end, on_start)
 
 
 def _connection_failure(

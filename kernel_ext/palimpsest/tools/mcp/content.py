@@ -19,10 +19,10 @@ from palimpsest.transcript.parts import Attachment, ResourceSource
 
 MAX_BLOB_BYTES = 10_000_000
 MAX_TEXT_CHARS = 5_000_000
-"""Most characters of one result; the middle of a longer one is removed."""
+"""Maximum characters of one result; the middle of a longer one is removed."""
 MAX_ERROR_CHARS = 10_000
 MAX_INSTRUCTION_CHARS = 8_000
-"""Most characters of one server's instructions, which are part of every request."""
+"""Maximum characters of one server's instructions, which are part of every request."""
 MAX_STRUCTURED_CHARS = 10_000
 
 _TAG = re.compile(r"<(?=/?\s*(?:server|mcp_instructions)\b)", re.IGNORECASE)

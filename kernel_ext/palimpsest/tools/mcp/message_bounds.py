@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 
 MESSAGE_BYTES = 16_000_000
-"""Most bytes of a message: an image of twelve megabytes in Base64."""
+"""Maximum bytes of a message: an image of twelve megabytes in Base64."""
 MESSAGE_VALUES = 500_000
-"""Most values in one message; each takes about a hundred bytes of memory."""
+"""Maximum values in one message; each takes about a hundred bytes of memory."""
 
 LINE_END = re.compile(rb"\r?\n")
 """The end of a message on a pipe."""

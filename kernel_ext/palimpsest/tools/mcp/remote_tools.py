@@ -27,7 +27,7 @@ from palimpsest.transcript.errors import NotFound
 MAX_TITLE_CHARS = 120
 MAX_PROGRESS_CHARS = 500
 MAX_LISTED_RESOURCES = 500
-"""Most resources of one server in a list."""
+"""Maximum resources of one server in a list."""
 
 
 def server_of(key: str, servers: Sequence[str]) -> str | None:

@@ -33,7 +33,7 @@ GRACE_SECONDS = 0.5
 CLOSE_SECONDS = 12.0
 """Time limit for ending a server: closing its stdin, SIGTERM and SIGKILL take up to two seconds each."""
 MAX_RETRIES = 3
-"""Most consecutive failures after which a turn still tries to connect; after more, only the user's request does."""
+"""Maximum consecutive failures after which a turn still tries to connect; after more, only the user's request does."""
 
 State = Literal["off", "waiting", "connecting", "connected", "failed"]
 
@@ -194,9 +194,9 @@ class McpServer:
                 self.spec,
                 self._environment,
                 root=self._root,
-                changed=self._on_list_changed,
-                lost=lambda why: self._on_connection_lost(end, why),
-                begun=lambda abort: self._on_begin(end, abort),
+                on_change=self._on_list_changed,
+                on_lost=lambda why: self._on_connection_lost(end, why),
+                on_begin=lambda abort: self._on_begin(end, abort),
             ) as connection:
                 await self._hold_connection(connection, end, timeout_handle)
         except ServerFailed as problem:

@@ -32,7 +32,7 @@ from palimpsest.tools.registration.builtin_tools import is_reserved_name
 from palimpsest.tools.registration.registry import Registry
 
 WAIT_SECONDS = 10.0
-"""Longest time that a turn waits for servers that are connecting; most take less."""
+"""Maximum time that a turn waits for servers that are connecting; most take less."""
 NOT_RETRIED = "It failed {count} times in a row and is not tried again by itself: %agent mcp connect does that."
 
 

@@ -17,11 +17,11 @@ from palimpsest.tools.calls.json_schema import SchemaTooLargeError, shown_schema
 from palimpsest.tools.mcp.values import RemoteTool, sanitize, untrusted_line
 
 MAX_NAME_CHARS = 64
-"""Most characters of a tool's name; providers reject longer ones."""
+"""Maximum characters of a tool's name; providers reject longer ones."""
 DIGEST_DIGITS = 8
 MAX_TOOLS = 500
 MAX_SCHEMA_CHARS = 2_000_000
-"""Most characters of all schemas of one server; each schema that is too large counts as ``REFUSED_CHARS``."""
+"""Maximum characters of all schemas of one server; each one that is too large counts as ``OVERSIZED_SCHEMA_CHARS``."""
 OVERSIZED_SCHEMA_CHARS = 50_000
 MAX_NAMED_TOOLS = 5
 MAX_SHOWN_NAME_CHARS = 80

@@ -43,8 +43,8 @@ async def pipe_streams(
     environment: dict[str, str],
     cwd: Path,
     stderr: "Stderr",
-    lost: OnServerEnd,
-    started: Callable[[], None],
+    on_end: OnServerEnd,
+    on_start: Callable[[], None],
 ) -> AsyncIterator[Any]:
     """Start a server's process under the watchdog, which ends it after this kernel's end, and yield its streams."""
     import anyio
@@ -62,10 +62,10 @@ async def pipe_streams(
             try:
                 await _forward_messages(process.stdout, sending)
             except MessageTooLarge as problem:
-                lost(str(problem))
+                on_end(str(problem))
                 with anyio.CancelScope(shield=True):
                     await _kill_process(process)
-        lost("")
+        on_end("")
 
     async def write() -> None:
         try:
@@ -82,7 +82,7 @@ async def pipe_streams(
         tasks.start_soon(read)
         tasks.start_soon(write)
         try:
-            started()
+            on_start()
             yield reading, writing
         finally:
             with anyio.CancelScope(shield=True):
@@ -198,7 +198,7 @@ async def _close_pipe(pipe: Any) -> None:
 
 @asynccontextmanager
 async def http_streams(
-    url: str, headers: Mapping[str, str], lost: OnServerEnd, started: Callable[[], None]
+    url: str, headers: Mapping[str, str], on_end: OnServerEnd, on_start: Callable[[], None]
 ) -> AsyncIterator[Any]:
     """Connect to a server's address, and yield the connection's streams."""
     from mcp.client.streamable_http import streamable_http_client
@@ -207,28 +207,28 @@ async def http_streams(
     # Without compression, since the size of decompressed data cannot be bounded before.
     uncompressed = {"Accept-Encoding": "identity", **headers}
     async with create_mcp_http_client(headers=uncompressed) as client:
-        client.event_hooks["response"].append(_bounding_hook(lost))
+        client.event_hooks["response"].append(_bounding_hook(on_end))
         async with streamable_http_client(url, http_client=client) as streams:
-            started()
+            on_start()
             yield streams
 
 
-def _bounding_hook(lost: OnServerEnd) -> Callable[[Any], Awaitable[None]]:
+def _bounding_hook(on_end: OnServerEnd) -> Callable[[Any], Awaitable[None]]:
     """Return a response hook that splits the bytes of each answer into complete, bounded messages."""
 
     async def bound(response: Any) -> None:
-        response.stream = _bounded_stream(response, lost)
+        response.stream = _bounded_stream(response, on_end)
 
     return bound
 
 
-def _bounded_stream(response: Any, lost: OnServerEnd) -> Any:
+def _bounded_stream(response: Any, on_end: OnServerEnd) -> Any:
     import httpx2
 
     stream = response.stream
     encoding = response.headers.get("content-encoding", "identity").strip().lower()
-    kind = response.headers.get("content-type", "").lower()
-    messages = MessageSplitter(EVENT_END if kind.startswith("text/event-stream") else None)
+    content_type = response.headers.get("content-type", "").lower()
+    messages = MessageSplitter(EVENT_END if content_type.startswith("text/event-stream") else None)
 
     class Bounded(httpx2.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -239,7 +239,7 @@ def _bounded_stream(response: Any, lost: OnServerEnd) -> Any:
                         yield message
                 yield messages.remaining_bytes()
             except MessageTooLarge as problem:
-                lost(str(problem))
+                on_end(str(problem))
                 raise httpx2.StreamError(str(problem)) from None
 
         async def aclose(self) -> None:

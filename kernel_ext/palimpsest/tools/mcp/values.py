@@ -16,7 +16,7 @@ from palimpsest.transcript.redaction.secret_removal import scrub_output
 TIMEOUT_SECONDS = 60.0
 """Default time limit of one call, enough for servers that control a browser or compile code."""
 MAX_DESCRIPTION_CHARS = 8_000
-"""Most characters of a tool's description that the model is shown."""
+"""Maximum characters of a tool's description that the model is shown."""
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 

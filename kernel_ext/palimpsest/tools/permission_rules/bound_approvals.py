@@ -18,9 +18,9 @@ from palimpsest.transcript.values import Rule
 DIGEST_PREFIX = "as described now, sha256 "
 DIGEST_DIGITS = 40
 MAX_STORED_CHARS = 40_000
-"""Most characters, as JSON, of a description that is stored with an approval."""
+"""Maximum characters, as JSON, of a description that is stored with an approval."""
 MAX_COMPARED_LINES = 1_000
-"""Most lines that are compared one by one; of more, all removed lines come before the added ones."""
+"""Maximum lines that are compared one by one; of more, all removed lines come before the added ones."""
 CONTEXT_LINES = 3
 
 _BOUND_PATTERN = re.compile(re.escape(DIGEST_PREFIX) + rf"[0-9a-f]{{{DIGEST_DIGITS}}}")

@@ -35,10 +35,10 @@ KEYWORDS = LEADING_KEYWORDS | {"select", "function", "coproc"}
 """Words that are not a program at the beginning of a command."""
 
 MAX_CHARS = 20_000
-"""Most characters of a plain text; a longer one is treated as a script."""
+"""Maximum characters of a plain text; a longer one is treated as a script."""
 
 MAX_WORDS = 200
-"""Most words of a plain text, so that every path in it can be checked."""
+"""Maximum words of a plain text, so that every path in it can be checked."""
 
 # A tilde at the beginning of a word, or after "=" or ":", may be expanded to a folder; that of HEAD~1 is not.
 _UNQUOTED = r"(?:[A-Za-z0-9_./:,+@%=^-]|(?<=[A-Za-z0-9_./^@~])~|[^\W\x00-\x7f])"

@@ -21,7 +21,7 @@ ASSIGNMENT = lazy_pattern(
 )
 
 MAX_SEARCHED = 200
-"""Most brackets in one command, and commands in one text, that are searched for hidden commands."""
+"""Maximum brackets in one command, and commands in one text, that are searched for hidden commands."""
 _COMMAND_START = lazy_pattern(
     r"[)}]|\{(?=\s)|\b(?:do|then|else|in|time|coproc(?:\s+\w+)?|function\s+\S+|exec|eval|command|builtin)\s"
 )

@@ -44,10 +44,10 @@ READING_PROGRAMS = frozenset(
 """Programs that output the content of their file arguments."""
 COLUMN_PROGRAMS = frozenset(["cut", "sort", "awk", "gawk", "mawk", "paste", "join", "column"])
 MAX_NAMES = 10_000
-"""Most names that are checked in one text; a text with more asks as for a key file."""
+"""Maximum names that are checked in one text; a text with more asks as for a key file."""
 MAX_FOLDERS = 8
 MAX_NAME_CHARS = 4_096
-"""Most characters of a path; longer ones cannot be opened."""
+"""Maximum characters of a path; longer ones cannot be opened."""
 UNCHECKED_PATH = ".env"
 """The path in the question about a text with more names than can be checked, since one may be a key file."""
 
@@ -113,7 +113,7 @@ def _reads_no_content(words: list[str]) -> bool:
 def outside_files(text: str, folder: Path, root: Path) -> list[str]:
     """Return files and folders outside the project whose contents a text visibly reads.
 
-    Only arguments of programs in ``READS``; the paths of ``paths_touched`` are asked about already.
+    Only arguments of ``READING_PROGRAMS`` are checked; the user is already asked about the paths of ``paths_touched``.
     """
     paths: dict[str, None] = {}
     for piece in simple_commands(_with_folders_expanded(text, folder)):

@@ -13,11 +13,11 @@ from functools import lru_cache
 from pathlib import Path
 
 MAX_PATTERNS = 400
-"""Most patterns expanded for one text; each is expanded in every folder to which the text changes."""
+"""Maximum patterns expanded for one text; each is expanded in every folder to which the text changes."""
 MAX_ENTRIES = 10_000
-"""Most entries of folders that are listed for one text."""
+"""Maximum entries of folders that are listed for one text."""
 MAX_COMPARED_NAMES = 100_000
-"""Most names compared with patterns for one text, about 50 ms."""
+"""Maximum names compared with patterns for one text, about 50 ms."""
 WILDCARDS = "*?["
 
 

@@ -154,8 +154,8 @@ class ShellSplitter:
             self._take(2)
             return
         word = match[2]
-        plain = any(char in word for char in "'\"\\")
-        self._waiting.append(_Heredoc(_unquoted_word(word), bool(match[1]), plain))
+        is_quoted = any(char in word for char in "'\"\\")
+        self._waiting.append(_Heredoc(_unquoted_word(word), bool(match[1]), is_quoted))
         self._take(len(match[0]))
 
     def _skip_heredocs(self) -> Iterator[str]:

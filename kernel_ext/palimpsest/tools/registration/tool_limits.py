@@ -36,7 +36,7 @@ class ToolLimits:
     """The model's full id, for the sentences."""
     tools: int | None = None
     schema_chars: int | None = None
-    """Most characters of all names, enumerated and constant values in the schema of one tool."""
+    """Maximum characters of all names, enumerated and constant values in the schema of one tool."""
 
 
 def tools_within(

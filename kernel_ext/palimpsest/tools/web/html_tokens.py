@@ -32,7 +32,7 @@ VOID_TAGS = frozenset(
     ("area", "br", "col", "embed", "hr", "img", "input", "param", "source", "track", "wbr")
 )
 MAX_DEPTH = 150
-"""Most nested tags."""
+"""Maximum nested tags."""
 
 _TAG_NAME = re.compile(r"</?([A-Za-z][^\s/>]*)")
 _TAG_END = re.compile(r"[^\"'>]*+(?:\"[^\"]*+\"[^\"'>]*+|'[^']*+'[^\"'>]*+)*+>")

@@ -17,9 +17,9 @@ from palimpsest.transcript.errors import UserError
 
 RECALL_NAME = "recall"
 MAX_CHARS = 16_000
-"""Most characters of an output, about 4,000 tokens; a longer output would cost what truncating the original saved."""
+"""Maximum characters of an output, about 4,000 tokens; a longer output would cost what truncating the original saved."""
 ROW_CHARS = 1_000
-"""Most characters of a row; longer lines are split, so that one line of JSON can be read in pieces."""
+"""Maximum characters of a row; longer lines are split, so that one line of JSON can be read in pieces."""
 MAX_ROWS = 500
 MAX_HITS = 100
 GAP_LINE = "  ..."

@@ -15,7 +15,7 @@ from palimpsest.transcript.errors import UserError
 
 SKILL_NAME = "skill"
 MAX_TEXT_CHARS = 40_000
-"""Most characters of a skill's text, below the truncation limit, so that the note about the rest is not cut."""
+"""Maximum characters of a skill's text, below the truncation limit, so that the note about the rest is not cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def skill_list(skills: Mapping[str, Skill]) -> str:
 
 
 MAX_DESCRIPTION_CHARS = 600
-"""Most characters of a skill's description, which is sent with every request."""
+"""Maximum characters of a skill's description, which is sent with every request."""
 
 
 def _find_ignoring_case(skills: Mapping[str, Skill], name: str) -> Skill | None:

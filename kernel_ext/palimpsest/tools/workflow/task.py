@@ -16,7 +16,7 @@ from palimpsest.transcript.values import ModelRef
 
 TASK_NAME = "task"
 MAX_SHOWN_CALLS = 12
-"""Most tool calls of the subagent that the card lists; its session has all of them."""
+"""Maximum tool calls of the subagent that the card lists; its session has all of them."""
 MAX_TITLE_CHARS = 100
 
 

@@ -144,10 +144,10 @@ def _hidden_spans(text: str, hidden: HiddenRuns) -> list[tuple[int, int, str]]:
         elif sign in "{[":
             outer = stack[-1] if stack else None
             parent_key = (outer.key or outer.parent_key) if outer is not None else ""
-            in_cells = (
+            is_in_cells = (
                 outer is not None and text[outer.start] == "[" and outer.parent_key == "cells"
             )
-            stack.append(_UnclosedBracket(token.start(), parent_key, in_cells))
+            stack.append(_UnclosedBracket(token.start(), parent_key, is_in_cells))
         else:
             bracket = stack.pop()
             if sign == "]":

@@ -60,7 +60,7 @@ class ProviderProfile(WireProfileRow):
 
     @property
     def recorded(self) -> RecordedRules:
-        """The recorded agents' rules for this model, for the presets that follow them."""
+        """The rules of other agents for this model, for the presets that imitate these agents."""
         return recorded_rules(*self.name)
 
     @property

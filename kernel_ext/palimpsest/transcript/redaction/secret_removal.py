@@ -1,4 +1,4 @@
-"""Collect the secrets that a kernel knows, and remove secrets from structured values such as events.
+"""Collect the secrets of a kernel, and remove secrets from structured values such as events.
 
 Border: pure but for ``KernelSecrets``, which reads the environment it is given. ``transcript/redaction/secret_patterns.py``
 finds and removes secrets in a text.
@@ -122,8 +122,8 @@ class KernelSecrets:
     def __call__(self) -> tuple[str, ...]:
         """Return the values, longest first."""
         now, held_count = self._now(), len(HELD)
-        old = self._read_at is None or now - self._read_at > FRESH_SECONDS
-        if old or held_count != self._held:
+        is_outdated = self._read_at is None or now - self._read_at > FRESH_SECONDS
+        if is_outdated or held_count != self._held:
             self._read_at, self._held = now, held_count
             # A cell may change the environment while it is read; then the next read gets it.
             with suppress(RuntimeError, KeyError):
@@ -151,7 +151,7 @@ def scrubber(environment: Mapping[str, str]) -> Callable[[str], str]:
 
 
 def is_secret_field(name: object, value: str) -> bool:
-    """Return whether a field's name marks its value as a secret, as in text."""
+    """Return whether a field's name marks its value as a secret, by the same names as in a text."""
     if not isinstance(name, str) or len(name) > 60 or len(value) < 8 or len(value) > 400:
         return False
     return NAMES.search(name.lower()) is not None and _FIELD.fullmatch(value) is not None
@@ -179,11 +179,11 @@ def redacted_value(value: Any, scrub: Scrub) -> Any:
     """Return the value without secrets and lone surrogates; the same object if it has none."""
     texts: dict[str, str] = {}
 
-    def gathered(text: str) -> str:
+    def stored_text(text: str) -> str:
         joined = _joined_surrogates(text)
         return texts.setdefault(joined, joined)
 
-    joined = _redacted_value(value, gathered)
+    joined = _redacted_value(value, stored_text)
     changed = {text: redacted for text in texts if (redacted := scrub(text)) != text}
     return _redacted_value(joined, lambda text: changed.get(text, text)) if changed else joined
 
@@ -210,8 +210,8 @@ def _redacted_value(value: Any, scrub: Scrub) -> Any:
             return _mapping(value, scrub)
         case list() | tuple():
             items = [_redacted_value(item, scrub) for item in value]
-            same = all(new is old for new, old in zip(items, value, strict=True))
-            return value if same else type(value)(items)
+            is_unchanged = all(new is old for new, old in zip(items, value, strict=True))
+            return value if is_unchanged else type(value)(items)
         case _:
             return value
 

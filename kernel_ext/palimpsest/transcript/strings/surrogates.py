@@ -63,8 +63,8 @@ def _joined(value: Any) -> Any:
             return _mapping(value)
         case list() | tuple():
             items = [_joined(item) for item in value]
-            same = all(new is old for new, old in zip(items, value, strict=True))
-            return value if same else type(value)(items)
+            is_unchanged = all(new is old for new, old in zip(items, value, strict=True))
+            return value if is_unchanged else type(value)(items)
         case _ if is_dataclass(value) and not isinstance(value, type):
             all_fields = {field.name: getattr(value, field.name) for field in fields(value)}
             return replace(value, **changed) if (changed := _changed_entries(all_fields)) else value

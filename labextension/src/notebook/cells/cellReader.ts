@@ -14,8 +14,8 @@ import { isHiddenCell } from './errorPrompts';
 const SOURCE_CHARS = 40_000;
 /** Characters of all sources, and of all outputs; what is beyond is left out. */
 const ALL_CHARS = 400_000;
-const MOST_OUTPUTS = 60;
-const MOST_IMAGES = 4;
+const MAX_OUTPUTS = 60;
+const MAX_IMAGES = 4;
 /** Characters of a picture in base64; a larger one is named only. */
 const IMAGE_CHARS = 1_000_000;
 
@@ -68,10 +68,10 @@ function readCell(
   if (request.output_chars === 0 || isAgentCell(fullSource)) {
     return pageCell;
   }
-  let images = request.images ? MOST_IMAGES : 0;
+  let images = request.images ? MAX_IMAGES : 0;
   const cutOutputs: RawOutput[] = [];
   for (let index = 0; index < outputs.length; index += 1) {
-    if (index >= MOST_OUTPUTS || room.outputs <= 0) {
+    if (index >= MAX_OUTPUTS || room.outputs <= 0) {
       pageCell.dropped = outputs.length - index;
       break;
     }

@@ -16,12 +16,12 @@ const PLAIN =
   /^(?:[\p{L}\p{M}\p{N}\s_\-=>|()[\]{}.,;:+*?'"/~^]|<(?=[-|=.o<]))*$/u;
 const COMMANDS =
   /\/\/|::|^\s*---|url\s*\(|\b(?:click|href|links?|style|classDef|linkStyle|callback|import)\b|\b(?:https?|data|javascript)\s*:/im;
-const LONGEST = 8_000;
+const MAX_CHARS = 8_000;
 
 /** Returns whether a diagram consists only of shapes, lines and words. */
 export function isPlainDiagram(text: string): boolean {
   return (
-    text.length <= LONGEST &&
+    text.length <= MAX_CHARS &&
     KIND.test(text) &&
     PLAIN.test(text) &&
     !COMMANDS.test(text)

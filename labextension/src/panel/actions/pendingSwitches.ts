@@ -1,7 +1,7 @@
 /** Waits for pending session switches, so that a prompt sent right after “New session” goes to the new one. */
 
 /** Milliseconds to wait for a kernel's answer. */
-const LONGEST_WAIT_MS = 3000;
+const MAX_WAIT_MS = 3000;
 
 /**
  * The session switches that are not complete yet.
@@ -25,7 +25,7 @@ export class PendingSwitches {
       }
     );
     const timeout = new Promise(resolve => {
-      setTimeout(resolve, LONGEST_WAIT_MS);
+      setTimeout(resolve, MAX_WAIT_MS);
     });
     this._finished = Promise.all([
       this._finished,

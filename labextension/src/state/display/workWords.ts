@@ -15,7 +15,7 @@ export interface IWorkWord {
 }
 
 /** The maximum number of names in a row; more are counted. */
-const MOST_NAMES = 2;
+const MAX_NAMES = 2;
 
 /** Returns the pieces of a row's text, in order. */
 export function workWords(
@@ -140,7 +140,7 @@ function baseName(path: string): string {
 function namesOrCount(
   values: readonly string[],
   pluralText: (count: number) => string,
-  most = MOST_NAMES
+  most = MAX_NAMES
 ): IWorkWord[] {
   return values.length > most
     ? plainPiece(pluralText(values.length))

@@ -44,7 +44,7 @@ export function itemRows(states: ItemStates, filter: IItemFilter): Int32Array {
 }
 
 /** More than the items of any session; multiplied by an item's tokens it is still an exact integer. */
-const MOST_ITEMS = 2 ** 21;
+const MAX_ITEMS = 2 ** 21;
 
 /** Returns items by their tokens, the earlier of two equal ones first. */
 function largestFirst(
@@ -54,10 +54,10 @@ function largestFirst(
   // Numbers are sorted much faster than by a function that compares two.
   const keys = Float64Array.from(
     matches,
-    item => item - (tokens[item] ?? 0) * MOST_ITEMS
+    item => item - (tokens[item] ?? 0) * MAX_ITEMS
   ).sort();
   return Int32Array.from(
     keys,
-    key => ((key % MOST_ITEMS) + MOST_ITEMS) % MOST_ITEMS
+    key => ((key % MAX_ITEMS) + MAX_ITEMS) % MAX_ITEMS
   );
 }

@@ -20,7 +20,7 @@ export function itemLabel(view: TimelineView, item: number): string {
 }
 
 /** The longest file name, in letters, that is never cut. */
-const LONGEST_END = 28;
+const MAX_END_CHARS = 28;
 /** Letters that stay of a label before a file's name: the tool and a little. */
 const MIN_HEAD = 6;
 /** A row of fewer letters shows the file alone. */
@@ -35,7 +35,7 @@ export function splitName(label: string): [head: string, tail: string] {
   const at = label.lastIndexOf('/');
   const tail = at < 0 ? '' : label.slice(at);
   const isPath = (label.match(/\s/g) ?? []).length <= 2 && !/[\s…]/.test(tail);
-  return isPath && tail.length > 1 && tail.length <= LONGEST_END
+  return isPath && tail.length > 1 && tail.length <= MAX_END_CHARS
     ? [label.slice(0, at), tail]
     : [label, ''];
 }
@@ -71,13 +71,13 @@ export function isDoubtful(view: TimelineView): boolean {
 }
 
 /** A billionth of a dollar is less than a token of any model costs. */
-const MOST_USD_DIGITS = 9;
+const MAX_USD_DIGITS = 9;
 
 /** Returns the decimals that an amount in dollars needs: two, and below a cent enough for its first digit. */
 export function usdDigits(value: number): number {
   return value === 0 || !Number.isFinite(value) || Math.abs(value) >= 0.01
     ? 2
-    : Math.min(-Number(value.toExponential(0).split('e')[1]), MOST_USD_DIGITS);
+    : Math.min(-Number(value.toExponential(0).split('e')[1]), MAX_USD_DIGITS);
 }
 
 /**

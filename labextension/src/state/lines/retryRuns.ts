@@ -15,7 +15,7 @@ import { seconds } from '../text/numberFormat';
 import type { ITranslations } from '../text/translations';
 
 /** Different reasons that a line names; some servers write a new number into each. */
-const MOST_REASONS = 3;
+const MAX_REASONS = 3;
 
 type RetryEnd = 'open' | 'answered' | 'failed' | 'stopped';
 
@@ -105,9 +105,9 @@ export function reasonWords(
   const sentences = [...new Set(reasons.map(retryReason).map(sentence))].map(
     (text, index, all) => withoutServer(text, all[index - 1])
   );
-  const unnamed = sentences.length - MOST_REASONS;
+  const unnamed = sentences.length - MAX_REASONS;
   return [
-    sentences.slice(0, MOST_REASONS).join(` ${words.__('Then:')} `),
+    sentences.slice(0, MAX_REASONS).join(` ${words.__('Then:')} `),
     unnamed > 0
       ? words._n(
           'And another reason.',

@@ -13,7 +13,7 @@ export interface IGradedKind {
   readonly likely: number;
 }
 
-const LONGEST_NAME = 200;
+const MAX_NAME_CHARS = 200;
 
 /** Returns the kinds of names that a summary covers; empty where the decision holds no grade. */
 export function gradeOf({ numbers }: Decision): readonly IGradedKind[] {
@@ -35,7 +35,7 @@ export function gradeOf({ numbers }: Decision): readonly IGradedKind[] {
           ...new Set(
             names
               .filter(name => typeof name === 'string')
-              .map(name => oneLine(name.slice(0, LONGEST_NAME)))
+              .map(name => oneLine(name.slice(0, MAX_NAME_CHARS)))
           )
         ],
         likely: countOf(grade.likely)

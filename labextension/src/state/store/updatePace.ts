@@ -12,7 +12,7 @@ export const WORDS_MS = 100;
 
 /** From one update to the next, in times of what it took: so much of the page is left to typing and scrolling. */
 export const PAUSES = 20;
-export const LONGEST_MS = 1000;
+export const MAX_PAUSE_MS = 1000;
 
 /** Milliseconds until notices are applied in a hidden page, which gets no frames. */
 const HIDDEN_MS = 250;
@@ -24,7 +24,8 @@ export function updatePace(): Schedule {
     const update = () => {
       const began = performance.now();
       wordsDue = drawingTime().then(
-        took => began + Math.max(WORDS_MS, Math.min(PAUSES * took, LONGEST_MS))
+        took =>
+          began + Math.max(WORDS_MS, Math.min(PAUSES * took, MAX_PAUSE_MS))
       );
       run();
     };

@@ -4,7 +4,7 @@
 const AROUND = 3;
 
 /** The largest table of compared lines; beyond it, all lines between the first and the last change differ. */
-const MOST_COMPARISONS = 1_000_000;
+const MAX_COMPARISONS = 1_000_000;
 
 type Sign = ' ' | '-' | '+';
 
@@ -72,7 +72,7 @@ function changed(
   now: readonly string[]
 ): [Sign, string][] {
   const columns = now.length + 1;
-  if (before.length * now.length > MOST_COMPARISONS) {
+  if (before.length * now.length > MAX_COMPARISONS) {
     return [
       ...before.map((line): [Sign, string] => ['-', line]),
       ...now.map((line): [Sign, string] => ['+', line])

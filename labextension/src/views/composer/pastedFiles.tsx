@@ -27,11 +27,11 @@ import { filesOf, type IDrafts } from '../drafts/drafts';
 import { useLatest } from '../dom/effects';
 
 /** Files with one prompt, as from Python (`session/prompts/prompt_files.py`). */
-export const MOST_FILES = 20;
+export const MAX_FILES = 20;
 /** Bytes of one file; the kernel has the same limit (`session/prompts/pasted_files.py`). */
 export const LARGEST_BYTES = 6_000_000;
 /** How often the kernel is asked about one file, and the milliseconds between: it may just begin a session. */
-const MOST_TRIES = 4;
+const MAX_TRIES = 4;
 const AGAIN_MS = 1000;
 /** Tokens above which a person is asked before a file goes along. */
 export const LARGE_TOKENS = 10_000;
@@ -122,10 +122,10 @@ export function usePastedFiles(
       ...paths.map(path => [nameOf(path), () => takePath(path)] as const),
       ...given.map(file => [file.name, () => takeFile(file)] as const)
     ];
-    const room = Math.max(0, MOST_FILES - files.length - undecided.length);
+    const room = Math.max(0, MAX_FILES - files.length - undecided.length);
     setProblems(
       all.length > room
-        ? [words.__('At most %1 files go with one prompt.', MOST_FILES)]
+        ? [words.__('At most %1 files go with one prompt.', MAX_FILES)]
         : []
     );
     setReading(before => before + 1);
@@ -222,7 +222,7 @@ function useKnownFiles(
   const waiting = useRef(new Set<string>());
   const [, askAgain] = useState(0);
   const addFile = (file: PastedFile, url = file.attachment.url) => {
-    undecided.current.set(`${model} ${url}`, MOST_TRIES);
+    undecided.current.set(`${model} ${url}`, MAX_TRIES);
     setFilesByModel(before => new Map(before).set(`${model} ${url}`, file));
   };
   const files = filesOf(drafts.draft.chosen);
@@ -230,7 +230,7 @@ function useKnownFiles(
     for (const file of files) {
       const key = `${model} ${file.url}`;
       const tries = undecided.current.get(key) ?? 0;
-      if (tries < MOST_TRIES && !waiting.current.has(key)) {
+      if (tries < MAX_TRIES && !waiting.current.has(key)) {
         undecided.current.set(key, tries + 1);
         waiting.current.add(key);
         void prompts.attach(file, model).then(fileOrProblem => {

@@ -18,9 +18,9 @@ export interface IEditedTurn extends IReplacedTurn {
 
 const PREFIX = 'palimpsest:draft:';
 /** How many sessions' drafts are kept; the oldest go first. */
-export const MOST_DRAFTS = 50;
+export const MAX_DRAFTS = 50;
 /** Characters of a draft with its files above which the files are not kept. */
-const MOST_CHARS = 300_000;
+const MAX_CHARS = 300_000;
 
 /** Returns the draft that is kept under a name; null if there is none. */
 export function keptDraft(name: string): IDraft | null {
@@ -52,7 +52,7 @@ export function keepDraft(name: string, draft: IDraft): void {
     const at = Date.now();
     const json = JSON.stringify({ ...draft, at });
     const stored =
-      json.length <= MOST_CHARS
+      json.length <= MAX_CHARS
         ? json
         : JSON.stringify({ ...draft, at }, (name, value: unknown) =>
             name === 'files' ? undefined : value
@@ -69,7 +69,7 @@ function forgetOldest(): void {
     .filter(key => key.startsWith(PREFIX))
     .map(key => ({ key, at: savedAt(key) }))
     .sort((left, right) => right.at - left.at);
-  for (const { key } of storedKeys.slice(MOST_DRAFTS)) {
+  for (const { key } of storedKeys.slice(MAX_DRAFTS)) {
     localStorage.removeItem(key);
   }
 }

@@ -65,11 +65,11 @@ export function standalonePartText(
 }
 
 /** The maximum number of named files; the rest is counted. */
-const MOST_FILES = 6;
+const MAX_FILES = 6;
 
 function fileNames(files: readonly string[], words: IWords): string {
-  const names = files.slice(0, MOST_FILES).join(', ');
-  return files.length > MOST_FILES
-    ? words.__('%1 and %2 more', names, files.length - MOST_FILES)
+  const names = files.slice(0, MAX_FILES).join(', ');
+  return files.length > MAX_FILES
+    ? words.__('%1 and %2 more', names, files.length - MAX_FILES)
     : names;
 }

@@ -5,7 +5,7 @@ import { useHost } from '../host';
 
 const WIDTH = 120;
 const HEIGHT = 44;
-const MOST_BARS = 60;
+const MAX_BARS = 60;
 
 /** Draws the newest requests as bars; `most` is the largest of all branches, so that bars can be compared. */
 export function BranchSizes({
@@ -20,7 +20,7 @@ export function BranchSizes({
   if (sizes.length === 0) {
     return <span className="plm-Muted">{words.__('no request yet')}</span>;
   }
-  const shown = sizes.slice(-MOST_BARS);
+  const shown = sizes.slice(-MAX_BARS);
   const step = Math.min(WIDTH / shown.length, 16);
   const largest = Math.max(...sizes);
   const [first, last] = [short(sizes[0] ?? 0), short(sizes.at(-1) ?? 0)];

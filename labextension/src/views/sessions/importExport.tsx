@@ -197,7 +197,7 @@ function ImportProgress({
 }
 
 /** The maximum number of unreadable items shown; the magic shows all. */
-const MOST = 3;
+const MAX_PROBLEMS = 3;
 
 function ImportResult({ importResult }: { importResult: IImportResult }) {
   const { words } = useHost();
@@ -205,11 +205,11 @@ function ImportResult({ importResult }: { importResult: IImportResult }) {
   if (error !== undefined) {
     return <p>{error}</p>;
   }
-  const unshown = unreadable.length - MOST;
+  const unshown = unreadable.length - MAX_PROBLEMS;
   return (
     <>
       <p>{importedText(imported, words)}</p>
-      {unreadable.slice(0, MOST).map(({ where, what }) => (
+      {unreadable.slice(0, MAX_PROBLEMS).map(({ where, what }) => (
         <p key={where}>{words.__('Not read: %1. %2', where, what)}</p>
       ))}
       {unshown > 0 && (

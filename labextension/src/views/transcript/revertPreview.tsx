@@ -12,7 +12,7 @@ interface IPreviewProps {
 }
 
 /** The maximum number of named messages; the rest is counted. */
-const MOST = 6;
+const MAX_MESSAGES = 6;
 
 /** Draws the messages and files; a file that somebody else changed can be ticked. */
 export function Preview({
@@ -35,7 +35,7 @@ export function Preview({
         )}
       </p>
       <ul className="plm-Revert-messages">
-        {messages.slice(0, MOST).map(({ id, role, excerpt }) => (
+        {messages.slice(0, MAX_MESSAGES).map(({ id, role, excerpt }) => (
           <li key={id} data-role={role}>
             <span className="plm-Hidden">
               {role === 'user' ? words.__('You:') : words.__('The agent:')}{' '}
@@ -43,9 +43,9 @@ export function Preview({
             {excerpt === '' ? words.__('(no words)') : excerpt}
           </li>
         ))}
-        {messages.length > MOST && (
+        {messages.length > MAX_MESSAGES && (
           <li className="plm-Muted">
-            {words.__('and %1 more', messages.length - MOST)}
+            {words.__('and %1 more', messages.length - MAX_MESSAGES)}
           </li>
         )}
       </ul>

@@ -8,7 +8,7 @@ import {
   screen
 } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { keepDraft, MOST_DRAFTS } from '../../../src/views/drafts/keptDrafts';
+import { keepDraft, MAX_DRAFTS } from '../../../src/views/drafts/keptDrafts';
 import { field, panelPage } from '../../drawnPanel';
 import { panelActions, type MockedActions } from '../../panelActions';
 
@@ -152,13 +152,13 @@ describe('a draft', () => {
 
   it('is kept of the newest sessions only', () => {
     const clock = vi.spyOn(Date, 'now');
-    for (let number = 0; number <= MOST_DRAFTS; number += 1) {
+    for (let number = 0; number <= MAX_DRAFTS; number += 1) {
       clock.mockReturnValue(number);
       keepDraft(`ses_${number}`, { text: 'x', chosen: {} });
     }
     clock.mockRestore();
 
-    expect(localStorage.length).toBe(MOST_DRAFTS);
+    expect(localStorage.length).toBe(MAX_DRAFTS);
     expect(localStorage.getItem('palimpsest:draft:ses_0')).toBeNull();
   });
 });

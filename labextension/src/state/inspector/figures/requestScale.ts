@@ -4,7 +4,7 @@
  * The kernel does the same (`Scale.at` in `context_policies/prompt_cache/ruler.py`).
  */
 import {
-  LEAST_SCALED,
+  MIN_SCALED_TOKENS,
   WIDEST,
   type RulerView
 } from '../../../protocol/generated';
@@ -25,7 +25,7 @@ export function requestScale(
     return { unseen: ruler.unseen, factor: ruler.factor };
   }
   let { factor } = ruler;
-  if (tokens >= LEAST_SCALED) {
+  if (tokens >= MIN_SCALED_TOKENS) {
     const exact = (total - ruler.unseen) / tokens;
     factor = Math.min(Math.max(exact, factor / WIDEST), factor * WIDEST);
   }

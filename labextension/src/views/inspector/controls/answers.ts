@@ -7,7 +7,7 @@ import type { IInspectorSource } from '../../../state/inspector/source';
 const PAUSE_MS = 120;
 /** A session that grows is asked about again when it rested so long, and at the latest after the second. */
 const REST_MS = 500;
-const MOST_REST_MS = 3000;
+const MAX_REST_MS = 3000;
 /** An answer is late after so long; a source says a little earlier that it waits. */
 export const LATE_MS = 1600;
 
@@ -86,7 +86,7 @@ export function useAnswer(
       return;
     }
     behindSince.current ||= Date.now();
-    const latest = behindSince.current + MOST_REST_MS - Date.now();
+    const latest = behindSince.current + MAX_REST_MS - Date.now();
     const timer = setTimeout(ask, Math.max(Math.min(REST_MS, latest), 0));
     return () => {
       clearTimeout(timer);

@@ -12,7 +12,7 @@ import { ItemLink, RequestLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
 import { ReductionSentence } from './reductionSentence';
 
-const MOST_USES = 8;
+const MAX_USES = 8;
 
 /** Draws the card of the chosen item beside what it was chosen from, in a narrow place as a sheet over it. */
 export const ChosenItemCard = memo(function ChosenItemCard() {
@@ -110,15 +110,15 @@ function ChosenItem({ item }: { item: number }) {
       {uses.length > 0 && (
         <p className="plm-Inspector-links">
           {words.__('Answers that used a name in it:')}{' '}
-          {uses.slice(0, MOST_USES).map(useRequest => (
+          {uses.slice(0, MAX_USES).map(useRequest => (
             <RequestLink
               key={useRequest}
               request={useRequest}
               text={String(useRequest + 1)}
             />
           ))}
-          {uses.length > MOST_USES &&
-            words.__('and %1 more', uses.length - MOST_USES)}
+          {uses.length > MAX_USES &&
+            words.__('and %1 more', uses.length - MAX_USES)}
         </p>
       )}
       <Disclosure

@@ -31,7 +31,7 @@ import { useLatest } from '../../dom/effects';
 
 /** Widths of a column, in CSS pixels, beside that at which all requests fit. */
 const COLUMNS: readonly number[] = [2, 5, 11];
-const MOST_COLUMN = 40;
+const MAX_COLUMN_PX = 40;
 /** Beside the last column. */
 const MARGIN_PX = 8;
 
@@ -296,7 +296,7 @@ function columnAt(
   room: number
 ): { column: number; zoom: number; zooms: number } {
   const fitting =
-    room < 2 ? Math.max(room, 0.01) : Math.min(Math.floor(room), MOST_COLUMN);
+    room < 2 ? Math.max(room, 0.01) : Math.min(Math.floor(room), MAX_COLUMN_PX);
   const columns = [fitting, ...COLUMNS.filter(wider => wider > fitting)];
   const zoom = Math.min(chosenZoom, columns.length - 1);
   return { column: columns[zoom] ?? fitting, zoom, zooms: columns.length };

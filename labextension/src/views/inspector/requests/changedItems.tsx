@@ -11,9 +11,9 @@ import { FoldedRest } from '../controls/foldedRest';
 import { ItemLink } from '../controls/placeLinks';
 
 const FIRST_ROWS = 8;
-const MOST_ROWS = 500;
+const MAX_ROWS = 500;
 /** How much of a text is shown beside its other form. */
-const MOST_CHARS = 4_000;
+const MAX_CHARS = 4_000;
 
 interface IChangedItemsProps {
   sign: string;
@@ -33,7 +33,7 @@ export function ChangedItems(props: IChangedItemsProps) {
     return null;
   }
   const isRewritten = sign === '~';
-  const rows = changes.slice(0, isUnfolded ? MOST_ROWS : FIRST_ROWS);
+  const rows = changes.slice(0, isUnfolded ? MAX_ROWS : FIRST_ROWS);
   return (
     <>
       <ul className="plm-Difference-rows" aria-label={name}>
@@ -118,8 +118,8 @@ function ShownText({ item, request }: { item: number; request: number }) {
           ? isWhole
             ? words.__('No text of it was kept here.')
             : words.__('What was shown instead is not kept here.')
-          : shownText.length > MOST_CHARS
-            ? `${shownText.slice(0, MOST_CHARS)}…`
+          : shownText.length > MAX_CHARS
+            ? `${shownText.slice(0, MAX_CHARS)}…`
             : shownText}
       </pre>
     </>

@@ -11,7 +11,7 @@ import { useInspectedSession } from '../controls/inspection';
 import { ItemLink, RequestLink } from '../controls/placeLinks';
 import { LostNames } from './lostNames';
 
-const MOST_ITEMS = 60;
+const MAX_ITEMS = 60;
 
 /** Draws a disclosure for each compaction; an only one is open, and all are where `isWhole`. */
 export const Compactions = memo(function Compactions({
@@ -133,7 +133,7 @@ function Before({ compaction }: { compaction: CompactionText }) {
       </h4>
       <SideBar share={1} />
       <ul className="plm-Difference-rows plm-Compactions-items">
-        {items.slice(0, MOST_ITEMS).map((item, place) => (
+        {items.slice(0, MAX_ITEMS).map((item, place) => (
           <li key={item}>
             <ItemLink item={item} />
             <span className="plm-Muted plm-Inspector-number">
@@ -142,9 +142,9 @@ function Before({ compaction }: { compaction: CompactionText }) {
           </li>
         ))}
       </ul>
-      {items.length > MOST_ITEMS && (
+      {items.length > MAX_ITEMS && (
         <p className="plm-Muted">
-          {words.__('and %1 more', count(items.length - MOST_ITEMS))}
+          {words.__('and %1 more', count(items.length - MAX_ITEMS))}
         </p>
       )}
     </div>

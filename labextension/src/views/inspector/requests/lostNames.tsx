@@ -8,7 +8,7 @@ import { PagedRows } from '../controls/pagedRows';
 import { RequestLink } from '../controls/placeLinks';
 
 /** Requests that a row names; the others are counted. */
-const MOST_REQUESTS = 3;
+const MAX_REQUESTS = 3;
 
 /** Draws the numbers by kind, and the list of names. */
 export function LostNames({ compaction }: { compaction: CompactionText }) {
@@ -119,13 +119,13 @@ function nameCells(row: LostWord | undefined) {
 
 function NeededAt({ requests }: { requests: readonly number[] }) {
   const { words } = useHost();
-  const more = requests.length - MOST_REQUESTS;
+  const more = requests.length - MAX_REQUESTS;
   if (requests.length === 0) {
     return <span className="plm-Muted">{words.__('not needed')}</span>;
   }
   return (
     <>
-      {requests.slice(0, MOST_REQUESTS).map((request, place) => (
+      {requests.slice(0, MAX_REQUESTS).map((request, place) => (
         <span key={request}>
           {place > 0 && ', '}
           <RequestLink request={request} />
