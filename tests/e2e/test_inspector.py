@@ -269,7 +269,7 @@ def grid_shows_cursor(views: Locator) -> bool:
         views.get_by_role("grid").evaluate(
             """(box, request) => {
               const width = box.clientWidth;
-              const names = width < 520 ? 112 : Math.min(260, Math.round(width * 0.3));
+              const names = width < 520 ? 132 : Math.min(300, Math.round(width * 0.4));
               const x = (request - 1) * 11;
               return x >= box.scrollLeft && x + 11 <= box.scrollLeft + width - names;
             }""",

@@ -10,28 +10,35 @@ const INTO_FOLDER = /^cd\s+(?:"[^"]*"|'[^']*'|[^\s;&]+)\s*(?:&&|;)\s*(?=\S)/;
 
 const folders = new WeakMap<TimelineView, string>();
 
-/** Returns an item's number and its name in at most so many letters; of a path the last two parts are whole where they fit. */
+/** Returns an item's number and its name in so many letters; of a path the last two parts where they fit, else the last. */
 export function rowName(
   view: TimelineView,
   item: number,
   letters: number
 ): string {
-  const number = `${item + 1} `;
   const label = itemLabel(view, item);
   const own = view.items.label[item] ?? '';
-  const shown = shownLabel(own, commonFolder(view));
-  const name = shown === own ? label : label.replace(own, shown);
-  return number + shortName(name, Math.max(letters - number.length, 3));
+  const room = Math.max(letters - `${item + 1} `.length, 3);
+  const names = shortLabels(own, commonFolder(view)).map(shorter =>
+    own === '' ? label : label.replace(own, () => shorter)
+  );
+  const name =
+    names.find(({ length }) => length <= room) ??
+    shortName(names.at(-1) ?? label, room);
+  return `${item + 1} ${name}`;
 }
 
-/** Returns a label without what many share: the folder of paths, and the folder in which a command runs. */
-function shownLabel(label: string, folder: string): string {
+/** Returns a label without what many share, the folder of paths or that in which a command runs, longer ones first. */
+function shortLabels(label: string, folder: string): string[] {
   if (!PATH.test(label)) {
-    return label.replace(INTO_FOLDER, '');
+    return [label.replace(INTO_FOLDER, '')];
   }
   const rest = label.startsWith(folder) ? label.slice(folder.length) : label;
   const parts = rest.split('/');
-  return parts.length > 2 ? `…/${parts.slice(-2).join('/')}` : rest;
+  return [
+    parts.length > 2 ? `…/${parts.slice(-2).join('/')}` : rest,
+    parts.at(-1) ?? rest
+  ];
 }
 
 /** Returns the folder in which most paths of a session lie, with a slash at its end; '' where there is none. */

@@ -35,9 +35,9 @@ describe('the name of a row', () => {
     ).toEqual(['1 read → npm test', '2 read → ls -l', '3 read → cd /w']);
   });
 
-  it('fits the letters that there are', () => {
-    for (const name of names(18, 'src/a-very-long-folder/and-a-long-file.ts')) {
-      expect(name.length).toBeLessThanOrEqual(18);
-    }
+  it('has the file alone, or its end, where there are few letters', () => {
+    const path = 'src/a-very-long-folder/and-a-long-file.ts';
+    expect(names(30, path)).toEqual(['1 read → and-a-long-file.ts']);
+    expect(names(18, path)[0]).toHaveLength(18);
   });
 });

@@ -58,7 +58,7 @@ export const ItemGrid = memo(function ItemGrid({
     () => itemRows(shown.states, filter),
     [shown.states, filter]
   );
-  const names = width < 520 ? 112 : Math.min(260, Math.round(width * 0.3));
+  const names = width < 520 ? 132 : Math.min(300, Math.round(width * 0.4));
   const total = view.requests.id.length;
   const { column, zoom, zooms } = columnAt(
     chosenZoom,
