@@ -38,6 +38,8 @@ def with_blobs(store: Store, part: Part) -> Part:
     if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
         return part
     output, blob = keep_output(store, part.state.output)
+    if blob is None and not part.state.attachments and part.state.blob is None:
+        return part
     attachments = tuple(
         attachment.model_copy(update={"url": _blob_url(store, attachment.url, attachment.mime)})
         for attachment in part.state.attachments

@@ -29,6 +29,8 @@ class NamedForm:
     """Matches the beginning of such a value at the end of an incomplete text; group 1 may still grow."""
     reach: int = MAX_NAME_CHARS
     """Characters before the end of the hint that ``before`` searches; its group 1, if any, belongs to the secret."""
+    in_run: bool = False
+    """Whether name and value are one run of the characters that tokens consist of."""
 
 
 NAMES = lazy_pattern(
@@ -167,6 +169,7 @@ NAMED = (
         lazy_pattern(r"(?<![0-9])[0-9]{6,12}:\Z"),
         lazy_pattern(r"(?=[0-9a-z_-]{0,34}[A-Z])(?=[0-9A-Z_-]{0,34}[a-z])([A-Za-z0-9_-]{30,46}+)(?![A-Za-z0-9_-])"),
         lazy_pattern(r"([A-Za-z0-9_-]{0,46}+)\Z"),
+        in_run=True,
     ),
     NamedForm(
         "Mailgun, Mailchimp",
@@ -175,6 +178,7 @@ NAMED = (
         lazy_pattern(r"([0-9a-f]{8}-[0-9a-f]{8}|us[0-9]{1,2})(?![0-9A-Za-z-])"),
         lazy_pattern(r"([0-9a-f-]{0,17}+|us?[0-9]{0,2})\Z"),
         reach=40,
+        in_run=True,
     ),
     NamedForm(
         "quoted value of a name",
