@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.context_policies.calibration.fit import fit_ruler
-from palimpsest.context_policies.calibration.proof import Proof, proof_of
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RECORDED, RecordedPolicy
 from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR
@@ -20,7 +19,6 @@ from palimpsest.context_policies.replay.moved_summaries import SummaryChoice, wi
 from palimpsest.context_policies.replay.simulation import RAW, Simulation
 from palimpsest.context_policies.replay.simulation_cache import SimulationCache
 from palimpsest.render.reports.table import ReportTable
-from palimpsest.review.comparison.own_rule import OwnRule, own_rule
 from palimpsest.review.prices.given_prices import (
     GivenPrices,
     given_prices,
@@ -61,6 +59,8 @@ from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 
 if TYPE_CHECKING:
+    from palimpsest.context_policies.calibration.proof import Proof
+    from palimpsest.review.comparison.own_rule import OwnRule
     from palimpsest.review.comparison.policy_comparison import PolicyComparison
     from palimpsest.review.comparison.sweep import PolicySweep
     from palimpsest.review.request_contents.compaction_losses import (
@@ -218,7 +218,7 @@ class SessionReview:
         """The price profiles computed so far, by their words."""
         return {}
 
-    def proof(self, price: PriceLike = None, *, engine: bool = True) -> Proof:
+    def proof(self, price: PriceLike = None, *, engine: bool = True) -> "Proof":
         """Return how well a replay reproduces the recording.
 
         Without ``engine`` the result leaves out how the recorded policy fits a Palimpsest session: that replays the whole
@@ -227,6 +227,9 @@ class SessionReview:
         >>> session.proof().requests
         0
         """
+        from palimpsest.context_policies.calibration.proof import proof_of
+        from palimpsest.review.comparison.own_rule import own_rule
+
         words = (
             self._own_rule_words if engine else _own_rule_text(own_rule(self.timeline, self.ruler))
         )
@@ -473,7 +476,7 @@ class SessionReview:
         chosen_policy = with_summaries(self.policy(policy), choice)
         return self.replays.simulation(chosen_policy, self.ruler, 0)
 
-    def own_rule(self) -> OwnRule | None:
+    def own_rule(self) -> "OwnRule | None":
         """Return how the recorded agent's own rule fits its automatic compactions.
 
         For a Palimpsest session it is the policy recorded with each request, and its clearings count, too. None where there
@@ -482,6 +485,8 @@ class SessionReview:
         >>> session.own_rule() is None
         True
         """
+        from palimpsest.review.comparison.own_rule import own_rule
+
         policies = {} if self.sent is None else self.sent.policies
         if policies:
             from palimpsest.review.comparison.own_engine_rule import own_engine_rule
@@ -589,7 +594,7 @@ class SessionReview:
         return PolicySweep(name, number, swept_values, comparison)
 
 
-def _own_rule_text(own: OwnRule | None) -> str:
+def _own_rule_text(own: "OwnRule | None") -> str:
     return "" if own is None else own.words
 
 

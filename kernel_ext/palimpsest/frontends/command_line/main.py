@@ -3,6 +3,7 @@
 The parser is built from the list of operations and from the fields of the requested one: ``--help`` imports none.
 """
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Iterable, Sequence
@@ -132,6 +133,8 @@ def write_sentences(sentences: Iterable[str]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code and never raises."""
+    # Plugins of pydantic watch validation; looking for one reads the metadata of all that is installed.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     line = sys.argv[1:] if arguments is None else arguments
     command_name = next((word for word in line if not word.startswith("-")), "-")
     parsed = build_parser(command_name).parse_args(line)

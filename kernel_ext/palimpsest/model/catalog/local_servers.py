@@ -17,8 +17,6 @@ from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.providers import is_loopback, key_of
 
 PROVIDER = "ollama"
-PROVIDERS = frozenset({PROVIDER, "ollama_chat"})
-"""The prefixes of Ollama's models; the second one is litellm's name for its chat format."""
 LOCALHOST = "127.0.0.1"
 DEFAULT_PORT = 11434
 DEFAULT_BASE = f"http://{LOCALHOST}:{DEFAULT_PORT}"

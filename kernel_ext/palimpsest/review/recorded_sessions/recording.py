@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, overload
 
 from palimpsest.context_policies.registry import get
 from palimpsest.home_paths import home_path
+from palimpsest.paused_collection import collection_paused
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal.importer_errors import errors_folder
 from palimpsest.recordings.import_journal.journal_writer import size_of
@@ -124,6 +125,7 @@ class Recording(Sequence[Reviewing]):
             problems_of=self._problems_of,
         )
 
+    @collection_paused()
     def _review(self, session_id: str) -> Reviewing:
         return review_made_by(
             self._make,
@@ -233,6 +235,7 @@ class _Reading:
         )
 
 
+@collection_paused()
 def _import_into_memory(read: _Reading) -> _Opened | None:
     """Import a recording into memory; None where it is too large for that."""
     if read.path.exists() and size_of(read.path) * VALUES_PER_BYTE > MAX_MEMORY_BYTES:

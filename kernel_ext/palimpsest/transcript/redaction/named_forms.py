@@ -29,6 +29,8 @@ class NamedForm:
     """Matches the beginning of such a value at the end of an incomplete text; group 1 may still grow."""
     reach: int = MAX_NAME_CHARS
     """Characters before the end of the hint that ``before`` searches; its group 1, if any, belongs to the secret."""
+    words: tuple[str, ...] = ()
+    """Of these one is in all that ``before`` matches; empty where nothing but the hint is sure to be there."""
     in_run: bool = False
     """Whether name and value are one run of the characters that tokens consist of."""
 
@@ -117,6 +119,7 @@ NAMED = (
         lazy_pattern(rf"{_BLANK}{{1,8}}({_NO_BLANK}{{2,400}}+)"),
         lazy_pattern(rf"{_BLANK}{{1,8}}({_NO_BLANK}{{0,400}}+)\Z"),
         reach=700,
+        words=("machine", "default"),
     ),
     NamedForm(
         "quoted value of an option",
@@ -143,6 +146,7 @@ NAMED = (
         lazy_pattern(rf"(?:{_QUOTE})?{_SECRET_WORD}"),
         lazy_pattern(rf"({_OPEN_WORDS})\Z"),
         reach=300,
+        words=("mysql", "mariadb", "sshpass", "7z", "rar"),
     ),
     NamedForm(
         "password after an option",
@@ -154,6 +158,7 @@ NAMED = (
         lazy_pattern(rf"[ \t]{{1,4}}(?:{_QUOTE})?(?!-){_SECRET_WORD}"),
         lazy_pattern(rf"[ \t]{{1,4}}({_OPEN_WORDS})\Z"),
         reach=300,
+        words=("sshpass", "mongo", "login", "zip", "unrar", "sqlcmd", "htpasswd", "redis-cli", "ldap"),
     ),
     NamedForm(
         "user and password of a client",
@@ -162,6 +167,7 @@ NAMED = (
         lazy_pattern(rf"[ \t=]{{0,4}}(?:{_QUOTE})?[^:{_ONE_WORD}]{{1,100}}:{_SECRET_WORD}"),
         lazy_pattern(rf"[ \t=]{{0,4}}(?:{_QUOTE})?[^:{_ONE_WORD}]{{1,100}}:({_OPEN_WORDS})\Z"),
         reach=300,
+        words=("curl", "wget", "http", "xh"),
     ),
     NamedForm(
         "Telegram",

@@ -86,7 +86,9 @@ def secret_spans(text: str) -> list[Span]:
                 spans.extend(_named_spans(text, lowered, form, form.whole))
     hints = frozenset([hint for hint in _HINTS if hint in lowered])
     for form in NAMED_ELSEWHERE if hints else ():
-        if not hints.isdisjoint(form.hints):
+        if not hints.isdisjoint(form.hints) and (
+            not form.words or any(map(lowered.__contains__, form.words))
+        ):
             spans.extend(_named_spans(text, lowered, form, form.whole))
     if _BEGIN in text:
         spans.extend(match.span() for match in _PEM.finditer(text))

@@ -221,8 +221,11 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
     for name, field_value in _fields(value):
         if type(field_value) in PLAIN:
             continue
+        new: Any
         if _is_unredacted(name):
-            new = _joined_surrogates(field_value)
+            if type(field_value) is str and field_value.isascii():
+                continue
+            new = with_joined_surrogates(field_value)
         else:
             is_output = name in output_fields
             cleaned = _without_assigned(value, name, field_value) if is_output else field_value
@@ -262,9 +265,9 @@ def _output_fields(kind: type[BaseModel]) -> frozenset[str]:
     return frozenset({"text"} if issubclass(kind, TextPart) else ())
 
 
-def _fields(value: BaseModel) -> list[tuple[str, Any]]:
+def _fields(value: BaseModel) -> Iterable[tuple[str, Any]]:
     extra = value.__pydantic_extra__
-    return [*value.__dict__.items(), *extra.items()] if extra else [*value.__dict__.items()]
+    return [*value.__dict__.items(), *extra.items()] if extra else value.__dict__.items()
 
 
 def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
