@@ -104,12 +104,12 @@ def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFi
     profile = review.price(price)
     cache_breaks = review.breaks(profile)
     reporting = [request for request in timeline.requests if request.reported is not None]
-    totals = request_totals(timeline, review.ruler, profile)
+    totals = request_totals(timeline, lambda: review.ruler, profile)
     usages = [request.usage for request in reporting if request.usage is not None]
     read = sum(usage.cache_read for usage in usages)
     models = Counter(request.model for request in timeline.requests if request.model)
     recorded_totals = timeline.recorded_totals
-    sizes = request_sizes(timeline, review.ruler)
+    sizes = request_sizes(timeline, lambda: review.ruler)
     growths = sorted(after - before for before, after in pairwise(sizes))
     return SessionFigures(
         session=timeline.session,
