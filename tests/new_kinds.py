@@ -246,14 +246,9 @@ class ExampleAgentImporter:
     ),
     Change(
         f"{PACKAGE}/recordings/formats/built_in.py",
-        "from palimpsest.recordings.formats.example_agent import ExampleAgentImporter\n"
-        "from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter\n",
-        "from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter\n",
-    ),
-    Change(
-        f"{PACKAGE}/recordings/formats/built_in.py",
-        "    ExampleAgentImporter(),\n    OpenAIChatImporter(),\n",
-        "    OpenAIChatImporter(),\n",
+        '    "formats.example_agent.ExampleAgentImporter",\n'
+        '    "formats.openai_chat.OpenAIChatImporter",\n',
+        '    "formats.openai_chat.OpenAIChatImporter",\n',
     ),
     Change(
         "docs/import-formats.md",

@@ -30,7 +30,7 @@ from palimpsest.session.open_sessions.storage_cleanup import (
     prune_storage,
 )
 from palimpsest.session.records.session_search import PAGE, Page, Query
-from palimpsest.store.exchange.importer import ImportReport, ignore_progress
+from palimpsest.store.exchange.import_report import ImportReport, ignore_progress
 from palimpsest.store.exchange.keyed_view import KeyedView
 from palimpsest.tools.workflow.skill import Skill
 

@@ -78,7 +78,7 @@ from palimpsest.session.prompts.hidden_variables import (
     HidingQuietNamespace,
 )
 from palimpsest.session.trust.trust_store import TrustStore
-from palimpsest.store.exchange.importer import ImportControl, ImportReport
+from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import now_ms

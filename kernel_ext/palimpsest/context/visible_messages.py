@@ -16,10 +16,11 @@ engine writes.
 
 import base64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import (
     PICTURES_RULE,
     UNDO,

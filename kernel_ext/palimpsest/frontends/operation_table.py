@@ -4,7 +4,6 @@
 A module is imported when one of its operations is first looked up; all are imported when the whole table is read.
 """
 
-import asyncio
 from collections.abc import Iterable, Iterator
 from functools import partial
 from importlib import import_module
@@ -181,7 +180,7 @@ class ProposeArguments(Operation):
 
     async def run(self, context: OperationContext) -> ProposedArguments:
         """Return the completions; empty where no command is named or it has no known arguments."""
-        from palimpsest.frontends.operation_base.argument_completion import (  # noqa: PLC0415 - with the first question
+        from palimpsest.frontends.operation_base.argument_completion import (
             argument_completions,
             known_values,
         )
@@ -199,7 +198,9 @@ class ProposeArguments(Operation):
                 :MAX_PROPOSED_ARGUMENTS
             ]
 
-        return ProposedArguments(words=await asyncio.to_thread(proposed))
+        from asyncio import to_thread
+
+        return ProposedArguments(words=await to_thread(proposed))
 
 
 class Help(Operation):

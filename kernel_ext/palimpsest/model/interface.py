@@ -6,9 +6,10 @@ since thousands of them arrive in a second.
 
 import math
 from collections.abc import AsyncIterator, Coroutine
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, runtime_checkable
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
 

@@ -76,7 +76,9 @@ NUMBERED = frozenset({"vertex_ai", "gemini", "databricks"})
 FAMILIES = ("bedrock_mantle", "bedrock", "vertex_ai", "fireworks_ai")
 """Providers that have several names in litellm's table, the longest prefix first."""
 
-LOCAL_PROVIDERS = frozenset({"ollama", "ollama_chat", "lm_studio", "llamafile", "hosted_vllm"})
+OLLAMA_PROVIDERS = frozenset({"ollama", "ollama_chat"})
+"""The prefixes of Ollama's models; the second one is litellm's name for its chat format."""
+LOCAL_PROVIDERS = OLLAMA_PROVIDERS | {"lm_studio", "llamafile", "hosted_vllm"}
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 
 

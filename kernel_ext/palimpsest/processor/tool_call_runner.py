@@ -9,10 +9,11 @@ time that they ran.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, Protocol
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.interface import ToolCalled, ToolErred, ToolReturned
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained, wait_for_abort

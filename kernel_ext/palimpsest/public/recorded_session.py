@@ -25,7 +25,7 @@ from palimpsest.review.timeline_view.view_queries import (
     checked_query,
 )
 from palimpsest.session.engine import EngineThread
-from palimpsest.store.exchange.importer import ImportControl
+from palimpsest.store.exchange.import_report import ImportControl
 
 if TYPE_CHECKING:
     from palimpsest.frontends.inspector.answer_queue import AnswerQueue

@@ -6,11 +6,12 @@ The figures are facts where the session reported its usage; else size and cost a
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import pairwise
 from typing import Any, Literal
 
 from palimpsest.context_policies.prompt_cache.recorded_clock import clock_sentence
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.reports.table import Basis, Cell, Form, ReportTable, TableColumn
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.review.tables.links import link_to
@@ -103,12 +104,12 @@ def session_figures(review: SessionReview, price: PriceLike = None) -> SessionFi
     profile = review.price(price)
     cache_breaks = review.breaks(profile)
     reporting = [request for request in timeline.requests if request.reported is not None]
-    totals = request_totals(timeline, review.ruler, profile)
+    totals = request_totals(timeline, lambda: review.ruler, profile)
     usages = [request.usage for request in reporting if request.usage is not None]
     read = sum(usage.cache_read for usage in usages)
     models = Counter(request.model for request in timeline.requests if request.model)
     recorded_totals = timeline.recorded_totals
-    sizes = request_sizes(timeline, review.ruler)
+    sizes = request_sizes(timeline, lambda: review.ruler)
     growths = sorted(after - before for before, after in pairwise(sizes))
     return SessionFigures(
         session=timeline.session,

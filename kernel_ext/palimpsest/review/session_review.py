@@ -1,12 +1,15 @@
-"""The whole review of one session: its tables, its breaks and wastes, and policies side by side."""
+"""The whole review of one session: its tables, its breaks and wastes, and policies side by side.
+
+Border: what replays policies, rebuilds requests or reads contents is imported where it is asked for, since most who open
+a recording ask for its figures.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palimpsest.context_policies.calibration.fit import fit_ruler
-from palimpsest.context_policies.calibration.proof import Proof, proof_of
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RECORDED, RecordedPolicy
 from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR
@@ -16,13 +19,6 @@ from palimpsest.context_policies.replay.moved_summaries import SummaryChoice, wi
 from palimpsest.context_policies.replay.simulation import RAW, Simulation
 from palimpsest.context_policies.replay.simulation_cache import SimulationCache
 from palimpsest.render.reports.table import ReportTable
-from palimpsest.review.comparison.own_engine_rule import own_engine_rule
-from palimpsest.review.comparison.own_rule import OwnRule, own_rule
-from palimpsest.review.comparison.policy_comparison import (
-    PolicyComparison,
-    compare_policies,
-)
-from palimpsest.review.comparison.sweep import PolicySweep
 from palimpsest.review.prices.given_prices import (
     GivenPrices,
     given_prices,
@@ -36,24 +32,9 @@ from palimpsest.review.prices.prices import (
     profile_of,
     with_models_of,
 )
-from palimpsest.review.request_contents.compaction_losses import (
-    CompactionLosses,
-    SummarySession,
-    compaction_losses,
-    summary_writers,
-)
-from palimpsest.review.request_contents.request_blocks import tokens_beside
-from palimpsest.review.request_contents.request_difference import (
-    ReportedLoss,
-    RequestDifference,
-    request_difference,
-)
 from palimpsest.review.request_contents.sent_requests import SentRequests
-from palimpsest.review.request_contents.shown_items import checked_request
-from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.review.tables.cache_breaks import CacheBreaks, cache_breaks
 from palimpsest.review.tables.cache_use import CacheUse, cache_use
-from palimpsest.review.tables.explanation import why
 from palimpsest.review.tables.links import link_to
 from palimpsest.review.tables.problem_sentences import problem_sentences
 from palimpsest.review.tables.references import References
@@ -76,6 +57,18 @@ from palimpsest.review.tables.wastes import MAX_WASTES, Wastes, largest_wastes
 from palimpsest.store.interface import Problem
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
+
+if TYPE_CHECKING:
+    from palimpsest.context_policies.calibration.proof import Proof
+    from palimpsest.review.comparison.own_rule import OwnRule
+    from palimpsest.review.comparison.policy_comparison import PolicyComparison
+    from palimpsest.review.comparison.sweep import PolicySweep
+    from palimpsest.review.request_contents.compaction_losses import (
+        CompactionLosses,
+        SummarySession,
+    )
+    from palimpsest.review.request_contents.request_difference import RequestDifference
+    from palimpsest.review.request_contents.shown_request import ShownRequest
 
 PolicyLike = str | ContextPolicy | None
 PriceLike = PriceWords | PriceProfile | None
@@ -225,7 +218,7 @@ class SessionReview:
         """The price profiles computed so far, by their words."""
         return {}
 
-    def proof(self, price: PriceLike = None, *, engine: bool = True) -> Proof:
+    def proof(self, price: PriceLike = None, *, engine: bool = True) -> "Proof":
         """Return how well a replay reproduces the recording.
 
         Without ``engine`` the result leaves out how the recorded policy fits a Palimpsest session: that replays the whole
@@ -234,6 +227,9 @@ class SessionReview:
         >>> session.proof().requests
         0
         """
+        from palimpsest.context_policies.calibration.proof import proof_of
+        from palimpsest.review.comparison.own_rule import own_rule
+
         words = (
             self._own_rule_words if engine else _own_rule_text(own_rule(self.timeline, self.ruler))
         )
@@ -337,6 +333,8 @@ class SessionReview:
         >>> session.why(1, 1)[-1]
         '.'
         """
+        from palimpsest.review.tables.explanation import why
+
         try:
             index = self._item(item)
             uses = [use.request for use in self.references.uses if index in use.sources]
@@ -374,7 +372,7 @@ class SessionReview:
 
     def request(
         self, request: int, policy: PolicyLike = RECORDED, *, summary: str | None = None
-    ) -> ShownRequest:
+    ) -> "ShownRequest":
         """Return a request with its contents, from 1: as sent, or as under another policy.
 
         ``summary`` is the text in place of a summary that the policy would have requested: ``recorded``,
@@ -384,6 +382,9 @@ class SessionReview:
         >>> shown.basis, shown.blocks[0].role
         ('exact', 'system')
         """
+        from palimpsest.review.request_contents.shown_items import checked_request
+        from palimpsest.review.request_contents.shown_request import request_at
+
         checked_request(self.timeline, request - 1)
         return request_at(self._replay_under(policy, summary), request - 1, self.sent)
 
@@ -394,7 +395,7 @@ class SessionReview:
         policy: PolicyLike = RECORDED,
         *,
         price: PriceLike = None,
-    ) -> RequestDifference:
+    ) -> "RequestDifference":
         """Return the items that came, went and were rewritten between two requests, from 1, and the cost of that.
 
         The reported usage of a request that follows the other is a fact; all else is an estimate.
@@ -402,6 +403,12 @@ class SessionReview:
         >>> session.difference(1, 1).changes
         ()
         """
+        from palimpsest.review.request_contents.request_difference import (
+            ReportedLoss,
+            request_difference,
+        )
+        from palimpsest.review.request_contents.shown_items import checked_request
+
         for number in (first, second):
             checked_request(self.timeline, number - 1)
         profile = self.price(price)
@@ -424,7 +431,7 @@ class SessionReview:
         *,
         summary: str | None = None,
         price: PriceLike = None,
-    ) -> CompactionLosses:
+    ) -> "CompactionLosses":
         """Return the compactions, recorded or of a policy, with the names that each lost and that were needed later.
 
         ``summary`` is that of ``request``; ``price`` that of ``breaks``, for what fetching again would cost.
@@ -432,13 +439,23 @@ class SessionReview:
         >>> len(session.compactions())
         0
         """
+        from palimpsest.review.request_contents.compaction_losses import (
+            CompactionLosses,
+            compaction_losses,
+        )
+
         if not self.timeline.requests:
             return CompactionLosses(self.timeline.title or self.timeline.session, RECORDED, ())
         simulation, uses = self._replay_under(policy, summary), self.references.by_name
         return compaction_losses(simulation, uses, self.price(price), self._summary_writers(price))
 
-    def _summary_writers(self, price: PriceLike) -> dict[str, SummarySession]:
+    def _summary_writers(self, price: PriceLike) -> "dict[str, SummarySession]":
         """Return the sessions that wrote summaries, with their tokens and cost."""
+        from palimpsest.review.request_contents.compaction_losses import (
+            SummarySession,
+            summary_writers,
+        )
+
         writer_ids = frozenset(summary_writers(self.timeline).values())
         runs = self.subagent_runs(price) if writer_ids else ()
         return {
@@ -459,7 +476,7 @@ class SessionReview:
         chosen_policy = with_summaries(self.policy(policy), choice)
         return self.replays.simulation(chosen_policy, self.ruler, 0)
 
-    def own_rule(self) -> OwnRule | None:
+    def own_rule(self) -> "OwnRule | None":
         """Return how the recorded agent's own rule fits its automatic compactions.
 
         For a Palimpsest session it is the policy recorded with each request, and its clearings count, too. None where there
@@ -468,8 +485,12 @@ class SessionReview:
         >>> session.own_rule() is None
         True
         """
+        from palimpsest.review.comparison.own_rule import own_rule
+
         policies = {} if self.sent is None else self.sent.policies
         if policies:
+            from palimpsest.review.comparison.own_engine_rule import own_engine_rule
+
             return own_engine_rule(
                 self.timeline,
                 self.ruler,
@@ -500,7 +521,7 @@ class SessionReview:
         window: int = 0,
         ruler: Ruler | None = None,
         summary: str | None = None,
-    ) -> PolicyComparison:
+    ) -> "PolicyComparison":
         """Return policies side by side: the size, cache, cost and losses of each.
 
         ``price`` is a model's id, ``units``, prices such as ``MODEL=in/out/read/write`` or a price file; ``lifetime`` are
@@ -515,6 +536,8 @@ class SessionReview:
         >>> table.figures[1].fired
         0
         """
+        from palimpsest.review.comparison.policy_comparison import compare_policies
+
         if not self.timeline.requests:
             raise UserError("The session has no request yet, so there is nothing to compare.")
         listed = [policies] if policies is None or isinstance(policies, str) else policies
@@ -546,7 +569,7 @@ class SessionReview:
         ruler: Ruler | None = None,
         summary: str | None = None,
         **numbers: Sequence[Any],
-    ) -> PolicySweep:
+    ) -> "PolicySweep":
         """Return one policy with several values of one of its numbers.
 
         ``sweep("opencode.prune.protect", [10_000, 20_000])`` and ``sweep("opencode.prune", protect=[...])`` are
@@ -555,6 +578,8 @@ class SessionReview:
         >>> session.sweep("sweagent.last_n.n", [2, 5], price="units").values
         (2, 5)
         """
+        from palimpsest.review.comparison.sweep import PolicySweep
+
         if not isinstance(window, int):
             numbers, window = {**numbers, "window": window}, 0
         name, number, swept_values = _sweep_arguments(policy, values, numbers)
@@ -569,14 +594,17 @@ class SessionReview:
         return PolicySweep(name, number, swept_values, comparison)
 
 
-def _own_rule_text(own: OwnRule | None) -> str:
+def _own_rule_text(own: "OwnRule | None") -> str:
     return "" if own is None else own.words
 
 
 def _session_ruler_with(timeline: Timeline, sent: SentRequests | None) -> Ruler:
-    return session_ruler(
-        timeline, lambda: 0 if sent is None else tokens_beside(sent.system, sent.tools_text)
-    )
+    def sent_beside() -> int:
+        from palimpsest.review.request_contents.request_blocks import tokens_beside
+
+        return 0 if sent is None else tokens_beside(sent.system, sent.tools_text)
+
+    return session_ruler(timeline, sent_beside)
 
 
 def _with_lifetime(ruler: Ruler, seconds: float | None) -> Ruler:

@@ -10,7 +10,7 @@ from tests.harness.kernel import Kernel
 from tests.store.foreign_sessions import sample
 
 from palimpsest.frontends.operations.sharing import Import, ImportedSessions
-from palimpsest.store.exchange.importer import Imported
+from palimpsest.store.exchange.import_report import Imported
 from palimpsest.store.interface import Problem
 
 KEY = "sk-proj-abcdefghijklmnopqrstuvwxyz012345"

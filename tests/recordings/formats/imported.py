@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.recordings.formats.built_in import REGISTRY
-from palimpsest.store.exchange.importer import ImportReport
+from palimpsest.store.exchange.import_report import ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.transcript.messages import AssistantMessage, Message

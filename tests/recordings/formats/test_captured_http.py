@@ -590,7 +590,9 @@ def test_what_a_client_wrote_into_a_mark_draws_nothing(tmp_path: Path) -> None:
 def test_importers_load_no_library_of_a_network() -> None:
     """A browser's Python has none of these; the decoder of streams is that of the live answers."""
     code = (
-        "import sys, palimpsest.recordings.formats.built_in\n"
+        "import sys\n"
+        "from palimpsest.recordings.formats.built_in import BUILT_IN\n"
+        "assert all(importer.name for importer in BUILT_IN)\n"
         "print(*[name for name in ('ssl', 'asyncio', 'httpx', 'litellm') if name in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

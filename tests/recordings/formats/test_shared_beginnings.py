@@ -13,7 +13,7 @@ from palimpsest.recordings.reading import sources
 from palimpsest.recordings.reading.shared_beginnings import SessionBeginning
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.corpus.session_sources import SessionSource, content_hash
-from palimpsest.store.exchange.importer import ImportReport
+from palimpsest.store.exchange.import_report import ImportReport
 from palimpsest.store.log.memory_store import MemoryStore
 
 Rows = list[dict[str, Any]]

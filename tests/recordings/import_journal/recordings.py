@@ -13,7 +13,7 @@ from palimpsest.recordings.reading.recorded import (
     SessionBegin,
     Text,
 )
-from palimpsest.store.exchange.importer import ImportControl, ImportReport
+from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.transcript.values import Usage
 

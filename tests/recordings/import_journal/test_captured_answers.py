@@ -22,7 +22,7 @@ from palimpsest.recordings.reading.recorded import (
     Text,
 )
 from palimpsest.review.recorded_sessions.recording import open_recording
-from palimpsest.store.exchange.importer import ImportReport
+from palimpsest.store.exchange.import_report import ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.transcript.errors import NotFound, UserError

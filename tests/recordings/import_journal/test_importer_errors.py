@@ -15,7 +15,7 @@ from palimpsest.recordings.import_journal.registry import ImporterRegistry
 from palimpsest.recordings.reading.importer import Head, Report
 from palimpsest.recordings.reading.recorded import Recorded
 from palimpsest.review.recorded_sessions.recording import open_recording
-from palimpsest.store.exchange.importer import ImportControl, ImportReport
+from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore

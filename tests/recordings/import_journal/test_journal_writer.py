@@ -10,7 +10,7 @@ from tests.recordings.import_journal.recordings import BEGIN, answer, called, re
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal import session_journal
 from palimpsest.recordings.reading.recorded import Recorded
-from palimpsest.store.exchange.importer import ImportControl, ImportReport
+from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore

@@ -5,6 +5,8 @@ import gzip
 import json
 import lzma
 import os
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,7 +19,7 @@ from tests.sample_size import thinned
 from tests.store.foreign_sessions import sample as opencode_sample
 
 import palimpsest
-from palimpsest.recordings.formats.built_in import BUILT_IN, REGISTRY
+from palimpsest.recordings.formats.built_in import BUILT_IN, CLASSES, REGISTRY
 from palimpsest.recordings.import_journal.registry import ImporterRegistry, installed_importers
 from palimpsest.recordings.reading.compressed_files import PASSED_OVER
 from palimpsest.recordings.reading.importer import Importer
@@ -60,6 +62,29 @@ def test_a_recording_is_recognised_under_any_name(tmp_path: Path, name: str, exp
     assert importer.name == expected
     told = [known.name for known in BUILT_IN if known.recognises(head_of(path))]
     assert told == [expected], "no two importers take the same file for theirs"
+
+
+@pytest.mark.slow
+def test_no_importer_is_imported_behind_the_one_that_recognises_a_recording(
+    tmp_path: Path,
+) -> None:
+    path = sample("codex_rollout.jsonl", tmp_path)
+    code = (
+        "import sys\n"
+        "from palimpsest.review.recorded_sessions.recording import open_recording\n"
+        f"print(open_recording({str(path)!r}).ids)\n"
+        "print(*[name for name in sys.modules if name.startswith('palimpsest.recordings.')])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    modules = [f"palimpsest.recordings.{name.rpartition('.')[0]}" for name in CLASSES]
+
+    assert {*modules} & {*ran.stdout.split()} == {*modules[:2]}
+
+
+def test_importers_are_given_by_place_one_by_one_and_together() -> None:
+    assert len(BUILT_IN) == len(CLASSES)
+    assert BUILT_IN[0] is next(iter(BUILT_IN))
+    assert [*BUILT_IN[:2]] == [BUILT_IN[0], BUILT_IN[1]]
 
 
 def test_a_storage_folder_and_an_export_are_opencodes(tmp_path: Path) -> None:

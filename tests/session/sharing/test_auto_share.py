@@ -17,7 +17,7 @@ from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.sharing import sharing_service as sharing
 from palimpsest.session.sharing.sharing_service import SHARING_OPTED_OUT
-from palimpsest.store.exchange.importer import ImportControl
+from palimpsest.store.exchange.import_report import ImportControl
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel

@@ -13,7 +13,7 @@ from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.session.records.session_search import Query
-from palimpsest.store.exchange.importer import ImportControl
+from palimpsest.store.exchange.import_report import ImportControl
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.testing import ScriptedModel

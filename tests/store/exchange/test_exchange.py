@@ -12,8 +12,9 @@ from tests.golden.data import load
 from tests.sample_size import thinned
 from tests.store.foreign_sessions import sample
 
+from palimpsest.store.exchange.import_report import ImportReport
 from palimpsest.store.exchange.import_sources import in_order
-from palimpsest.store.exchange.importer import ImportReport, import_sessions
+from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.exchange.json_export import export_json, export_storage
 from palimpsest.store.exchange.opencode_format import (
     info_json,

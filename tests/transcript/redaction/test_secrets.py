@@ -4,6 +4,7 @@ import base64
 import itertools
 import random
 import time
+from re import _parser
 
 import pytest
 from hypothesis import given, settings
@@ -11,13 +12,17 @@ from hypothesis import strategies as st
 from tests.sample_size import sample_size, thinned
 from tests.transcript.redaction.time_growth import best_seconds
 
+from palimpsest.transcript.redaction.named_forms import NAMED
 from palimpsest.transcript.redaction.secret_patterns import (
     MAX_GROWING,
+    MIN_RUN_CHARS,
     REDACTED,
+    RUN_CHARS,
     SecretStream,
     scrub,
 )
 from palimpsest.transcript.redaction.secret_removal import secret_values
+from palimpsest.transcript.redaction.token_forms import TOKENS
 
 PEM = (
     "-----BEGIN " + "RSA PRIVATE KEY-----\n" + "MIIEowIBAAKCAQEA7bq8\n" * 8 + "Ab3=\n"
@@ -203,3 +208,30 @@ def test_ordinary_pieces_come_out_whole(text: str, size: int) -> None:
 
     if scrub(text) == text and REDACTED not in shown:
         assert shown == text
+
+
+def test_no_token_is_shorter_than_a_run_that_is_looked_at() -> None:
+    """``secret_spans`` looks for tokens, and for values in one run with their name, in long runs only."""
+    shortest = [
+        len(head) + _parser.parse(form.body.pattern).getwidth()[0]
+        for form in TOKENS
+        for head in form.heads
+    ]
+    with_names = [
+        sum(_parser.parse(one.pattern).getwidth()[0] for one in (form.before, form.whole))
+        for form in NAMED
+        if form.in_run
+    ]
+
+    assert min(*shortest, *with_names) >= MIN_RUN_CHARS
+    assert with_names
+    assert {*"".join(head for form in TOKENS for head in form.heads)} <= {*RUN_CHARS}
+    assert {*"".join(form.chars for form in TOKENS)} <= {*RUN_CHARS}
+
+
+@pytest.mark.parametrize("name", sorted(SECRETS))
+@pytest.mark.parametrize("around", ["{}", " {} ", '"{}"', "a\\n{}\\n", "({})", "é{}é"])
+def test_a_secret_is_found_whatever_ends_its_run(name: str, around: str) -> None:
+    secret = SECRETS[name]
+
+    assert secret not in scrub(around.format(secret))

@@ -7,7 +7,6 @@ tail (DESIGN.md 4).
 
 import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from palimpsest.context.budget.request_tokens import Count
@@ -25,6 +24,7 @@ from palimpsest.context.visible_messages import (
     summary_text,
     turn_spans,
 )
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.context_values.decisions import Decision, pinned_parts
 from palimpsest.transcript.context_values.policies import Policy

@@ -6,9 +6,10 @@ paired. Where OpenCode and OpenClaw differ, the policy decides.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal, assert_never
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,

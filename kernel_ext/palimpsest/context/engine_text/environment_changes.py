@@ -8,7 +8,7 @@ a compaction that hid a note, it is sent again.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from palimpsest.context.engine_text.reminders import (
@@ -19,6 +19,7 @@ from palimpsest.context.engine_text.reminders import (
     agent_note,
     is_prompt,
 )
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.call_outcomes import RUNNING_AT_THE_END
 from palimpsest.transcript.context_values.policies import ReminderPolicy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage

@@ -8,7 +8,7 @@ synthetic one (spec/context-stability.md 1.6).
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from palimpsest.context.message_repair.message_blocks import (
@@ -22,6 +22,7 @@ from palimpsest.context.message_repair.message_blocks import (
     same_if_unchanged,
     stand_in,
 )
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     NeutralMessage,

@@ -8,7 +8,7 @@ of a failed answer are lost (spec/context-stability.md 1.6).
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from palimpsest.context.message_repair.message_blocks import (
     RepairReport,
@@ -18,6 +18,7 @@ from palimpsest.context.message_repair.message_blocks import (
     result_of,
     stand_in,
 )
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     NeutralMessage,

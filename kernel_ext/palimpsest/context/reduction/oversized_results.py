@@ -10,7 +10,7 @@ Python's strings; OpenClaw counts a character beyond the basic plane as two.
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from palimpsest.context.budget.precheck import result_chars, results_chars
 from palimpsest.context.budget.request_tokens import WIDE_CHARS, weigh_chars
@@ -20,6 +20,7 @@ from palimpsest.context.reduction.request_outputs import (
     RequestOutputs,
 )
 from palimpsest.context.reduction.truncation import shorten
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import OwnRule
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.ids import short

@@ -10,7 +10,7 @@ reminders, old outputs, a summary, oversized results, and in the end an error me
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Generic, Literal, Self, TypeVar
 
@@ -41,6 +41,7 @@ from palimpsest.context.reduction.request_outputs import OutputReduction, RuleAn
 from palimpsest.context.request_assembly.fittable_request import Cause, FittableRequest
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ContextOverflowError

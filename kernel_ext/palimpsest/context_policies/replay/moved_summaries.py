@@ -7,7 +7,7 @@ of the covered items (``extract(2000)``), which no model wrote.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple, cast
 
 from palimpsest.context.compaction.names import names_of
@@ -21,6 +21,7 @@ from palimpsest.context_policies.interface.policy import (
     When,
 )
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 
@@ -30,6 +31,8 @@ LINE_CHARS = 100
 NAMES_SHARE = 0.5
 """Maximum share of an extract for names; the rest is first lines."""
 MAX_TOKENS = 1_000_000
+SUMMARY_TOKENS = 1_500
+"""Size of a placeholder, about that of summaries in real sessions (spec/review.md 2.4)."""
 _WRITTEN = re.compile(r"(stub|extract)\((\d[\d_]{0,9})\)|recorded")
 SummaryText = Literal["stub", "recorded", "extract"]
 

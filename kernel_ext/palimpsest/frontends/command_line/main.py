@@ -3,9 +3,10 @@
 The parser is built from the list of operations and from the fields of the requested one: ``--help`` imports none.
 """
 
+import os
 import sys
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,26 +103,37 @@ def requested_operation(arguments: Namespace) -> "Operation":
 
 def run_command(arguments: Namespace) -> int:
     """Run the operation, write its report and return the exit code; raises UserError."""
-    from palimpsest.frontends.command_line.condition import parse_condition
     from palimpsest.frontends.command_line.terminal_context import terminal_context
-    from palimpsest.frontends.command_line.threshold import failed_conditions, read_baseline
-    from palimpsest.transcript.errors import UserError
 
-    conditions = [parse_condition(text) for text in getattr(arguments, "fail_if", None) or ()]
-    baseline_file = getattr(arguments, "baseline", None)
-    if baseline_file and not conditions:
-        raise UserError("--baseline is for a condition; give --fail-if as well.")
-    baseline = read_baseline(Path(baseline_file)) if baseline_file else None
+    check_conditions = conditions_check(arguments)
     operation = requested_operation(arguments)
     # What a command makes stays until its end, so that a collection would find nothing, again and again.
     with terminal_context(arguments) as context, collection_paused():
         report = operation.report(operation.run_synchronously(context))
-    failures = failed_conditions(conditions, report.json(), baseline) if conditions else []
+    failures = check_conditions(report.json())
     form: OutputForm = "markdown" if getattr(arguments, "markdown", False) else "text"
     terminal.write(f"{report.as_text('json' if arguments.json else form)}\n")
     write_sentences(problem.sentence for problem in report.problems)
     write_sentences(failures)
     return CONDITION_HOLDS if failures else 0
+
+
+def conditions_check(arguments: Namespace) -> Callable[[Mapping[str, Any]], Sequence[str]]:
+    """Return a function that returns a sentence for each condition that holds for a report; raises UserError."""
+    texts = getattr(arguments, "fail_if", None) or ()
+    baseline_file = getattr(arguments, "baseline", None)
+    if not texts:
+        if baseline_file:
+            from palimpsest.transcript.errors import UserError
+
+            raise UserError("--baseline is for a condition; give --fail-if as well.")
+        return lambda _report: ()
+    from palimpsest.frontends.command_line.condition import parse_condition
+    from palimpsest.frontends.command_line.threshold import failed_conditions, read_baseline
+
+    conditions = [parse_condition(text) for text in texts]
+    baseline = read_baseline(Path(baseline_file)) if baseline_file else None
+    return lambda report: failed_conditions(conditions, report, baseline)
 
 
 def write_sentences(sentences: Iterable[str]) -> None:
@@ -132,6 +144,8 @@ def write_sentences(sentences: Iterable[str]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit code and never raises."""
+    # Plugins of pydantic watch validation; looking for one reads the metadata of all that is installed.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     line = sys.argv[1:] if arguments is None else arguments
     command_name = next((word for word in line if not word.startswith("-")), "-")
     parsed = build_parser(command_name).parse_args(line)

@@ -7,7 +7,6 @@ from typing import Any
 
 from palimpsest.frontends.command_line.condition import Condition, Row, UnknownValue
 from palimpsest.frontends.operation_text.command_report import SCHEMA_VERSION
-from palimpsest.review.comparison.policy_comparison import REPORTED
 from palimpsest.store.disk import NoFile, TooLarge, read_small
 from palimpsest.transcript.errors import UserError
 
@@ -21,6 +20,8 @@ def row_groups(values: Mapping[str, Any]) -> list[list[Row]]:
     Usage that a session reported is left out: replays are compared with replays only.
     """
     if "comparisons" in values:
+        from palimpsest.review.comparison.policy_comparison import REPORTED
+
         return [
             [
                 {"session": comparison.get("session"), **_reproduction_columns(comparison), **row}

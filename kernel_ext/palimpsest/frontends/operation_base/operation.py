@@ -4,10 +4,9 @@ Border: the class, the forms of an operation after ``%agent``, and the context i
 themselves are in ``operations``; ``operation_table.py`` lists them.
 """
 
-import asyncio
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, ParamSpec, Self, TypeVar
 
 from pydantic import (
@@ -21,6 +20,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from palimpsest.frontends.protocol.connection import CommandBase, SessionHead, View
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.values import Value
@@ -143,7 +143,9 @@ class OperationContext:
         """Make a blocking call: on a worker thread, or on this thread for a synchronous operation."""
         if self.is_synchronous:
             return call(*arguments, **named)
-        return await asyncio.to_thread(call, *arguments, **named)
+        from asyncio import to_thread
+
+        return await to_thread(call, *arguments, **named)
 
     def no_session(self, verb: str = "look") -> str:
         """Return the sentence for a notebook without a session; ``verb`` names what to do again."""

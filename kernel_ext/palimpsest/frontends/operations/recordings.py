@@ -67,7 +67,7 @@ class RecordingOperation(Operation):
     def open_recording(self, path: str, context: OperationContext) -> "Recording[RecordingReview]":
         """Open a recording."""
         from palimpsest.review.recorded_sessions import recording
-        from palimpsest.store.exchange.importer import ImportControl, ignore_progress
+        from palimpsest.store.exchange.import_report import ImportControl, ignore_progress
 
         control = ImportControl(context.progress or ignore_progress)
         return recording.open_recording(

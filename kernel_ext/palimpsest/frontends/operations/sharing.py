@@ -23,7 +23,7 @@ from palimpsest.frontends.operation_text.command_output import CommandOutput, un
 from palimpsest.frontends.operation_text.command_report import CommandReport
 from palimpsest.frontends.protocol.sharing import ExportedFile, ImportProgressNotice
 from palimpsest.render.content.phrases import count, size_text, some
-from palimpsest.store.exchange.importer import ImportControl, Imported
+from palimpsest.store.exchange.import_report import ImportControl, Imported
 from palimpsest.store.interface import Problem
 from palimpsest.transcript.strings.relative_paths import recorded_name
 from palimpsest.transcript.values import Value

@@ -7,7 +7,6 @@ project's folder may become markup of a page.
 
 import base64
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.frontends.protocol.segments import SegmentCut
@@ -21,6 +20,7 @@ from palimpsest.frontends.turn_output.segments import (
     parts_of,
     segment_after,
 )
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.safety.allowed_elements import PICTURES
 from palimpsest.render.safety.escaping import one_line

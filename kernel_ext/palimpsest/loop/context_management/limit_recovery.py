@@ -7,7 +7,7 @@ other refusal stays an error.
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from palimpsest.context.reduction.picture_limits import (
     SentPicture,
@@ -15,6 +15,7 @@ from palimpsest.context.reduction.picture_limits import (
     sent_pictures,
 )
 from palimpsest.context.request_assembly.fit import KEEPS_LIMITS
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.loop.context_management.fit_driver import FitDriver
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup

@@ -8,8 +8,10 @@ input never ended does not count: the answer is marked as malformed, and request
 """
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from palimpsest.lazy_dataclasses import dataclass
 
 Json = dict[str, Any]
 

@@ -25,7 +25,10 @@ COPY = Path(__file__).with_name("litellm_prices.json")
 """Our copy of the table: the fields that this package uses, one model a line."""
 COPY_ORIGIN = "made_from"
 """Key of the copy's entry with litellm's version and the day on which the copy was made."""
-ENTRY = re.compile(r'^ {0,4}"([^"]+)": \{', re.MULTILINE)
+MAX_INDENT = 4
+ENTRY_BYTES = 20_000
+"""Bytes that are decoded of an entry at first; nearly all are shorter."""
+ENTRY = re.compile(rf'^ {{0,{MAX_INDENT}}}"([^"]+)": \{{', re.MULTILINE)
 """The beginning of an entry; one is not indented in litellm 1.106."""
 LONG_PROMPT = re.compile(r"^input_cost_per_token_above_(\d+)k_tokens$")
 MILLION = 1_000_000
@@ -71,9 +74,29 @@ _entries: dict[str, dict[str, Any] | None] = {}
 def entry(key: str) -> dict[str, Any] | None:
     """Return the entry of exactly this key."""
     if key not in _entries:
-        place = _places().get(key)
-        _entries[key] = None if place is None else JSONDecoder().raw_decode(_text(), place)[0]
+        _entries[key] = _read_entry(key)
     return _entries[key]
+
+
+def _read_entry(key: str) -> dict[str, Any] | None:
+    """Find one entry in the bytes of the table, most of which are neither decoded nor looked at otherwise."""
+    content, name = path().read_bytes(), f'"{key}": {{'.encode("utf-8", "surrogatepass")
+    place = content.rfind(name)
+    while place >= 0:
+        indent = content[content.rfind(b"\n", 0, place) + 1 : place]
+        if len(indent) <= MAX_INDENT and not indent.strip(b" "):
+            begin = place + len(name) - 1
+            try:
+                return _object_in(content[begin : begin + ENTRY_BYTES])
+            except ValueError:  # it is longer
+                return _object_in(content[begin:])
+        place = content.rfind(name, 0, place + len(name) - 1)
+    return None
+
+
+def _object_in(content: bytes) -> dict[str, Any]:
+    found: dict[str, Any] = JSONDecoder().raw_decode(content.decode("utf-8", "replace"))[0]
+    return found
 
 
 @cache

@@ -17,6 +17,7 @@ from palimpsest.model.providers import (
     FAMILIES,
     KEY_VARIABLES,
     LOCAL_PROVIDERS,
+    OLLAMA_PROVIDERS,
     SERVED_MODEL_VARIABLE,
 )
 from palimpsest.transcript.errors import ConfigError
@@ -113,7 +114,7 @@ def listed_by(environment: Mapping[str, str]) -> Listed:
     """Return a function that queries a model's own server for its models, with that server's key."""
 
     def query_models(info: ModelInfo) -> Sequence[str]:
-        if info.ref.provider in local.PROVIDERS:
+        if info.ref.provider in OLLAMA_PROVIDERS:
             return tuple(model.name for model in local.models(environment).models)
         if info.ref.name == environment.get(SERVED_MODEL_VARIABLE, "").strip():
             return ()

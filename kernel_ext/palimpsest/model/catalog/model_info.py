@@ -13,12 +13,12 @@ from functools import lru_cache
 from typing import Any
 
 from palimpsest.model.catalog import litellm_table
-from palimpsest.model.catalog import local_servers as local
 from palimpsest.model.catalog.gateway_names import EXCLUSIVE_MAKERS, meant_model
 from palimpsest.model.providers import (
     BASE_VARIABLES,
     DEFAULT_MODELS,
     LOCAL_PROVIDERS,
+    OLLAMA_PROVIDERS,
     is_loopback,
 )
 from palimpsest.transcript.errors import ConfigError
@@ -95,7 +95,9 @@ def model_info(
 
 def base_of(provider: str, environment: Mapping[str, str]) -> str | None:
     """Return the address of a provider's server that the environment sets."""
-    if provider in local.PROVIDERS:
+    if provider in OLLAMA_PROVIDERS:
+        from palimpsest.model.catalog import local_servers as local
+
         return local.ollama_address(environment)
     variable = variable_of(provider, environment)
     return environment[variable].strip().rstrip("/") if variable is not None else None
@@ -111,7 +113,7 @@ def _facts(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> M
             vision=False,
             caching=True,
         )
-    if ref.provider in local.PROVIDERS:
+    if ref.provider in OLLAMA_PROVIDERS:
         return _local_info(ref, base, environment)
     return _listed_info(ref, base)
 
@@ -138,6 +140,8 @@ def _listed_info(ref: ModelRef, base: str | None) -> ModelInfo:
 
 
 def _local_info(ref: ModelRef, base: str | None, environment: Mapping[str, str]) -> ModelInfo:
+    from palimpsest.model.catalog import local_servers as local
+
     models = {model.name: model for model in local.models(environment).models}
     model = models.get(ref.name) or models.get(f"{ref.name}:latest")
     window = model.window if model else local.WINDOW_CAP

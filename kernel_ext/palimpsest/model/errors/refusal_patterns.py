@@ -7,8 +7,9 @@ spec/session-engine.md 1.9).
 """
 
 import re
-from dataclasses import dataclass
 from types import MappingProxyType
+
+from palimpsest.lazy_dataclasses import dataclass
 
 Words = tuple[re.Pattern[str], ...]
 

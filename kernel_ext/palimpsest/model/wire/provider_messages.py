@@ -9,9 +9,9 @@ depend on it (spec/session-engine.md 1.11).
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.wire.media import media
 from palimpsest.model.wire.native_blocks import (
     has_signed_thinking,

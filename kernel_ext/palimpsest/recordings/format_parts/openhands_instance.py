@@ -5,9 +5,10 @@ separate session.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.format_parts.openhands_v0 import (
     InstanceEvents,
     reported_requests,

@@ -1,44 +1,65 @@
-"""The importers that come with Palimpsest, in the order in which they are tried.
+"""The importers that come with Palimpsest, in the order in which they are tried; each is imported when it is tried.
 
 Formats with an unmistakable beginning come first; those that resemble others come last.
 """
 
-from palimpsest.recordings.captured_http.capture_importer import CapturedHttpImporter
-from palimpsest.recordings.formats.aider import AiderImporter
-from palimpsest.recordings.formats.atif import AtifImporter
-from palimpsest.recordings.formats.claude_code import ClaudeCodeImporter
-from palimpsest.recordings.formats.cline import ClineImporter
-from palimpsest.recordings.formats.codex import CodexImporter
-from palimpsest.recordings.formats.gemini_cli import GeminiCliImporter
-from palimpsest.recordings.formats.inspect_eval import InspectEvalImporter
-from palimpsest.recordings.formats.kimi_cli import KimiCliImporter
-from palimpsest.recordings.formats.mini_swe_agent import MiniSweAgentImporter
-from palimpsest.recordings.formats.openai_chat import OpenAIChatImporter
-from palimpsest.recordings.formats.opencode import OpenCodeImporter
-from palimpsest.recordings.formats.openhands import OpenHandsImporter
-from palimpsest.recordings.formats.otel_genai import OtelGenAiImporter
-from palimpsest.recordings.formats.pi import PiImporter
-from palimpsest.recordings.formats.swe_agent import SweAgentImporter
+from collections.abc import Sequence
+from importlib import import_module
+from typing import overload
+
 from palimpsest.recordings.import_journal.registry import ImporterRegistry
 from palimpsest.recordings.reading.importer import AnyImporter
 
-BUILT_IN: tuple[AnyImporter, ...] = (
-    PiImporter(),
-    CodexImporter(),
-    ClaudeCodeImporter(),
-    CapturedHttpImporter(),
-    InspectEvalImporter(),
-    KimiCliImporter(),
-    AiderImporter(),
-    SweAgentImporter(),
-    MiniSweAgentImporter(),
-    OpenCodeImporter(),
-    AtifImporter(),
-    ClineImporter(),
-    GeminiCliImporter(),
-    OpenHandsImporter(),
-    OtelGenAiImporter(),
-    OpenAIChatImporter(),
+CLASSES = (
+    "formats.pi.PiImporter",
+    "formats.codex.CodexImporter",
+    "formats.claude_code.ClaudeCodeImporter",
+    "captured_http.capture_importer.CapturedHttpImporter",
+    "formats.inspect_eval.InspectEvalImporter",
+    "formats.kimi_cli.KimiCliImporter",
+    "formats.aider.AiderImporter",
+    "formats.swe_agent.SweAgentImporter",
+    "formats.mini_swe_agent.MiniSweAgentImporter",
+    "formats.opencode.OpenCodeImporter",
+    "formats.atif.AtifImporter",
+    "formats.cline.ClineImporter",
+    "formats.gemini_cli.GeminiCliImporter",
+    "formats.openhands.OpenHandsImporter",
+    "formats.otel_genai.OtelGenAiImporter",
+    "formats.openai_chat.OpenAIChatImporter",
 )
+"""Names of modules in ``recordings``, each with its class."""
+
+
+class ImportersInOrder(Sequence[AnyImporter]):
+    """The importers of named classes; each module is imported when its importer is first asked for."""
+
+    def __init__(self, classes: Sequence[str]) -> None:
+        self._classes = classes
+        self._made: dict[str, AnyImporter] = {}
+
+    @overload
+    def __getitem__(self, place: int) -> AnyImporter: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[AnyImporter]: ...
+
+    def __getitem__(self, place: int | slice) -> AnyImporter | Sequence[AnyImporter]:
+        """Return the importer at a place."""
+        if isinstance(place, slice):
+            return [self._importer(name) for name in self._classes[place]]
+        return self._importer(self._classes[place])
+
+    def __len__(self) -> int:
+        return len(self._classes)
+
+    def _importer(self, name: str) -> AnyImporter:
+        if name not in self._made:
+            module, _, class_name = name.rpartition(".")
+            importer_class = getattr(import_module(f"palimpsest.recordings.{module}"), class_name)
+            self._made[name] = importer_class()
+        return self._made[name]
+
+
+BUILT_IN = ImportersInOrder(CLASSES)
 
 REGISTRY = ImporterRegistry(BUILT_IN)

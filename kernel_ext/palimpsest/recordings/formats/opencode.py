@@ -10,7 +10,8 @@ from pathlib import Path
 
 from palimpsest.recordings.reading.importer import Head
 from palimpsest.store.exchange.import_database import MAGIC, is_opencode_database
-from palimpsest.store.exchange.importer import ImportControl, ImportReport, import_sessions
+from palimpsest.store.exchange.import_report import ImportControl, ImportReport
+from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.interface import Store
 
 EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')

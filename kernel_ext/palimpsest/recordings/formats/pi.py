@@ -272,13 +272,13 @@ def _time(message: JsonValue, entry: JsonValue) -> int | None:
 
 def _usage(value: JsonValue) -> tuple[Usage | None, float | None]:
     """Return usage and cost; None for both where all counts are 0, which pi writes where nothing was reported."""
-    usage = Usage(
-        input=value.tokens("input"),
-        output=value.tokens("output"),
-        cache_read=value.tokens("cacheRead"),
-        cache_write=value.tokens("cacheWrite"),
-    )
-    return (None, None) if usage == Usage() else (usage, value.cost("cost", "total"))
+    counts = {
+        "input": value.tokens("input"),
+        "output": value.tokens("output"),
+        "cache_read": value.tokens("cacheRead"),
+        "cache_write": value.tokens("cacheWrite"),
+    }
+    return (Usage(**counts), value.cost("cost", "total")) if any(counts.values()) else (None, None)
 
 
 def _result(message: JsonValue, entry: JsonValue) -> Iterator[Recorded]:

@@ -1,12 +1,13 @@
 """Search a folder for recordings of any format; each is found once, and the other files are counted."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.compressed_files import PASSED_OVER, compressed_files
 from palimpsest.recordings.reading.importer import AnyImporter, FilesBeside, FolderFormat
-from palimpsest.store.project_folder.layout import FOLDER
+from palimpsest.store.project_folder.names import FOLDER
 
 MAX_DEPTH = 6
 """Depth to which folders are searched for recordings; Codex sorts its own by year, month and day."""

@@ -12,8 +12,6 @@ from palimpsest import __version__
 from palimpsest.recordings.reading.importer import Recogniser
 from palimpsest.store.disk import NOFOLLOW, temporary_folder, write_fully
 from palimpsest.store.interface import Store
-from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import FOLDER, find_project, foreign_folder_reason
 from palimpsest.transcript.redaction.secret_patterns import scrub
 from palimpsest.transcript.strings.disk_words import disk_reason
 from palimpsest.transcript.visible_text import visible, visible_line
@@ -33,6 +31,10 @@ SENTENCE = "the importer of {title} has an error of its own ({kind}), and its tr
 
 def errors_folder(store: Store | None = None) -> Path:
     """Return the folder of the error log: the store's, else the current project's, else a temporary folder."""
+    # Few imports meet an error, and a recording that is only looked at has no project.
+    from palimpsest.store.log.jsonl_store import JsonlStore
+    from palimpsest.store.project_folder.layout import FOLDER, find_project, foreign_folder_reason
+
     if isinstance(store, JsonlStore):
         return store.layout.root
     with suppress(OSError):

@@ -5,9 +5,10 @@ Border: takes an importer's values, which may have any content, and appends reco
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.import_journal.captured_answers import (
     CapturedAnswers,
     answer_names,
@@ -41,7 +42,7 @@ from palimpsest.recordings.reading.recorded import (
     UsageRead,
 )
 from palimpsest.recordings.reading.sources import COUNTED
-from palimpsest.store.exchange.importer import (
+from palimpsest.store.exchange.import_report import (
     SESSION_OPEN,
     STOPPED,
     ImportControl,

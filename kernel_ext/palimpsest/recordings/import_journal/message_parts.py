@@ -4,6 +4,7 @@ Border: pure; values in, values out.
 """
 
 import re
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from palimpsest.recordings.import_journal.open_calls import data_url
@@ -50,12 +51,13 @@ def part_of(
             return FilePart(**ids, mime=value.mime, filename=value.name, url=data_url(value))
 
 
-def model_ref(name: str) -> ModelRef:
+@lru_cache(maxsize=256)
+def model_ref(name: str, effort: str | None = None) -> ModelRef:
     """Return a reference to a recorded model; a provider or name that is not recorded is ``unknown``."""
     provider, slash, model = name.partition("/")
     if not slash:
-        return ModelRef(provider=UNKNOWN, name=name or UNKNOWN)
-    return ModelRef(provider=provider or UNKNOWN, name=model or UNKNOWN)
+        provider, model = UNKNOWN, name
+    return ModelRef(provider=provider or UNKNOWN, name=model or UNKNOWN, variant=effort)
 
 
 def with_recording_note(info: Info, recorded_id: str, *, has_time: bool, **facts: Any) -> Info:

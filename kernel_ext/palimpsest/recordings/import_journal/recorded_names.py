@@ -4,7 +4,9 @@ The derived ids are hashes, so that names of folders and records are safe even i
 """
 
 import hashlib
-from dataclasses import dataclass
+from functools import lru_cache
+
+from palimpsest.lazy_dataclasses import dataclass
 
 HASH_CHARS = 26
 
@@ -22,8 +24,7 @@ class RecordedNames:
     @property
     def session(self) -> str:
         """The derived id of the session."""
-        copy_number = (str(self.copy),) if self.copy else ()
-        return _hashed_id("ses", self.format, self.recorded_id, *copy_number)
+        return _session_id(self.format, self.recorded_id, self.copy)
 
     def other_session(self, recorded_id: str) -> str:
         """Return the derived id of another session of the same recording."""
@@ -40,6 +41,12 @@ class RecordedNames:
     def decision(self, part_id: str, number: int) -> str:
         """Return the derived id of the session's decision ``number``, about a part."""
         return _hashed_id("dec", part_id, str(number))
+
+
+@lru_cache(maxsize=64)
+def _session_id(format_name: str, recorded_id: str, copy: int) -> str:
+    copy_number = (str(copy),) if copy else ()
+    return _hashed_id("ses", format_name, recorded_id, *copy_number)
 
 
 def _hashed_id(prefix: str, *words: str) -> str:

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
-from importlib.metadata import entry_points
 from pathlib import Path
 
 from palimpsest.recordings.import_journal.captured_answers import CapturedAnswers
@@ -29,7 +28,7 @@ from palimpsest.recordings.reading.importer import (
 )
 from palimpsest.recordings.reading.reading_budget import reading
 from palimpsest.recordings.reading.sources import head_of, is_compressed
-from palimpsest.store.exchange.importer import ImportControl, ImportReport
+from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.transcript.errors import NotFound, UserError
 
@@ -48,7 +47,7 @@ class ImporterRegistry:
         others: Callable[[], Sequence[AnyImporter]] | None = None,
     ) -> None:
         """``others`` returns the third-party importers; tests pass their own."""
-        self._built_in = tuple(built_in)
+        self._built_in = built_in
         self._others = installed_importers if others is None else others
         self._broken: set[int] = set()
         """Ids of the importers whose own error was logged, so that it is logged once."""
@@ -273,6 +272,8 @@ def _modified_time(entry: str) -> int | None:
 
 @lru_cache(maxsize=1)
 def _importers_in(_entries: tuple[tuple[str, int | None], ...]) -> tuple[AnyImporter, ...]:
+    from importlib.metadata import entry_points
+
     importers: list[AnyImporter] = []
     for point in entry_points(group=GROUP):
         try:

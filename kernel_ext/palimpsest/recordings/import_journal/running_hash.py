@@ -4,16 +4,17 @@ A field with its default value is not hashed, so that a field added in a later v
 """
 
 import hashlib
-import json
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
+from functools import cache, partial
+from json import JSONEncoder
 from typing import Any
 
 from pydantic import BaseModel
 
 from palimpsest.recordings.reading.recorded import Recorded
 
-_fields_of = cache(fields)
+_ENCODER = JSONEncoder(sort_keys=True, ensure_ascii=False, default=repr)
 
 
 class RunningHash:
@@ -25,7 +26,7 @@ class RunningHash:
 
     def add(self, value: Recorded) -> int:
         """Add the next value to the hash, and return the value's size in bytes."""
-        content = json.dumps(_plain_value(value), sort_keys=True, ensure_ascii=False, default=repr)
+        content = _ENCODER.encode(_plain_value(value))
         encoded = content.encode("utf-8", "surrogatepass")
         self._hash.update(len(encoded).to_bytes(8, "big"))
         self._hash.update(encoded)
@@ -39,15 +40,37 @@ class RunningHash:
 
 
 def _plain_value(value: Any) -> Any:
-    if is_dataclass(value) and not isinstance(value, type):
-        fields: dict[str, Any] = {"": type(value).__name__}
-        for field in _fields_of(type(value)):
-            field_value = getattr(value, field.name)
-            if field.default is MISSING or field_value != field.default:
-                fields[field.name] = _plain_value(field_value)
-        return fields
-    if isinstance(value, BaseModel):
-        return value.model_dump(mode="json", exclude_defaults=True)
-    if isinstance(value, tuple | list):
-        return [_plain_value(inner) for inner in value]
+    """Return a value of a recording with its dataclasses as objects; what an object holds stays as it is."""
+    kind: Any = type(value)
+    return _plain_form(kind)(value)
+
+
+@cache
+def _plain_form(kind: type) -> Callable[[Any], Any]:
+    """Return the function that makes values of a type plain."""
+    if is_dataclass(kind):
+        return partial(_plain_dataclass, [(field.name, field.default) for field in fields(kind)])
+    if issubclass(kind, BaseModel):
+        return _plain_model
+    return _plain_items if issubclass(kind, tuple | list) else _as_it_is
+
+
+def _plain_dataclass(defaults: Sequence[tuple[str, Any]], value: Any) -> dict[str, Any]:
+    plain: dict[str, Any] = {"": type(value).__name__}
+    for name, default in defaults:
+        field_value = getattr(value, name)
+        if default is MISSING or field_value != default:
+            plain[name] = _plain_value(field_value)
+    return plain
+
+
+def _plain_model(value: BaseModel) -> Any:
+    return value.model_dump(mode="json", exclude_defaults=True)
+
+
+def _plain_items(value: Iterable[Any]) -> list[Any]:
+    return [_plain_value(inner) for inner in value]
+
+
+def _as_it_is(value: Any) -> Any:
     return value

@@ -54,9 +54,10 @@ class RecordingFacts:
         """Set the model and effort to those of the next message."""
         if not value.model and value.effort is None:
             return
-        model = model_ref(value.model) if value.model else self.model
-        effort = value.effort if value.effort is not None or value.model else model.variant
-        self.model = model.model_copy(update={"variant": effort})
+        if value.model:
+            self.model = model_ref(value.model, value.effort)
+        elif value.effort != self.model.variant:
+            self.model = self.model.model_copy(update={"variant": value.effort})
 
     def sent_note(self, sent: SentRead | None) -> Json | None:
         """Return the captured data of a request for the note of its answer; texts are stored as blobs."""

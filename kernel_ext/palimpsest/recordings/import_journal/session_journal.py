@@ -7,7 +7,7 @@ import continues where it ended, and of a recording that grew only the new value
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from uuid import uuid4
 
 from pydantic import ValidationError
@@ -18,16 +18,16 @@ from palimpsest.recordings.import_journal.running_hash import RunningHash
 from palimpsest.recordings.import_journal.session_builder import NotJournaled, SessionBuilder
 from palimpsest.recordings.reading.recorded import CompactionRead, Json, Recorded, SessionBegin
 from palimpsest.store.exchange.import_merge import with_blobs
-from palimpsest.store.exchange.importer import Imported, Outcome, write_checkpoint
+from palimpsest.store.exchange.import_report import Imported, Outcome
+from palimpsest.store.exchange.written_checkpoint import write_checkpoint
 from palimpsest.store.interface import Store, Writer
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.message_index import INDEXED_MESSAGES
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.redaction.secret_patterns import scrub
-from palimpsest.transcript.redaction.secret_removal import redacted_event
+from palimpsest.transcript.redaction.secret_removal import Scrub, redacted_event
 from palimpsest.transcript.session_record.events import (
     Event,
-    MessageUpdated,
     PartUpdated,
     Record,
     SessionCreated,
@@ -106,7 +106,7 @@ class SessionJournal:
         self._check_same()
         if self._existing is None:
             created = SessionCreated(session=self._session(complete=False))
-            self._open().append([self._record(created)])
+            self._open().append([self._record(created, scrub)])
 
     def _find_existing(self, session_id: str) -> _ExistingSession | None:
         """Return a session as an earlier import left it; raises Differs where another program wrote it."""
@@ -233,22 +233,25 @@ class SessionJournal:
     def _write(self, *, complete: bool, sync: bool = False) -> None:
         events = [*self._events, SessionUpdated(session=self._session(complete=complete))]
         self._events, self._bytes = [], 0
-        self._open().append([self._record(event) for event in events], sync=sync)
+        # A call is written twice, alone and with its result: its texts are looked at once.
+        scrub_once = cache(scrub)
+        self._open().append([self._record(event, scrub_once) for event in events], sync=sync)
 
-    def _record(self, event: Event) -> Record:
+    def _record(self, event: Event, scrub: Scrub) -> Record:
         clean = redacted_event(event, scrub)
-        if isinstance(clean, PartUpdated):
+        if clean.type == "message.part.updated":
             # After the redaction, so that blobs contain nothing that was redacted in the log.
-            clean = PartUpdated(part=with_blobs(self._store, clean.part))
+            part = with_blobs(self._store, clean.part)
+            clean = clean if part is clean.part else PartUpdated(part=part)
         self._seq += 1
         return Record(seq=self._seq, ts=self._time_of(event), event=clean)
 
     def _time_of(self, event: Event) -> int:
-        if isinstance(event, MessageUpdated):
+        if event.type == "message.updated":
             return event.info.time.created
         last = self._builder.facts.time
-        if isinstance(event, PartUpdated):
-            time = getattr(getattr(event.part, "state", None), "time", None)
+        if event.type == "message.part.updated" and event.part.type == "tool":
+            time = getattr(event.part.state, "time", None)
             return last if time is None or time.end is None else time.end
         return last
 

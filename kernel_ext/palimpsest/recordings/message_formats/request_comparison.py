@@ -7,8 +7,9 @@ request, so that they take effect with its answer.
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.message_formats.chat_messages import (
     content_parts,
     recorded_calls,

@@ -97,8 +97,6 @@ def value_bytes(value: Any) -> int:
         elif isinstance(inner, list | tuple):
             size += LOOK_BYTES * len(inner)
             open_values.extend(inner)
-        elif isinstance(inner, BaseModel):
-            open_values.extend(vars(inner).values())
         else:
             kind: Any = type(inner)
             open_values.extend([getattr(inner, name) for name in _field_names(kind)])
@@ -107,5 +105,7 @@ def value_bytes(value: Any) -> int:
 
 @cache
 def _field_names(kind: type) -> tuple[str, ...]:
-    """Return the names of a dataclass's fields; none of any other type."""
+    """Return the names of the fields of a dataclass or a model; none of any other type."""
+    if issubclass(kind, BaseModel):
+        return tuple(kind.model_fields)
     return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()

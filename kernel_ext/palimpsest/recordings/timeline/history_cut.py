@@ -5,9 +5,10 @@ folds the live history computes which messages their requests leave out, from me
 """
 
 from collections.abc import Collection, Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from palimpsest.context.visible_messages import fold
-from palimpsest.recordings.reconstruction.requests import RecordedBlobs
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import StepRequest
 from palimpsest.transcript.context_values.policies import CompactPolicy
@@ -15,13 +16,23 @@ from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.messages import AssistantMessage, Message, MessageInfo
 from palimpsest.transcript.parts import CompactionPart
 
+if TYPE_CHECKING:
+    from palimpsest.recordings.reconstruction.requests import RecordedBlobs
+
 
 class HistoryCut:
     """Computes the messages that requests leave out, again only after another summary, undo or policy."""
 
     def __init__(self, store: Store) -> None:
-        self._blobs = RecordedBlobs(store)
+        self._store = store
         self._computed: tuple[object, frozenset[str]] = (None, frozenset())
+
+    @cached_property
+    def _blobs(self) -> "RecordedBlobs":
+        """The policies that requests name, which only a Palimpsest session has."""
+        from palimpsest.recordings.reconstruction.requests import RecordedBlobs
+
+        return RecordedBlobs(self._store)
 
     def left_out(
         self,

@@ -2,7 +2,8 @@
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+
+from palimpsest.lazy_dataclasses import dataclass
 
 NUMBER_WORDS = (
     "zero",

@@ -3,8 +3,9 @@
 Border: pure. Head and tail stay, cut at lines; the omitted part is counted in bytes.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import count
 
 

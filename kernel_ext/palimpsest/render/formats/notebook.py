@@ -8,9 +8,10 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.outline import (
     Caps,
     Item,

@@ -1,7 +1,6 @@
 """Values of a comparison of one session's branches, for a table, JSON and a page."""
 
-from dataclasses import dataclass
-
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.values import Usage
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, overload
 
 from palimpsest.context_policies.registry import get
 from palimpsest.home_paths import home_path
+from palimpsest.paused_collection import collection_paused
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal.importer_errors import errors_folder
 from palimpsest.recordings.import_journal.journal_writer import size_of
@@ -26,15 +27,11 @@ from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.recorded_sessions.stored_review import Reviewing, ReviewMaker, review_made_by
 from palimpsest.review.session_review import GetPolicy
-from palimpsest.store.disk import storage_errors, temporary_folder
-from palimpsest.store.exchange.importer import ImportControl, ImportReport
+from palimpsest.store.disk import temporary_folder
+from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.interface import Problem, Store
-from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.project_folder.layout import FOLDER, Layout, prepare
-from palimpsest.store.project_folder.layout_file import read_layout
-from palimpsest.store.project_folder.migration_run import refuse_newer
-from palimpsest.store.project_folder.migrations import STEPS, is_older, newest_version
+from palimpsest.store.project_folder.names import FOLDER
 from palimpsest.transcript.errors import NotFound, UserError
 
 if TYPE_CHECKING:
@@ -128,6 +125,7 @@ class Recording(Sequence[Reviewing]):
             problems_of=self._problems_of,
         )
 
+    @collection_paused()
     def _review(self, session_id: str) -> Reviewing:
         return review_made_by(
             self._review_maker,
@@ -194,7 +192,9 @@ def open_recording(
             raise UserError(
                 "A project's own sessions have all that was sent; give a recording to --captured."
             )
-        project = _project_store(root, session)
+        from palimpsest.review.recorded_sessions.stores_on_disk import project_store
+
+        project = project_store(root, session)
         ids = [session] if session else [info.id for info in project.list()]
         return make_recording(project, ids, reads_log=True, own_only=alone)
     reading = _Reading(
@@ -235,6 +235,7 @@ class _Reading:
         )
 
 
+@collection_paused()
 def _import_into_memory(reading: _Reading) -> _Opened | None:
     """Import a recording into memory; None where it is too large for that."""
     if reading.path.exists() and size_of(reading.path) * VALUES_PER_BYTE > MAX_MEMORY_BYTES:
@@ -256,21 +257,16 @@ def _import_into_memory(reading: _Reading) -> _Opened | None:
 
 def _import_into_folder(reading: _Reading) -> _Opened:
     """Import a recording into a private temporary folder."""
+    from palimpsest.review.recorded_sessions.stores_on_disk import temporary_store
+
     folder = temporary_folder("palimpsest-recording-")
     try:
-        with storage_errors(folder):
-            store = _TemporaryStore(prepare(folder))
+        store = temporary_store(folder)
         remove = weakref.finalize(store, shutil.rmtree, folder, ignore_errors=True)
         return store, reading.import_into(store, reading.control), remove
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-
-
-class _TemporaryStore(JsonlStore):
-    """A store that is read once and removed, so that nothing is written to open it faster later."""
-
-    opens_from_checkpoint = False
 
 
 def project_root(path: Path) -> Path | None:
@@ -280,27 +276,3 @@ def project_root(path: Path) -> Path | None:
         if root.name == FOLDER and sessions.is_dir() and not root.is_symlink():
             return None if sessions.is_symlink() else root
     return None
-
-
-def _project_store(root: Path, session: str) -> JsonlStore:
-    """Return a read-only store of a project's folder."""
-    refuse_newer(root, newest_version(STEPS))
-    if is_older(root, STEPS):
-        raise UserError(
-            f"{str(root)!r} was written by an older version; open a notebook of the project once, and it is renewed."
-        )
-    if (root / "blobs").is_symlink():
-        raise UserError(f"{str(root / 'blobs')!r} is a link, so it is not read.")
-    store = JsonlStore(_ReadOnlyLayout(root, read_layout(root).project_id))
-    if session and not store.layout.session(session).is_dir():
-        raise NotFound(f"There is no session {session!r} in {str(root)!r}.")
-    return store
-
-
-class _ReadOnlyLayout(Layout):
-    """A project's layout in which the list of sessions is never written."""
-
-    @property
-    def index(self) -> Path:
-        """A path in a folder that does not exist, so that the list is computed and not stored."""
-        return self.root / "index.json" / "not written"

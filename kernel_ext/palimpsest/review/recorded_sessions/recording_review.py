@@ -1,11 +1,14 @@
 """The review of a recorded session, with what another policy would have sent."""
 
+from typing import TYPE_CHECKING
+
 from palimpsest.context_policies.interface.policy import ContextPolicy
-from palimpsest.context_policies.whatif.light_whatif import light_whatif
-from palimpsest.context_policies.whatif.placeholder_summary import SUMMARY_TOKENS
-from palimpsest.context_policies.whatif.whatif_result import WhatIf
+from palimpsest.context_policies.replay.moved_summaries import SUMMARY_TOKENS
 from palimpsest.review.session_review import SessionReview
 from palimpsest.transcript.context_values.policies import Policy
+
+if TYPE_CHECKING:
+    from palimpsest.context_policies.whatif.whatif_result import WhatIf
 
 
 class RecordingReview(SessionReview):
@@ -17,7 +20,7 @@ class RecordingReview(SessionReview):
         *,
         summary_tokens: int = SUMMARY_TOKENS,
         window: int = 0,
-    ) -> WhatIf:
+    ) -> "WhatIf":
         """Return what would have been sent under another policy, step by step; no model is called.
 
         ``policy`` is one of ``palimpsest.policies`` by its name or as a value; None compares the session with
@@ -26,4 +29,6 @@ class RecordingReview(SessionReview):
         >>> session.whatif("opencode-1.18").other.policy is not None
         True
         """
+        from palimpsest.context_policies.whatif.light_whatif import light_whatif
+
         return light_whatif(self, policy, summary_tokens=summary_tokens, window=window)

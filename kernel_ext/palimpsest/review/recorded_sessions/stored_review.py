@@ -9,7 +9,6 @@ from palimpsest.recordings.timeline.journal_timeline import timeline_of
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.request_contents.sent_requests import SentRequests
-from palimpsest.review.review_files.review_file import StoredReview, review_file
 from palimpsest.review.session_review import GetPolicy
 from palimpsest.store.interface import Problem, Store
 from palimpsest.transcript.timeline import Timeline
@@ -47,17 +46,19 @@ def review_made_by(
     def children_of(parent: str) -> Sequence[Timeline]:
         return [timeline(session.id) for session in store.list() if session.parent_id == parent]
 
-    file = review_file(store, session_id, price_of) if in_file else None
-    stored = None if file is None else file.load(counter)
-    if stored is None:
-        stored = StoredReview(timeline(session_id), None)
+    file = stored = None
+    if in_file:
+        from palimpsest.review.review_files.review_file import review_file
+
+        file = review_file(store, session_id, price_of)
+        stored = None if file is None else file.load(counter)
     return make(
-        stored.timeline,
+        timeline(session_id) if stored is None else stored.timeline,
         get_policy,
         price_of,
         SentRequests(store, session_id),
         children_of,
-        references=stored.references,
+        references=None if stored is None else stored.references,
         keep=None if file is None else file.keep,
         problems=problems,
         price=price,

@@ -7,9 +7,8 @@ another agent has at most the system prompt and the tools.
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from palimpsest.recordings.reconstruction.requests import Rebuilt, RecordedBlobs, rebuild
 from palimpsest.store.bounded_json import json_value
 from palimpsest.store.interface import Store
 from palimpsest.transcript.context_values.decisions import StepRequest
@@ -20,6 +19,9 @@ from palimpsest.transcript.session_record.events import (
     SessionUpdated,
     StepRequested,
 )
+
+if TYPE_CHECKING:
+    from palimpsest.recordings.reconstruction.requests import Rebuilt
 
 _SENT = frozenset({"step.requested"})
 _SESSION = frozenset({"session.created", "session.updated"})
@@ -36,20 +38,32 @@ class SentRequests:
         """Return the stored requests of another session of the same store."""
         return self if session_id == self._session_id else SentRequests(self._store, session_id)
 
-    def rebuilt(self, message_id: str) -> Rebuilt | None:
+    def rebuilt(self, message_id: str) -> "Rebuilt | None":
         """Return an answer's rebuilt request; None where its content is gone. Raises UserError for a newer version's."""
         request = self._newest_requests.get(message_id)
+        if request is None:
+            return None
+        from palimpsest.recordings.reconstruction.requests import rebuild
+
         try:
-            return None if request is None else rebuild(self._store, self._session_id, request.id)
+            return rebuild(self._store, self._session_id, request.id)
         except (OSError, NotFound):
             return None
 
     @cached_property
     def policies(self) -> Mapping[str, Policy]:
         """The context policy of each answer's request, by the answer's message; unreadable policies are left out."""
-        blobs, policies_by_answer = RecordedBlobs(self._store), {}
-        for answer, request in self._newest_requests.items():
-            if request.policy is not None or request.policy_blob is not None:
+        requests = {
+            answer: request
+            for answer, request in self._newest_requests.items()
+            if request.policy is not None or request.policy_blob is not None
+        }
+        policies_by_answer: dict[str, Policy] = {}
+        if requests:
+            from palimpsest.recordings.reconstruction.requests import RecordedBlobs
+
+            blobs = RecordedBlobs(self._store)
+            for answer, request in requests.items():
                 with suppress(OSError, NotFound, ValueError):
                     policies_by_answer[answer] = blobs.policy(request)
         return policies_by_answer

@@ -1,7 +1,9 @@
 """Values for the figures of a policy and the wastes of a session, for a table, JSON and a page."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from palimpsest.lazy_dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

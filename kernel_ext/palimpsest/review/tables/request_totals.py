@@ -3,14 +3,18 @@
 Tables, JSON, report, inspector and corpus all take a request's or a session's cost from here.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 
 from palimpsest.context_policies.calibration.fit import recorded_simulation
+from palimpsest.context_policies.prompt_cache.cache_walk import RequestSize
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.reports.table import Basis
 from palimpsest.transcript.growing_lists import GrownRows
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
+
+RulerOf = Ruler | Callable[[], Ruler]
+"""A ruler, or a function that fits one, which is not called where the recording reports usage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +42,7 @@ class RequestCost:
     """``fact`` where the recording states the cost; ``estimate`` where its tokens are priced by the profile."""
 
 
-def request_totals(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> RequestTotals:
+def request_totals(timeline: Timeline, ruler: RulerOf, profile: PriceProfile) -> RequestTotals:
     """Return the totals of the requests with reported usage; without any, of all requests by the ruler."""
     reporting = [request for request in timeline.requests if request.reported is not None]
     totals = request_sizes(timeline, ruler)
@@ -49,7 +53,7 @@ def request_totals(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> R
             if request.usage is not None
         ]
         if reporting
-        else [size.output for size in recorded_simulation(timeline, ruler).sizes]
+        else [size.output for size in _estimated_sizes(timeline, ruler)]
     )
     costs = [cost for cost in session_costs(timeline, ruler, profile) if cost is not None]
     return RequestTotals(
@@ -63,21 +67,21 @@ def request_totals(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> R
     )
 
 
-def request_sizes(timeline: Timeline, ruler: Ruler) -> Sequence[float]:
+def request_sizes(timeline: Timeline, ruler: RulerOf) -> Sequence[float]:
     """Return the tokens of each request with reported usage; without any, of all requests by the ruler."""
     reported = [request.reported for request in timeline.requests if request.reported is not None]
-    return reported or [size.total for size in recorded_simulation(timeline, ruler).sizes]
+    return reported or [size.total for size in _estimated_sizes(timeline, ruler)]
 
 
 def session_costs(
-    timeline: Timeline, ruler: Ruler, profile: PriceProfile
+    timeline: Timeline, ruler: RulerOf, profile: PriceProfile
 ) -> Sequence[RequestCost | None]:
     """Return the cost of each request; for a session without reported usage, as estimated by the ruler.
 
     The cost is None for a request without usage in a session that reported the usage of others.
     """
     is_known = any(reported is not None for reported in timeline.reported)
-    sizes = () if is_known else recorded_simulation(timeline, ruler).sizes
+    sizes = () if is_known else _estimated_sizes(timeline, ruler)
 
     def cost(at: int, _: Sequence[RequestCost | None]) -> RequestCost | None:
         cost_of_request = request_cost(timeline.requests[at], profile)
@@ -113,3 +117,7 @@ def request_cost(request: TimelineRequest, profile: PriceProfile) -> RequestCost
 def recorded_costs(timeline: Timeline) -> Iterator[float]:
     """Yield the recorded cost in US dollars of each request that has one."""
     return (request.cost for request in timeline.requests if request.cost and not request.listed)
+
+
+def _estimated_sizes(timeline: Timeline, ruler: RulerOf) -> Sequence[RequestSize]:
+    return recorded_simulation(timeline, ruler() if callable(ruler) else ruler).sizes

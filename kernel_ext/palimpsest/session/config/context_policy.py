@@ -10,7 +10,7 @@ session has a thread suffix.
 """
 
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from palimpsest.context.policy_overrides import (
@@ -22,6 +22,7 @@ from palimpsest.context.policy_overrides import (
     value_text,
 )
 from palimpsest.context.request_assembly.turn_limit import history_limit
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.tokenizer import RANK_FILES
 from palimpsest.session.config.settings import Config, PolicyPart
 from palimpsest.transcript.context_values.policies import Policy

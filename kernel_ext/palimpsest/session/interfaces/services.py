@@ -2,10 +2,11 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.loop.run_inputs.policy_stage import PolicyStageFactory, no_policy_stage
 from palimpsest.model.interface import Model
 from palimpsest.session.config.setting_files import LockedSettings
@@ -17,7 +18,8 @@ from palimpsest.session.extensions.hooks import HookRegistry
 from palimpsest.session.interfaces.prompt_mentions import QuietNamespace
 from palimpsest.session.permissions.approved_code import ApprovedCode
 from palimpsest.session.permissions.effective_rules import EffectiveRules
-from palimpsest.store.exchange.importer import ImportControl, ImportReport, import_sessions
+from palimpsest.store.exchange.import_report import ImportControl, ImportReport
+from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.interface import Store
 from palimpsest.tools.mcp.servers import McpServers

@@ -6,8 +6,7 @@ a tool call. The file changes of all hidden steps are undone, including those be
 named. Order is that of the list, never that of ids.
 """
 
-from dataclasses import dataclass
-
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import PatchPart, StepFinishPart, TextPart, ToolPart
 from palimpsest.transcript.session_record.reverts import RevertState

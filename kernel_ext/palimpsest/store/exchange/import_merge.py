@@ -16,7 +16,7 @@ from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule
 from palimpsest.transcript.context_values.policies import PrunePolicy
 from palimpsest.transcript.messages import Message
-from palimpsest.transcript.parts import FilePart, Part, ToolCompleted, ToolPart
+from palimpsest.transcript.parts import Part, ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
     Event,
@@ -33,11 +33,13 @@ CHARS_PER_TOKEN = 4
 
 def with_blobs(store: Store, part: Part) -> Part:
     """Return a part with its long output and attachments moved to blobs of the store."""
-    if isinstance(part, FilePart):
+    if part.type == "file":
         return part.model_copy(update={"url": _blob_url(store, part.url, part.mime)})
-    if not isinstance(part, ToolPart) or not isinstance(part.state, ToolCompleted):
+    if part.type != "tool" or part.state.status != "completed":
         return part
     output, blob = keep_output(store, part.state.output)
+    if blob is None and not part.state.attachments and part.state.blob is None:
+        return part
     attachments = tuple(
         attachment.model_copy(update={"url": _blob_url(store, attachment.url, attachment.mime)})
         for attachment in part.state.attachments

@@ -13,13 +13,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from uuid import uuid4
 
 from pydantic import ValidationError
 
 from palimpsest.store.exchange.import_database import database_sessions, starts_as_database
 from palimpsest.store.exchange.import_merge import changed_events, message_events, with_blobs
+from palimpsest.store.exchange.import_report import (
+    SESSION_OPEN,
+    STOPPED,
+    ImportControl,
+    Imported,
+    ImportReport,
+    Outcome,
+)
 from palimpsest.store.exchange.import_sources import ImportFindings, SourceSession, sessions_at
 from palimpsest.store.exchange.json_export import (
     EXPORT_VERSION,
@@ -35,10 +43,10 @@ from palimpsest.store.exchange.opencode_format import (
     read_part,
     read_session,
 )
-from palimpsest.store.interface import Problem, Store, Writer
+from palimpsest.store.exchange.written_checkpoint import write_checkpoint
+from palimpsest.store.interface import Store
 from palimpsest.store.log_lines import is_unknown
 from palimpsest.store.project_folder.lease import this_owner
-from palimpsest.store.session_state.live_window import live_window, window_checkpoint
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import NotFound, SessionHeld, UserError
 from palimpsest.transcript.messages import Message
@@ -60,13 +68,7 @@ from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Todo
 
 Json = dict[str, Any]
-Outcome = Literal["new", "same", "updated", "copy"]
 
-SESSION_OPEN = (
-    "Session {id} is open in a kernel, so what changed at its source was not brought in; close that kernel "
-    "and import it again."
-)
-STOPPED = "The import was stopped; importing the same again goes on from here."
 NEWER_RECORD = "It is a record of a newer version of Palimpsest, and was left out; update Palimpsest to bring it in."
 NEWER_PART = "It is of the type {type!r}, which this version does not know; it is kept for an export, and not shown."
 EXPORTED = "exported"
@@ -80,47 +82,6 @@ FIELDS_SET_BY_OPENING = frozenset(
     | {"unpriced", "below", "agent"}
 )
 """Fields of a session's info that opening it may set."""
-
-
-@dataclass(frozen=True, slots=True)
-class Imported:
-    """The result of importing one session."""
-
-    id: str
-    """Its id in this project."""
-    title: str
-    outcome: Outcome
-    """``copy``: its id belongs to another session here, or the session here was continued."""
-    messages: int
-    read_only: bool = False
-    """Whether it is another agent's recording, which cannot be continued."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImportReport:
-    """The imported sessions, and problems with values that could not be read."""
-
-    sessions: tuple[Imported, ...]
-    problems: tuple[Problem, ...]
-
-
-def never_stopped() -> bool:
-    """Return False: the import is never stopped."""
-    return False
-
-
-def ignore_progress(_done: int, _total: int) -> None:
-    """Ignore the progress."""
-
-
-@dataclass(frozen=True, slots=True)
-class ImportControl:
-    """Reports the progress of an import, and stops it."""
-
-    progress: Callable[[int, int], None] = ignore_progress
-    """Called with the bytes that were read, and all bytes of the source."""
-    cancelled: Callable[[], bool] = never_stopped
-    """Called between two values; True stops the import, which keeps the values read so far."""
 
 
 def import_sessions(
@@ -189,17 +150,6 @@ def _import_note(state: State) -> Mapping[str, Any]:
     note = imported_metadata(state)
     exported = note.get(EXPORTED)
     return exported if isinstance(exported, dict) else note
-
-
-def write_checkpoint(store: Store, writer: Writer, state: State, now: int) -> None:
-    """Write a checkpoint, so that opening the session reads only the messages of its live window.
-
-    It holds the index of the window's messages; the index of all messages is stored beside the log.
-    """
-    window = live_window(state)
-    event = window_checkpoint(state, window, writer.locate(window.seq), writer.written)
-    writer.append([Record(seq=state.seq + 1, ts=now, event=event)], sync=True)
-    store.keep_index(writer.session_id, state)
 
 
 @dataclass(eq=False, repr=False)

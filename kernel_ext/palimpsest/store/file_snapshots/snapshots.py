@@ -14,10 +14,11 @@ import stat
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Protocol
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.blobs.blob_storage import PackedObjects
 from palimpsest.store.file_snapshots.trees import (
     Tree,

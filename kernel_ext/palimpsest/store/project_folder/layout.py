@@ -12,10 +12,10 @@ import re
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.disk import open_regular, scratch_file, write_fully
 from palimpsest.store.project_folder.layout_file import (
     FILE,
@@ -29,10 +29,10 @@ from palimpsest.store.project_folder.migration_run import (
     refuse_newer,
 )
 from palimpsest.store.project_folder.migrations import STEPS, LayoutStep, is_older, newest_version
+from palimpsest.store.project_folder.names import FOLDER as FOLDER
 from palimpsest.store.project_folder.project_id import new_project_id
 from palimpsest.transcript.errors import NotFound, StorageFailed
 
-FOLDER = ".palimpsest"
 FOLDERS = ("sessions", "blobs", "snapshots", "share")
 LAYOUT_VERSION = newest_version(STEPS)
 

@@ -14,9 +14,10 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.disk import (
     NOFOLLOW,
     read_json,

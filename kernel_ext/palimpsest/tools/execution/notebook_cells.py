@@ -8,10 +8,11 @@ user hides from the agent, in any of these, are not returned.
 import base64
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.file_access.file_contents import read_real
 from palimpsest.transcript.context_values.cell_runs import (
     CellRun,

@@ -8,7 +8,8 @@ import difflib
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from palimpsest.lazy_dataclasses import dataclass
 
 MIN_SIMILARITY = 0.7
 """Minimum similarity (0 to 1) of a block's middle when its first and last lines match."""

@@ -6,9 +6,10 @@ use them.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.held_secrets import HELD, hold_settings
 from palimpsest.transcript.redaction.secret_removal import scrub_output

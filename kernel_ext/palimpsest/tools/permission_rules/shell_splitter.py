@@ -6,7 +6,8 @@ after their end could be missed. Where shells differ, the commands of both inter
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from palimpsest.lazy_dataclasses import dataclass
 
 OPENERS = ("$(", "<(", ">(", "(", "`")
 DEVICE = re.compile(r"/dev/(null|stdout|stderr|stdin|tty|fd/\d+)")

@@ -7,7 +7,9 @@ tree of an untrusted page can take minutes to build and walk.
 import html
 import re
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from palimpsest.lazy_dataclasses import dataclass
 
 UNDISPLAYED_ELEMENTS = frozenset(
     ("title", "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas")

@@ -24,6 +24,10 @@ _ASSIGNED = lazy_pattern(
     rf"(?:(?<![\w$@/])|(?<=[0-9;\[]m))(?P<name>[A-Za-z][\w.-]{{1,60}})(?:\*\*|[\"'\]`])?{_COLOUR}"
     rf"(?P<sign>[ \t]{{0,40}}(?:=>|:=|=|:(?![:/]))(?:\*\*)?)(?P<blanks>[ \t]{{0,4}}){_COLOUR}"
 )
+_PASSWORD_WORDS = ("pass", "pwd", "secret")
+"""Of these one is in every name that ``_PASSWORD`` matches."""
+_CAPITALS = lazy_pattern(rf"[A-Z](?:[^\Wa-z]|[.-]){{1,60}}(?:\*\*|[\"'\]`])?{_COLOUR}=")
+"""Matches a name without small letters before ``=``, the only other name whose value may be hidden."""
 _VALUE = lazy_pattern(r"[^\s\"'`\\][^\r\n\"'`\\]{0,2000}+")
 _BLOCK = lazy_pattern(
     r"(?m)^[ \t-]{0,40}(?P<name>[A-Za-z][\w.-]{1,60})[ \t]{0,4}:[ \t]{1,4}[|>][+-]?[ \t]*\r?\n"
@@ -51,6 +55,8 @@ Span = tuple[int, int]
 
 def assigned_spans(text: str) -> list[Span]:
     """Return the spans of passwords of several words in an output, in order."""
+    if not _may_assign(text):
+        return []
     spans = []
     for match in _ASSIGNED.finditer(text):
         is_without_space = match["sign"] == "=" and not match["blanks"]
@@ -67,6 +73,14 @@ def assigned_spans(text: str) -> list[Span]:
             begin = match.start("value") + len(value) - len(value.lstrip())
             spans.append((begin, match.start("value") + len(value)))
     return sorted(spans)
+
+
+def _may_assign(text: str) -> bool:
+    """Return whether a text may assign a password: a quick look, since few outputs name one."""
+    if "=" not in text and ":" not in text:
+        return False
+    folded = text.casefold()
+    return any(map(folded.__contains__, _PASSWORD_WORDS)) or _CAPITALS.search(text) is not None
 
 
 def _is_secret_name(name: str, *, is_without_space: bool) -> bool:
@@ -103,8 +117,6 @@ def hide_in_growing_output(text: str) -> str:
 
 def hide_assigned_passwords(text: str) -> str:
     """Return an output with ``[redacted]`` for each password of several words; a second call changes nothing."""
-    if "=" not in text and ":" not in text:
-        return text
     pieces, at = [], 0
     for begin, end in assigned_spans(text):
         if begin >= at:

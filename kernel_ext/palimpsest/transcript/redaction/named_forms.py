@@ -6,8 +6,8 @@ line that is no command.
 """
 
 import re
-from dataclasses import dataclass
 
+from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 
 MAX_NAME_CHARS = 24
@@ -29,6 +29,10 @@ class NamedForm:
     """Matches the beginning of such a value at the end of an incomplete text; group 1 may still grow."""
     reach: int = MAX_NAME_CHARS
     """Characters before the end of the hint that ``before`` searches; its group 1, if any, belongs to the secret."""
+    words: tuple[str, ...] = ()
+    """Of these one is in all that ``before`` matches; empty where nothing but the hint is sure to be there."""
+    in_run: bool = False
+    """Whether name and value are one run of the characters that tokens consist of."""
 
 
 NAMES = lazy_pattern(
@@ -115,6 +119,7 @@ NAMED = (
         lazy_pattern(rf"{_BLANK}{{1,8}}({_NO_BLANK}{{2,400}}+)"),
         lazy_pattern(rf"{_BLANK}{{1,8}}({_NO_BLANK}{{0,400}}+)\Z"),
         reach=700,
+        words=("machine", "default"),
     ),
     NamedForm(
         "quoted value of an option",
@@ -141,6 +146,7 @@ NAMED = (
         lazy_pattern(rf"(?:{_QUOTE})?{_SECRET_WORD}"),
         lazy_pattern(rf"({_OPEN_WORDS})\Z"),
         reach=300,
+        words=("mysql", "mariadb", "sshpass", "7z", "rar"),
     ),
     NamedForm(
         "password after an option",
@@ -152,6 +158,7 @@ NAMED = (
         lazy_pattern(rf"[ \t]{{1,4}}(?:{_QUOTE})?(?!-){_SECRET_WORD}"),
         lazy_pattern(rf"[ \t]{{1,4}}({_OPEN_WORDS})\Z"),
         reach=300,
+        words=("sshpass", "mongo", "login", "zip", "unrar", "sqlcmd", "htpasswd", "redis-cli", "ldap"),
     ),
     NamedForm(
         "user and password of a client",
@@ -160,6 +167,7 @@ NAMED = (
         lazy_pattern(rf"[ \t=]{{0,4}}(?:{_QUOTE})?[^:{_ONE_WORD}]{{1,100}}:{_SECRET_WORD}"),
         lazy_pattern(rf"[ \t=]{{0,4}}(?:{_QUOTE})?[^:{_ONE_WORD}]{{1,100}}:({_OPEN_WORDS})\Z"),
         reach=300,
+        words=("curl", "wget", "http", "xh"),
     ),
     NamedForm(
         "Telegram",
@@ -167,6 +175,7 @@ NAMED = (
         lazy_pattern(r"(?<![0-9])[0-9]{6,12}:\Z"),
         lazy_pattern(r"(?=[0-9a-z_-]{0,34}[A-Z])(?=[0-9A-Z_-]{0,34}[a-z])([A-Za-z0-9_-]{30,46}+)(?![A-Za-z0-9_-])"),
         lazy_pattern(r"([A-Za-z0-9_-]{0,46}+)\Z"),
+        in_run=True,
     ),
     NamedForm(
         "Mailgun, Mailchimp",
@@ -175,6 +184,7 @@ NAMED = (
         lazy_pattern(r"([0-9a-f]{8}-[0-9a-f]{8}|us[0-9]{1,2})(?![0-9A-Za-z-])"),
         lazy_pattern(r"([0-9a-f-]{0,17}+|us?[0-9]{0,2})\Z"),
         reach=40,
+        in_run=True,
     ),
     NamedForm(
         "quoted value of a name",

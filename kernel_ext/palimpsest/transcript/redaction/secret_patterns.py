@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.redaction.named_forms import NAMED, NamedForm
-from palimpsest.transcript.redaction.token_forms import LETTERS_DIGITS, TOKENS, TokenForm
+from palimpsest.transcript.redaction.token_forms import LETTERS_DIGITS, TOKENS, WORD, TokenForm
 from palimpsest.transcript.strings.surrogates import joined_surrogates, open_surrogate
 
 MAX_GROWING = 16_384
@@ -49,6 +49,19 @@ _ESCAPED = lazy_pattern(r"\\[nrtbf]")
 
 HEADS = tuple((head, form.body) for form in TOKENS for head in form.heads)
 
+RUN_CHARS = "".join(
+    sorted({*WORD, ":", *"".join(form.chars + "".join(form.heads) for form in TOKENS)})
+)
+"""The characters of which tokens consist, their fixed letters included."""
+
+MIN_RUN_CHARS = 14
+"""Minimum characters of a token: most texts have no run of so many, so that no token is searched in them."""
+_RUN = lazy_pattern(rf"[{re.escape(RUN_CHARS)}]{{{MIN_RUN_CHARS},}}+")
+
+NAMED_IN_RUN = tuple(form for form in NAMED if form.in_run)
+NAMED_ELSEWHERE = tuple(form for form in NAMED if not form.in_run)
+_HINTS = tuple(dict.fromkeys(hint for form in NAMED_ELSEWHERE for hint in form.hints))
+
 Span = tuple[int, int]
 
 REDACTED = "[redacted]"
@@ -62,12 +75,20 @@ def secret_spans(text: str) -> list[Span]:
     if len(text) < MIN_TEXT_CHARS:
         return []
     spans: list[Span] = []
-    for head, body in HEADS:
-        if head in text:
-            spans.extend(_token_spans(text, head, body))
     lowered = _lowered(text)
-    for form in NAMED:
-        if any(map(lowered.__contains__, form.hints)):
+    if runs := " ".join(_RUN.findall(text)):
+        for head, body in HEADS:
+            if head in runs:
+                spans.extend(_token_spans(text, head, body))
+        runs = runs.lower()
+        for form in NAMED_IN_RUN:
+            if any(map(runs.__contains__, form.hints)):
+                spans.extend(_named_spans(text, lowered, form, form.whole))
+    hints = frozenset([hint for hint in _HINTS if hint in lowered])
+    for form in NAMED_ELSEWHERE if hints else ():
+        if not hints.isdisjoint(form.hints) and (
+            not form.words or any(map(lowered.__contains__, form.words))
+        ):
             spans.extend(_named_spans(text, lowered, form, form.whole))
     if _BEGIN in text:
         spans.extend(match.span() for match in _PEM.finditer(text))

@@ -194,26 +194,25 @@ def _joined_surrogates(value: Any) -> Any:
 
 
 def _redacted_value(value: Any, scrub: Scrub) -> Any:
-    if type(value) in PLAIN:
+    kind: Any = type(value)
+    return _redaction_of(kind)(value, scrub)
+
+
+def _unchanged(value: Any, _scrub: Scrub) -> Any:
+    return value
+
+
+def _text(value: str, scrub: Scrub) -> str:
+    if not value:
         return value
-    match value:
-        case "":
-            return value
-        case str():
-            redacted = (_joined_surrogates if value.startswith(("data:", "blob:")) else scrub)(
-                value
-            )
-            return value if redacted == value else redacted
-        case BaseModel():
-            return _model(value, scrub)
-        case Mapping():
-            return _mapping(value, scrub)
-        case list() | tuple():
-            items = [_redacted_value(item, scrub) for item in value]
-            is_unchanged = all(new is old for new, old in zip(items, value, strict=True))
-            return value if is_unchanged else type(value)(items)
-        case _:
-            return value
+    redacted = (_joined_surrogates if value.startswith(("data:", "blob:")) else scrub)(value)
+    return value if redacted == value else redacted
+
+
+def _items(value: list[Any] | tuple[Any, ...], scrub: Scrub) -> list[Any] | tuple[Any, ...]:
+    items = [_redacted_value(item, scrub) for item in value]
+    is_unchanged = all(new is old for new, old in zip(items, value, strict=True))
+    return value if is_unchanged else type(value)(items)
 
 
 def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
@@ -222,8 +221,11 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
     for name, field_value in _fields(value):
         if type(field_value) in PLAIN:
             continue
-        if name in UNREDACTED_FIELDS or name.endswith("_id"):
-            new = _joined_surrogates(field_value)
+        new: Any
+        if _is_unredacted(name):
+            if type(field_value) is str and field_value.isascii():
+                continue
+            new = with_joined_surrogates(field_value)
         else:
             is_output = name in output_fields
             cleaned = _without_assigned(value, name, field_value) if is_output else field_value
@@ -235,6 +237,11 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
         if new is not field_value:
             update[name] = new
     return value.model_copy(update=update) if update else value
+
+
+@lru_cache(maxsize=512)
+def _is_unredacted(name: str) -> bool:
+    return name in UNREDACTED_FIELDS or name.endswith("_id")
 
 
 def _without_assigned(value: BaseModel, name: str, field_value: Any) -> Any:
@@ -258,9 +265,9 @@ def _output_fields(kind: type[BaseModel]) -> frozenset[str]:
     return frozenset({"text"} if issubclass(kind, TextPart) else ())
 
 
-def _fields(value: BaseModel) -> list[tuple[str, Any]]:
+def _fields(value: BaseModel) -> Iterable[tuple[str, Any]]:
     extra = value.__pydantic_extra__
-    return [*value.__dict__.items(), *extra.items()] if extra else [*value.__dict__.items()]
+    return [*value.__dict__.items(), *extra.items()] if extra else value.__dict__.items()
 
 
 def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
@@ -281,6 +288,18 @@ def _mapping(value: Mapping[str, Any], scrub: Scrub) -> Mapping[str, Any]:
 def _name(name: Any, scrub: Scrub) -> Any:
     redacted = scrub(name) if isinstance(name, str) else name
     return name if redacted == name else redacted
+
+
+@lru_cache(maxsize=512)
+def _redaction_of(kind: type) -> Callable[[Any, Scrub], Any]:
+    """Return the function that redacts values of a type."""
+    if issubclass(kind, str):
+        return _text
+    if issubclass(kind, BaseModel):
+        return _model
+    if issubclass(kind, Mapping):
+        return _mapping
+    return _items if issubclass(kind, list | tuple) else _unchanged
 
 
 def _redacted_metadata(metadata: Any, scrub: Scrub) -> Any:

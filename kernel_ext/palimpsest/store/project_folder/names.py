@@ -1,0 +1,3 @@
+"""The name of a project's folder, for those who only look for one."""
+
+FOLDER = ".palimpsest"
