@@ -148,11 +148,7 @@ def _names_by_kind(text: str) -> Iterator[tuple[str, Iterable[str]]]:
         scoped += (match[0] for match in _SCOPED.finditer(text))
         text = _SCOPED.sub(" ", text) if scoped else text
     errors = [match[0].rstrip(".,:;") for match in _ERROR.finditer(text)]
-    pieces = [
-        names
-        for piece in _PIECE.findall(text)
-        if (names := (_cached_names if len(piece) <= MOST_PIECE_CHARS else _piece_names)(piece))
-    ]
+    pieces = [*filter(None, map(_NAMES_BY_PIECE.__getitem__, _PIECE.findall(text)))]
     slashed, files, identifiers, commands, numbers = map(
         chain.from_iterable, zip(*pieces, strict=True) if pieces else repeat((), 5)
     )
@@ -177,7 +173,19 @@ def _piece_names(piece: str) -> _PieceNames | None:
     return names if any(names) else None
 
 
-_cached_names = lru_cache(CACHED_PIECES)(_piece_names)
+class _NamesByPiece(dict[str, _PieceNames | None]):
+    """The names in pieces, found at the first look at each; forgotten once there are too many."""
+
+    def __missing__(self, piece: str) -> _PieceNames | None:
+        names = _piece_names(piece)
+        if len(piece) <= MOST_PIECE_CHARS:
+            if len(self) >= CACHED_PIECES:
+                self.clear()
+            self[piece] = names
+        return names
+
+
+_NAMES_BY_PIECE = _NamesByPiece()
 
 
 def _slashed(text: str) -> Iterator[str]:
