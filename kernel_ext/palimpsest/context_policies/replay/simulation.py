@@ -108,13 +108,20 @@ class _Trace:
 
 
 def simulate(
-    timeline: Timeline, policy: ContextPolicy | None, ruler: Ruler, window: int = 0
+    timeline: Timeline,
+    policy: ContextPolicy | None,
+    ruler: Ruler,
+    window: int = 0,
+    earlier: dict[str, Any] | None = None,
 ) -> Simulation:
-    """Replay a session under a policy; None shows every item whole."""
+    """Replay a session under a policy; None shows every item whole.
+
+    ``earlier`` are the values derived from a replay of the session that may begin alike, which this replay's continue.
+    """
     if not timeline.requests:
         name = RAW if policy is None else policy.name
         return Simulation(timeline, name, ruler, sizes=(), fired=())
-    return TimelineReplay(timeline, policy, ruler, window).run()
+    return TimelineReplay(timeline, policy, ruler, window).run(earlier)
 
 
 class TimelineReplay:
