@@ -213,7 +213,7 @@ def _probe_by_request(
         name = f"own rule {rule.name} {window}"
         growing: GrowingReplay | None = timeline.earlier.get(name)
         if growing is None or growing.ruler != ruler:
-            growing = GrowingReplay(ruler, _ProbedRecording(timeline, rule))
+            growing = GrowingReplay(ruler, _ProbedRecording(timeline, rule), sized=False)
             timeline.earlier[name] = growing
         replay = growing.replay(timeline)
         replay.advance(len(timeline.requests))
