@@ -270,7 +270,8 @@ class TimelineReplay:
                 self._step(request)
             self._add(request.items)
             view.turn = request.turn
-            self._apply_user_decisions(request)
+            if request.index in self._user_decisions or request.index in self._undone:
+                self._apply_user_decisions(request)
             if decides_at_request:
                 self._step(request)
             total = 0.0
