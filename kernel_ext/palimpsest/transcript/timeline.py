@@ -381,6 +381,8 @@ class Timeline:
             transitions = dict(before)
             for transition in known[unchanged:]:
                 transitions[transition.item] = transitions[transition.item][:-1]
+                if not transitions[transition.item]:
+                    del transitions[transition.item]
             for transition in self.transitions[unchanged:]:
                 transitions[transition.item] = [*transitions.get(transition.item, ()), transition]
         else:

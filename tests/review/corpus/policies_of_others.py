@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 
 from palimpsest.context_policies.interface.policy import SessionFacts
-from palimpsest.context_policies.presets.clearing import OpenCodePrune
+from palimpsest.context_policies.presets.clearing import OldResults, OpenCodePrune
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,7 +15,8 @@ class EndsItsProcess(OpenCodePrune):
     origin: str
     spared: int
 
-    def start(self, facts: SessionFacts) -> None:
+    def start(self, facts: SessionFacts) -> OldResults:
         """End the process, or begin."""
         if facts.timeline.origin == self.origin and os.getpid() != self.spared:
             os._exit(9)
+        return self.at_first

@@ -46,7 +46,7 @@ def read(
 
 
 def test_the_view_and_its_tracks_are_those_that_a_kernel_answers(answers: ViewAnswers) -> None:
-    data = read(answers, "sweagent.last_n", "raw")
+    data = read(ViewAnswers(answers.review, keeps_replays=False), "sweagent.last_n", "raw")
 
     view = answers.answer(AskView()).view
     assert view is not None
@@ -63,7 +63,7 @@ def test_the_view_and_its_tracks_are_those_that_a_kernel_answers(answers: ViewAn
         len(slider.stops) - 1 for slider in sliders
     ) + 1
     assert stops[0]["numbers"] == own
-    for stop in stops[1:4]:
+    for stop in stops[1:-1]:
         (moved,) = [name for name in own if stop["numbers"][name] != own[name]]
         asked = AskTrack(policy="sweagent.last_n", numbers={moved: stop["numbers"][moved]})
         track = answers.answer(asked).track

@@ -51,6 +51,10 @@ _DATA = lazy_pattern(r"\bdata:[\w/+.-]{0,100}(?:;[\w=+.-]{1,100}){0,5},[\w+/=%-]
 _STYLE = lazy_pattern(
     r"\b[a-z-]{3,30}:\s*(?:-?[\d.]+(?:px|em|rem|vh|vw|%|pt)|bold|none|auto)\b|\b(?:rgba?|hsla?)\([^)]{1,40}\)"
 )
+_STYLE_VALUE = lazy_pattern(
+    r":\s*(?:-?[\d.]+(?:px|em|rem|vh|vw|%|pt)|bold|none|auto)\b|(?:rgb|hsl)a?\("
+)
+"""A piece of every style, found faster than one, since it does not begin with any word."""
 
 _URL = lazy_pattern(
     r"\b(?!file:)[a-z][a-z0-9+.-]{1,15}://[^\s<>\"'`)\]}|\\,;]{1,2000}|(?<![\w.])(?:(?:\d{1,3}\.){3}\d{1,3}|localhost):\d{2,5}\b"
@@ -150,11 +154,7 @@ def _names_by_kind(text: str) -> Iterator[tuple[str, Iterable[str]]]:
         scoped += (match[0] for match in _SCOPED.finditer(text))
         text = _SCOPED.sub(" ", text) if scoped else text
     errors = [match[0].rstrip(".,:;") for match in _ERROR.finditer(text)]
-    pieces = [
-        names
-        for piece in _PIECE.findall(text)
-        if (names := (_cached_names if len(piece) <= MAX_PIECE_CHARS else _piece_names)(piece))
-    ]
+    pieces = [*filter(None, map(_NAMES_BY_PIECE.__getitem__, _PIECE.findall(text)))]
     slashed, files, identifiers, commands, numbers = map(
         chain.from_iterable, zip(*pieces, strict=True) if pieces else repeat((), 5)
     )
@@ -179,7 +179,19 @@ def _piece_names(piece: str) -> _PieceNames | None:
     return names if any(names) else None
 
 
-_cached_names = lru_cache(CACHED_PIECES)(_piece_names)
+class _NamesByPiece(dict[str, _PieceNames | None]):
+    """The names in pieces, found at the first look at each; forgotten once there are too many."""
+
+    def __missing__(self, piece: str) -> _PieceNames | None:
+        names = _piece_names(piece)
+        if len(piece) <= MOST_PIECE_CHARS:
+            if len(self) >= CACHED_PIECES:
+                self.clear()
+            self[piece] = names
+        return names
+
+
+_NAMES_BY_PIECE = _NamesByPiece()
 
 
 def _slashed(text: str) -> Iterator[str]:
@@ -279,7 +291,10 @@ def readable_text(text: str) -> tuple[str, list[str]]:
         text = _DATA.sub(" ", text)
     if "<" in text:
         text = _TAG.sub(" ", text)
-    return _STYLE.sub(" ", _TIME.sub(" ", text)), windows_paths
+    text = _TIME.sub(" ", text)
+    if _STYLE_VALUE.search(text) is not None:
+        text = _STYLE.sub(" ", text)
+    return text, windows_paths
 
 
 def _texts_in(value: Any) -> Iterator[str]:

@@ -5,9 +5,9 @@ reproduced it. Two values are taken from the recording all the same, marked and 
 request, which earlier sessions had left, and cache losses whose size nothing else shows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import accumulate, pairwise, product
 from statistics import median
 from typing import NamedTuple
 
@@ -56,14 +56,20 @@ def request_rulers(
     timeline: Timeline, replayed: Sequence[UnmeasuredRequest], fits: Sequence[Fit]
 ) -> tuple[RequestRuler, ...]:
     """Return the ruler of each request; ``fits`` leave out every fifth request each."""
-    groups = [_OtherRequests(timeline, replayed, fold, len(fits)) for fold in range(len(fits))]
+    habits = _Habits()
+    groups = [
+        _OtherRequests(timeline, replayed, fold, len(fits), habits) for fold in range(len(fits))
+    ]
+    changes = [0, *accumulate(replay.prefix is not None for replay in replayed)]
     rulers: list[RequestRuler] = []
     earlier = _EarlierRequests()
     for replay in replayed:
         fold = replay.request.index % len(fits)
         if replay.prefix is not None:
             earlier.changed_at = replay.request.index
-        rulers.append(_ruler(timeline, replayed, replay, fits[fold], groups[fold], earlier))
+        rulers.append(
+            _ruler(timeline, replayed, replay, fits[fold], groups[fold], earlier, changes)
+        )
         if replay.request.reported is not None:
             earlier.add(replay.request)
     return _with_losses(timeline, replayed, rulers)
@@ -102,7 +108,12 @@ class _OtherRequests:
     """Facts about each model's requests outside one fold; where there is one fold only, about all of them."""
 
     def __init__(
-        self, timeline: Timeline, replayed: Sequence[UnmeasuredRequest], fold: int, folds: int
+        self,
+        timeline: Timeline,
+        replayed: Sequence[UnmeasuredRequest],
+        fold: int,
+        folds: int,
+        habits: "_Habits",
     ) -> None:
         def is_other(request: TimelineRequest) -> bool:
             return folds == 1 or request.index % folds != fold
@@ -116,7 +127,7 @@ class _OtherRequests:
                 by_model.setdefault(request.model, []).append(request)
         for model, model_requests in by_model.items():
             usages = [request.usage for request in model_requests if request.usage is not None]
-            self._caches[model] = _ModelCache.of(model, model_requests)
+            self._caches[model] = _ModelCache.of(model, model_requests, habits)
             self._answers[model] = _Answers(
                 len(usages),
                 float(sum(usage.output + usage.reasoning for usage in usages)),
@@ -125,7 +136,7 @@ class _OtherRequests:
 
     def cache(self, model: str) -> "_ModelCache":
         """Return how prompts of a model are cached, as far as these requests show it."""
-        return self._caches.get(model) or _ModelCache.of(model, ())
+        return self._caches.get(model) or _ModelCache.of(model, (), _Habits())
 
     def answers(self, model: str) -> "_Answers":
         """Return the totals of a model's answers."""
@@ -155,7 +166,9 @@ class _ModelCache:
     keeps_answer: bool
 
     @classmethod
-    def of(cls, model: str, requests: Sequence[TimelineRequest]) -> "_ModelCache":
+    def of(
+        cls, model: str, requests: Sequence[TimelineRequest], habits: "_Habits"
+    ) -> "_ModelCache":
         usages = [request.usage for request in requests if request.usage is not None]
         reads = [usage.cache_read for usage in usages if usage.cache_read]
         written = [usage.input for usage in usages if usage.cache_write]
@@ -166,12 +179,9 @@ class _ModelCache:
             for before, after in pairwise(requests)
             if after.index == before.index + 1
         ]
-        habits_tried = sorted(
-            product((True, False), (True, False)), key=lambda habit: habit != expected
-        )
-        keeps_end, keeps_answer = max(
-            habits_tried, key=lambda habit: _same_reads(pairs, habit, rules.step)
-        )
+        same_reads = habits.same_reads(pairs, rules.step)
+        habits_tried = sorted(same_reads, key=lambda habit: habit != expected)
+        keeps_end, keeps_answer = max(habits_tried, key=same_reads.__getitem__)
         return cls(
             # A single other request may have been the first one, which reads nothing.
             bool(reads) or (len(usages) < MIN_KNOWN and not _left_uncached(usages, rules)),
@@ -195,19 +205,43 @@ def _left_uncached(usages: Sequence[Usage], rules: CacheRules) -> bool:
     )
 
 
-def _same_reads(
-    pairs: Sequence[tuple[TimelineRequest, TimelineRequest]], habits: tuple[bool, bool], step: int
-) -> int:
-    """Return how many requests read what the one before left, given whether its end and its answer are cached."""
-    cache = _ModelCache(
-        is_cached=True, uncached=0, least=0, keeps_end=habits[0], keeps_answer=habits[1]
-    )
-    same_reads = 0
-    for before, after in pairs:
-        if before.usage is not None and after.usage is not None:
-            cached_tokens = (before.usage.prompt + cache.beyond(before.usage)) // step * step
-            same_reads += is_same_read(cached_tokens, after.usage.cache_read)
-    return same_reads
+class _Habits:
+    """Counts the requests that read what the one before left, for each possible habit of the cache."""
+
+    def __init__(self) -> None:
+        self._matching: dict[int, Sequence[tuple[bool, bool]]] = {}
+        """The habits that explain what a request read, by its number; the same whichever other requests are counted."""
+        self._caches = {
+            habit: _ModelCache(
+                is_cached=True, uncached=0, least=0, keeps_end=habit[0], keeps_answer=habit[1]
+            )
+            for habit in product((True, False), (True, False))
+        }
+
+    def same_reads(
+        self, pairs: Sequence[tuple[TimelineRequest, TimelineRequest]], step: int
+    ) -> Mapping[tuple[bool, bool], int]:
+        """Return how many requests each habit explains: whether a prompt's end and its answer are cached."""
+        counts = dict.fromkeys(self._caches, 0)
+        for before, after in pairs:
+            matching = self._matching.get(after.index)
+            if matching is None:
+                matching = self._matching[after.index] = [
+                    habit
+                    for habit, cache in self._caches.items()
+                    if _explains(cache, before.usage, after.usage, step)
+                ]
+            for habit in matching:
+                counts[habit] += 1
+        return counts
+
+
+def _explains(cache: _ModelCache, before: Usage | None, after: Usage | None, step: int) -> bool:
+    """Return whether a request read what the one before left in a cache."""
+    if before is None or after is None:
+        return False
+    cached_tokens = (before.prompt + cache.beyond(before)) // step * step
+    return is_same_read(cached_tokens, after.cache_read)
 
 
 def is_same_read(replayed: float, reported: int) -> bool:
@@ -222,6 +256,7 @@ def _ruler(
     fit: Fit,
     others: _OtherRequests,
     earlier: _EarlierRequests,
+    changes: Sequence[int],
 ) -> RequestRuler:
     request = measured.request
     rules, cache = cache_rules(request.model), others.cache(request.model)
@@ -243,7 +278,7 @@ def _ruler(
         minimum=0 if 0 < cache.least < rules.minimum else rules.minimum,
         step=rules.step,
         is_cached=cache.is_cached,
-        beyond=_cached_beyond(timeline, replayed, cache, earlier.of_model(request.model)),
+        beyond=_cached_beyond(timeline, changes, cache, earlier.of_model(request.model)),
         uncached=cache.uncached,
         shared=shared,
         starts_anew_by_thinking=rules.starts_anew_by_thinking,
@@ -258,18 +293,21 @@ def _ruler(
 
 def _cached_beyond(
     timeline: Timeline,
-    replayed: Sequence[UnmeasuredRequest],
+    changes: Sequence[int],
     cache: _ModelCache,
     reported: Sequence[int],
 ) -> int:
-    """Return the tokens that are cached beyond a model's last reported prompt, by the newest prompts still cached."""
+    """Return the tokens that are cached beyond a model's last reported prompt, by the newest prompts still cached.
+
+    ``changes`` are the changes of the context before each request.
+    """
     if not reported:
         return 0
     last = timeline.requests[reported[-1]]
     candidates = [0] if last.usage is None else [cache.beyond(last.usage)]
     for index, after in zip(reported[-2::-1], reported[:0:-1], strict=False):
         earlier = timeline.requests[index]
-        only_grew = all(later.prefix is None for later in replayed[index + 1 : after + 1])
+        only_grew = changes[index + 1] == changes[after + 1]
         if len(candidates) > MAX_REQUESTS_BEHIND or not only_grew:
             break
         if earlier.usage is not None and last.usage is not None:

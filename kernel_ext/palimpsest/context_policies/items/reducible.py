@@ -7,7 +7,7 @@ together. A placeholder also replaces a result that is shorter than itself, as t
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 from palimpsest.context_policies.interface.policy import Change, Decided, PolicyView, Probe, none_of
 from palimpsest.transcript.timeline import ItemState, Timeline
@@ -90,13 +90,15 @@ def shown_messages(view: PolicyView) -> list[int]:
     return starts
 
 
-def shown_chat(view: PolicyView, *, calls: bool = False) -> list[int]:
+def shown_chat(view: PolicyView, *, calls: bool = False) -> Sequence[int]:
     """Return the first shown item of each message, oldest first, where each result is a message of its own.
 
     OpenAI's chat completions count this way, and the libraries built on them. With ``calls`` each call is a
     message as well, together with the text before it: as in OpenHands, whose events are single actions.
+
+    The list is valid until the next change of the view.
     """
-    if not isinstance(view, _Remembering):
+    if not _is_remembering(view):
         return _grown_chat(view, _ShownChat(), calls=calls)
     chat: _ShownChat = view.kept.setdefault(f"shown chat {calls}", _ShownChat())
     changed = min(view.shown_changes[chat.changes :], default=view.count)
@@ -105,13 +107,15 @@ def shown_chat(view: PolicyView, *, calls: bool = False) -> list[int]:
     return _grown_chat(view, chat, calls=calls)
 
 
-@runtime_checkable
-class _Remembering(Protocol):
+class _Remembering(PolicyView, Protocol):
     """A view that says which items were hidden or shown again, and keeps values from one step to the next."""
 
-    count: int
     shown_changes: list[int]
     kept: dict[str, Any]
+
+
+def _is_remembering(view: PolicyView) -> TypeGuard[_Remembering]:
+    return hasattr(view, "kept") and hasattr(view, "shown_changes")
 
 
 @dataclass(slots=True)
@@ -123,21 +127,40 @@ class _ShownChat:
     """Number of changes of the view that were considered."""
 
 
-def _grown_chat(view: PolicyView, chat: _ShownChat, *, calls: bool) -> list[int]:
+class _ChatColumns(NamedTuple):
+    """What decides where a message begins, for each item."""
+
+    blocks: Sequence[int]
+    """The provider's message; -1 for kinds that are no message."""
+    results: Sequence[bool]
+    calls: Sequence[bool]
+
+    @classmethod
+    def of(cls, timeline: Timeline) -> "_ChatColumns":
+        items = timeline.items
+        return cls(
+            [-1 if item.kind in FIXED_KINDS else item.block for item in items],
+            [item.kind == "output" for item in items],
+            [item.kind == "call" for item in items],
+        )
+
+
+def _grown_chat(view: PolicyView, chat: _ShownChat, *, calls: bool) -> Sequence[int]:
     """Find the messages from the newest known one on, and return all; which items begin one depends on none before it."""
     starts, shown = chat.starts, view.shown_items
+    blocks, are_results, are_calls = view.timeline.derived("messages of chat", _ChatColumns.of)
     first = starts.pop() if starts else -1
     block, has_call = -1, False
     for index in shown[bisect_left(shown, first) :]:
-        item = view.item(index)
-        if item.kind in FIXED_KINDS:
+        block_of_item = blocks[index]
+        if block_of_item < 0:
             continue
-        is_call = item.kind == "call"
-        if item.block != block or item.kind == "output" or (calls and is_call and has_call):
+        is_call = are_calls[index]
+        if block_of_item != block or are_results[index] or (calls and is_call and has_call):
             starts.append(index)
-            block, has_call = item.block, False
+            block, has_call = block_of_item, False
         has_call = has_call or is_call
-    return [*starts]
+    return starts
 
 
 def shown_turns(view: PolicyView) -> list[int]:
@@ -152,9 +175,17 @@ def shown_turns(view: PolicyView) -> list[int]:
     return starts
 
 
-def shown_events(view: PolicyView) -> list[int]:
+def shown_events(view: PolicyView) -> Sequence[int]:
     """Return the first shown item of each event of OpenHands, oldest first."""
     return shown_chat(view, calls=True)
+
+
+def shown_results_since(view: PolicyView, first: int) -> int:
+    """Return the number of results in the request from an item on."""
+    newer = view.outputs[bisect_left(view.outputs, first) :]
+    if view.shown_outputs == len(view.outputs):
+        return len(newer)
+    return sum(map(view.shows, newer))
 
 
 def begins_message(view: PolicyView, index: int) -> bool:

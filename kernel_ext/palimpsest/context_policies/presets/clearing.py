@@ -27,6 +27,23 @@ LANGCHAIN_CLEARED = "[cleared]"
 INSPECT_CLEARED = "(Tool result removed)"
 
 
+class OldResults(NamedTuple):
+    """The results of old turns that OpenCode may clear, counted once; the places are indexes in ``PolicyView.outputs``."""
+
+    first: int = 0
+    """The first result after the newest one that is cleared already."""
+    considered: int = 0
+    """Up to here results were counted."""
+    tokens: int = 0
+    """Tokens of the results that were counted."""
+    border: int = 0
+    """The first of the newest results, which are protected."""
+    freed: int = 0
+    """Tokens that clearing the results before the border would free."""
+    changes: int | None = None
+    """``PolicyView.changes`` when they were counted."""
+
+
 class OpenCodePrune(Preset):
     """OpenCode's prune: at the end of a turn, results older than the newest ``protect`` tokens are cleared.
 
@@ -36,6 +53,8 @@ class OpenCodePrune(Preset):
     preset = "opencode.prune"
     source = "OpenCode 31e22f65, session/compaction.ts: PRUNE_PROTECT, PRUNE_MINIMUM"
     when = "turn end"
+    at_first = OldResults()
+    """Nothing was counted."""
     protect: int = 40_000
     minimum: int = 20_000
     turns: int = 2
@@ -43,32 +62,54 @@ class OpenCodePrune(Preset):
     failed: bool = True
     """Whether failed results are counted and cleared like others. OpenCode itself keeps them as errors and never clears them."""
 
-    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
-        passed_tokens = freed_tokens = 0
-        old_outputs: list[int] = []
-        for index in reversed(view.outputs):
-            item = view.item(index)
-            if item.turn > view.turn - self.turns:
-                continue
-            if view.state(index) == "cleared":
-                break
-            if item.is_error and not self.failed:
-                continue
-            if item.tool in OPENCODE_PROTECTED or item.pinned or not view.shows(index):
-                continue
-            passed_tokens += view.tokens(index)
-            if passed_tokens > self.protect:
-                freed_tokens += view.tokens(index)
-                old_outputs.append(index)
-        probe = Probe("tokens of results that may be cleared", freed_tokens, self.minimum)
-        if freed_tokens <= self.minimum:
-            return Decided(None, probe=probe)
+    def step(self, state: OldResults, view: PolicyView) -> Decided:
+        counted = self._counted(state, view)
+        probe = Probe("tokens of results that may be cleared", counted.freed, self.minimum)
+        if counted.freed <= self.minimum:
+            return Decided(counted, probe=probe)
+        old_outputs = [
+            index
+            for index in reversed(view.outputs[counted.first : counted.border])
+            if self._may_clear(view, index)
+        ]
         return Decided(
-            None,
+            counted,
             placeholder_changes(view, old_outputs, "cleared", RESULT_CLEARED),
             probe,
             fired=True,
         )
+
+    def _counted(self, state: OldResults, view: PolicyView) -> OldResults:
+        """Return the counts with the results that became old since the last count, which holds while no item changes."""
+        outputs, newest_turn = view.outputs, view.turn - self.turns
+        if view.changes is None or view.changes != state.changes:
+            first = self._after_cleared(view, newest_turn)
+            state = OldResults(first, first, 0, first, 0, view.changes)
+        _, considered, tokens, border, freed, _ = state
+        while considered < len(outputs) and view.item(outputs[considered]).turn <= newest_turn:
+            if self._may_clear(view, outputs[considered]):
+                tokens += view.tokens(outputs[considered])
+            considered += 1
+        while border < considered and freed < tokens - self.protect:
+            if self._may_clear(view, outputs[border]):
+                freed += view.tokens(outputs[border])
+            border += 1
+        return state._replace(considered=considered, tokens=tokens, border=border, freed=freed)
+
+    def _after_cleared(self, view: PolicyView, newest_turn: int) -> int:
+        """Return the place after the newest result of an old turn that is cleared, 0 where none is."""
+        outputs = view.outputs
+        for place in range(len(outputs) - 1, -1, -1):
+            is_old = view.item(outputs[place]).turn <= newest_turn
+            if is_old and view.state(outputs[place]) == "cleared":
+                return place + 1
+        return 0
+
+    def _may_clear(self, view: PolicyView, index: int) -> bool:
+        item = view.item(index)
+        if (item.is_error and not self.failed) or item.pinned:
+            return False
+        return item.tool not in OPENCODE_PROTECTED and view.shows(index)
 
 
 class ClearedUntil(NamedTuple):

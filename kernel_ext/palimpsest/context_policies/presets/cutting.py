@@ -66,7 +66,7 @@ class AtOverflow(AtShare):
     """Common base of the rules that drop messages where a request is over its window."""
 
     candidates = DROPPED
-    starts: ClassVar["staticmethod[[PolicyView], list[int]]"] = staticmethod(shown_chat)
+    starts: ClassVar["staticmethod[[PolicyView], Sequence[int]]"] = staticmethod(shown_chat)
     """Returns the first item of each message, as the project counts messages."""
 
     def new_changes(self, view: PolicyView, probe: Probe) -> Sequence[Change]:

@@ -14,6 +14,7 @@ from palimpsest.context_policies.items.reducible import (
     removal_changes,
     restoring_changes,
     shown_events,
+    shown_results_since,
 )
 from palimpsest.context_policies.items.tool_calls import input_of, is_text_command_output
 
@@ -203,7 +204,7 @@ class OpenHandsMask(MaskWindow):
     def _kept_count(self, view: PolicyView) -> int:
         """Return how many observations are among the newest events."""
         newest = shown_events(view)[-self.n :] if self.n > 0 else []
-        return sum(view.item(index).kind == "output" for index in newest)
+        return shown_results_since(view, newest[0]) if newest else 0
 
     def _probe(self, view: PolicyView) -> Probe:
         """Return the number of events, and how many may stay."""

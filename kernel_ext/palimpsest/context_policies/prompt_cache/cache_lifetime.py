@@ -7,6 +7,7 @@ lifetime is concluded from the pauses after which a prefix was still read, or wa
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
@@ -103,26 +104,40 @@ def _lifetime_from_pauses(pauses_survived: Sequence[float], pauses_lost: Sequenc
     return min(LIFETIMES, key=lambda lifetime: (contradictions[lifetime], lifetime))
 
 
+class _Pause(NamedTuple):
+    """A pause between two requests with an unchanged context, of which it is known whether the prefix survived it."""
+
+    before: TimelineRequest
+    after: TimelineRequest
+    seconds: float
+    survived: bool
+
+
 def _pauses(
     timeline: Timeline, is_known: Callable[[TimelineRequest], bool] = lambda _: True
 ) -> tuple[list[float], list[float]]:
     """Return the pauses in seconds between unchanged contexts: those that the prefix survived, and those it did not."""
-    changed = {transition.request for transition in timeline.transitions}
-    changed |= {event.request for event in timeline.events if event.kind != "idle"}
     pauses_survived: list[float] = []
     pauses_lost: list[float] = []
+    for pause in timeline.derived("pauses", _all_pauses):
+        if is_known(pause.before) and is_known(pause.after):
+            (pauses_survived if pause.survived else pauses_lost).append(pause.seconds)
+    return pauses_survived, pauses_lost
+
+
+def _all_pauses(timeline: Timeline) -> list[_Pause]:
+    changed = {transition.request for transition in timeline.transitions}
+    changed |= {event.request for event in timeline.events if event.kind != "idle"}
+    pauses: list[_Pause] = []
     for before, after in pairwise(timeline.requests):
         if before.usage is None or after.usage is None or after.index in changed:
-            continue
-        if not (is_known(before) and is_known(after)):
             continue
         has_same_settings = before.model == after.model and not after.changed_sections(before)
         seconds = after.seconds_since(before)
         stored_tokens = before.usage.cache_read + before.usage.cache_write
         if not has_same_settings or seconds is None or stored_tokens < MIN_TOKENS:
             continue
-        if after.usage.cache_read >= KEPT_SHARE * stored_tokens:
-            pauses_survived.append(seconds)
-        elif after.usage.cache_read < LOST_SHARE * stored_tokens:
-            pauses_lost.append(seconds)
-    return pauses_survived, pauses_lost
+        survived = after.usage.cache_read >= KEPT_SHARE * stored_tokens
+        if survived or after.usage.cache_read < LOST_SHARE * stored_tokens:
+            pauses.append(_Pause(before, after, seconds, survived))
+    return pauses

@@ -18,9 +18,12 @@ MAX_REQUESTS_BEHIND = 12
 class GrowingReplay:
     """Replays the timelines of a growing session, each of which begins with the one before."""
 
-    def __init__(self, ruler: Ruler, policy: RecordedPolicy | None = None) -> None:
+    def __init__(
+        self, ruler: Ruler, policy: RecordedPolicy | None = None, *, sized: bool = True
+    ) -> None:
         """Replay under ``policy`` in its initial state; without a policy, as recorded."""
         self.ruler = ruler
+        self._sized = sized
         self._policy = policy or RecordedPolicy()
         self._replayed_part: TimelineReplay | None = None
         self._earlier: dict[str, Any] = {}
@@ -37,7 +40,8 @@ class GrowingReplay:
             replay = previous.recorded_on(timeline)
         else:
             previous = None
-            replay = TimelineReplay(timeline, self._policy.continued_on(timeline, 0), self.ruler)
+            policy = self._policy.continued_on(timeline, 0)
+            replay = TimelineReplay(timeline, policy, self.ruler, sized=self._sized)
         if until > 0 and (previous is None or until - previous.done_count >= MAX_REQUESTS_BEHIND):
             replay.advance(until)
             self._replayed_part = replay.recorded_on(timeline)

@@ -109,13 +109,20 @@ class _Trace:
 
 
 def simulate(
-    timeline: Timeline, policy: ContextPolicy | None, ruler: Ruler, window: int = 0
+    timeline: Timeline,
+    policy: ContextPolicy | None,
+    ruler: Ruler,
+    window: int = 0,
+    earlier: dict[str, Any] | None = None,
 ) -> Simulation:
-    """Replay a session under a policy; None shows every item whole."""
+    """Replay a session under a policy; None shows every item whole.
+
+    ``earlier`` are the values derived from a replay of the session that may begin alike, which this replay's continue.
+    """
     if not timeline.requests:
         name = RAW if policy is None else policy.name
         return Simulation(timeline, name, ruler, sizes=(), fired=())
-    return TimelineReplay(timeline, policy, ruler, window).run()
+    return TimelineReplay(timeline, policy, ruler, window).run(earlier)
 
 
 class TimelineReplay:
@@ -127,8 +134,12 @@ class TimelineReplay:
         policy: ContextPolicy | None,
         ruler: Ruler,
         window: int = 0,
+        *,
+        sized: bool = True,
     ) -> None:
+        """Without ``sized`` the requests are not measured: for a recording of which only decisions are asked."""
         self._timeline = timeline
+        self._sized = sized
         self.policy = policy
         self._ruler = ruler
         self.done_count = 0
@@ -197,7 +208,10 @@ class TimelineReplay:
         """Return a replay of a longer timeline of the recording, continued from this one."""
         assert isinstance(self.policy, RecordedPolicy)
         continued = TimelineReplay(
-            timeline, self.policy.continued_on(timeline, self.done_count), self._ruler
+            timeline,
+            self.policy.continued_on(timeline, self.done_count),
+            self._ruler,
+            sized=self._sized,
         )
         continued.done_count = self.done_count
         continued._measure.copy_from(self._measure)
@@ -257,16 +271,20 @@ class TimelineReplay:
                 self._step(request)
             self._add(request.items)
             view.turn = request.turn
-            self._apply_user_decisions(request)
+            if request.index in self._user_decisions or request.index in self._undone:
+                self._apply_user_decisions(request)
             if decides_at_request:
                 self._step(request)
-            sizes.append(self._size(request))
-            self._store_usage(request, sizes[-1])
+            total = 0.0
+            if self._sized:
+                sizes.append(self._size(request))
+                total = sizes[-1].total
+            self._store_usage(request, total)
             places.note_sent(request.items)
             before = request
         self.done_count = max(self.done_count, until)
 
-    def _store_usage(self, request: TimelineRequest, size: RequestSize) -> None:
+    def _store_usage(self, request: TimelineRequest, total: float) -> None:
         """Store the reported usage of a request, or an estimate where it differs from the recorded one."""
         if self._facts_until is None and not isinstance(self.policy, RecordedPolicy):
             transitions = self._trace.transitions
@@ -275,7 +293,7 @@ class TimelineReplay:
                 new.insert(0, self._removed_summaries.pop())
             if self._differing.advance(request.index, new):
                 self._facts_until = request.index
-        self._usage.add_sent(request, size.total, recorded=self._facts_until is None)
+        self._usage.add_sent(request, total, recorded=self._facts_until is None)
 
     def _apply_user_decisions(self, request: TimelineRequest) -> None:
         """Apply the user's decisions since the request before, and show again the items of undone summaries."""

@@ -63,7 +63,7 @@ def write_report(
     policy_names = [policies] if isinstance(policies, str) else [*policies]
     scrub = text_cleaner(environment)
     on_progress = progress or default_progress()
-    answers = ViewAnswers(review)
+    answers = ViewAnswers(review, keeps_replays=False)
     view, data = report_data(answers, policy_names, texts, price, clean_json(scrub), on_progress)
     summary = view_summary(view)
     date = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")

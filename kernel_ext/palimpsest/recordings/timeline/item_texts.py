@@ -1,7 +1,8 @@
-"""The texts of a timeline's items, read from the session's log on demand."""
+"""The texts of a timeline's items, taken from the records of the session's log."""
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.store.interface import Store
@@ -16,11 +17,27 @@ from palimpsest.transcript.parts import (
     ToolFailed,
     ToolPart,
 )
-from palimpsest.transcript.session_record.events import PartDelta, PartUpdated, Record
+from palimpsest.transcript.session_record.events import (
+    Event,
+    MessageRemoved,
+    PartDelta,
+    PartRemoved,
+    PartUpdated,
+    Record,
+)
 from palimpsest.transcript.values import BlobRef
 
 RESULT = "/result"
 """Suffix of the id of the item that is the result of a call."""
+TEXT_EVENTS = frozenset(
+    {
+        "message.removed",
+        "message.part.updated",
+        "message.part.removed",
+        "message.part.delta",
+    }
+)
+"""The types of records from which texts are taken."""
 
 
 def call_text(tool: str, tool_input: Mapping[str, Any]) -> str:
@@ -54,33 +71,82 @@ def result_of(part: ToolPart) -> tuple[str, BlobRef | None, bool] | None:
             return None
 
 
-class ItemTexts:
-    """Reads the texts of items from the log, once; where a text's blob is gone, the shortened text in the log is used."""
+@dataclass(slots=True)
+class _PartTexts:
+    """The texts of one part."""
 
-    def __init__(self, store: Store, session_id: str, ids: Callable[[int], str]) -> None:
+    message: str
+    text: str
+    """Of a part that is no call."""
+    call: tuple[str, Mapping[str, Any]] | None = None
+    """Tool and input of a call, whose text is made when it is read."""
+    result: tuple[str, BlobRef | None, bool] | None = None
+    """See ``result_of``."""
+    grows: bool = False
+    """Whether deltas may follow."""
+
+    @classmethod
+    def of(cls, part: Part) -> "_PartTexts":
+        """Return the texts of a part; they are those of the part itself, not copies."""
+        if isinstance(part, ToolPart):
+            call = (part.tool, part.state.input)
+            return cls(part.message_id, "", call, result_of(part))
+        text = part_text(part) or (COMPACTED if part.type == "compaction" else "")
+        return cls(part.message_id, text, grows=isinstance(part, TextPart | ReasoningPart))
+
+
+class ItemTexts:
+    """The texts of a session's items: those of its parts, without anything else of the parts.
+
+    They come from the records that are passed to ``update``, or are read from the log once where ``collects`` is not set.
+    Where a text's blob is gone, the shortened text in the log is used.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        session_id: str,
+        ids: Callable[[int], str],
+        *,
+        collects: bool = False,
+    ) -> None:
+        """With ``collects`` all records of the session will be passed to ``update``, from the first on."""
         self._store = store
         self._session_id = session_id
         self.ids = ids
-        self._parts: dict[str, Part] | None = None
-        self._seq = 0
-        """Number of the last record that was read."""
+        self._parts: dict[str, _PartTexts] | None = {} if collects else None
+        self._removed: set[str] = set()
+        """Removed messages whose parts are still among ``_parts``."""
         self.blobs: dict[str, str] = {}
         """Blob names of the items that are not parts: system prompts and tools."""
 
     def update(self, record: Record) -> None:
-        """Update the texts with a record; ignore a record that was already read."""
-        parts_read = self._parts
-        if parts_read is None or record.seq <= self._seq:
-            return
-        match record.event:
+        """Update the texts with the next record."""
+        if self._parts is not None:
+            self._add(self._parts, record.event)
+
+    def _add(self, parts: dict[str, _PartTexts], event: Event) -> None:
+        match event:
             case PartUpdated(part=part):
-                parts_read[part.id] = part
+                if part.message_id in self._removed:
+                    self._forget_removed(parts)
+                parts[part.id] = _PartTexts.of(part)
             case PartDelta(part_id=name, field="text", delta=more):
-                text_part = parts_read.get(name)
-                if isinstance(text_part, TextPart | ReasoningPart):
-                    parts_read[name] = text_part.model_copy(update={"text": text_part.text + more})
+                texts = parts.get(name)
+                if texts is not None and texts.grows:
+                    texts.text += more
+            case PartRemoved(part_id=name):
+                parts.pop(name, None)
+            case MessageRemoved(message_id=name):
+                self._removed.add(name)
             case _:
                 pass
+
+    def _forget_removed(self, parts: dict[str, _PartTexts]) -> None:
+        """Remove the parts of the removed messages: of all at once, since each part has to be looked at."""
+        for name in [name for name, texts in parts.items() if texts.message in self._removed]:
+            del parts[name]
+        self._removed.clear()
 
     def __call__(self, index: int) -> str:
         """Return the whole text of an item; empty where the log has none."""
@@ -88,16 +154,14 @@ class ItemTexts:
         if name in self.blobs:
             return self._blob(self.blobs[name], "")
         is_result = name.endswith(RESULT)
-        part = self._loaded().get(name.removesuffix(RESULT).rpartition("/")[2])
-        if part is None:
+        texts = self._loaded().get(name.removesuffix(RESULT).rpartition("/")[2])
+        if texts is None:
             return ""
         if not is_result:
-            text = part_text(part)
-            return text or (COMPACTED if part.type == "compaction" else "")
-        result = result_of(part) if isinstance(part, ToolPart) else None
-        if result is None:
+            return texts.text if texts.call is None else call_text(*texts.call)
+        if texts.result is None:
             return ""
-        text, blob, _ = result
+        text, blob, _ = texts.result
         return text if blob is None else self._blob(blob.sha256, text)
 
     def _blob(self, name: str, default: str) -> str:
@@ -106,9 +170,13 @@ class ItemTexts:
         except (OSError, NotFound):
             return default
 
-    def _loaded(self) -> dict[str, Part]:
-        if self._parts is None:
-            state = self._store.load(self._session_id)
-            self._seq = state.seq
-            self._parts = {part.id: part for message in state.messages() for part in message.parts}
-        return self._parts
+    def _loaded(self) -> dict[str, _PartTexts]:
+        parts = self._parts
+        if parts is None:
+            parts = {}
+            for record in self._store.read(self._session_id, only=TEXT_EVENTS):
+                self._add(parts, record.event)
+            self._parts = parts
+        if self._removed:
+            self._forget_removed(parts)
+        return parts

@@ -1,7 +1,7 @@
 """Build the timeline of a session from its log, for recorded and imported sessions.
 
-The records are read in one pass and not stored: an item contains its length and its digest, and its text is read from the
-log when it is needed. The items of a message are added when the next request is made, calls before their results, in the
+The records are read in one pass and not stored: an item contains its length and its digest, and its text stays beside it
+(``item_texts.py``). The items of a message are added when the next request is made, calls before their results, in the
 order in which a request contains them.
 """
 
@@ -127,7 +127,7 @@ class TimelineBuilder:
         self.earlier: dict[str, Any] = {}
         """Values derived from the builder's earlier timelines, for the next timeline."""
         self._session_id = session_id
-        self._texts = ItemTexts(store, session_id, str)
+        self._texts = ItemTexts(store, session_id, str, collects=True)
         self._count = count
         self._price = cache(price)
         self._session: SessionInfo | None = None

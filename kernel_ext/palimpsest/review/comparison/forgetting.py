@@ -6,6 +6,7 @@ No model judges anything.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain, compress, groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -48,9 +49,12 @@ def find_forgotten(
     lost_uses = [*chain.from_iterable(_lost_uses(timeline, references, first_not_whole))]
     lost_by_kind = Counter(kind_of_name(use.name) for use in lost_uses)
     fetched: dict[int, int] = {}
+    fetched_names: set[str] = set()
     for use in lost_uses:
-        if fetched.keys().isdisjoint(use.sources):
+        # Once a name was fetched, its later uses need nothing more, since the items that contain it only grow.
+        if use.name not in fetched_names and fetched.keys().isdisjoint(use.sources):
             fetched[use.newest] = use.request
+        fetched_names.add(use.name)
     uses = len(references.uses)
     return Forgotten(
         repeated=repeated,
@@ -74,11 +78,11 @@ def _lost_uses(
     checked once.
     """
     transitions = timeline.transitions
-    readable_again = {
-        transition.item
-        for transition in transitions
-        if transition.shown or transition.state == "whole"
-    }
+    texts_again: dict[int, dict[str | None, None]] = {}
+    for transition in transitions:
+        if transition.shown or transition.state == "whole":
+            shown = None if transition.state == "whole" else transition.shown
+            texts_again.setdefault(transition.item, {})[shown] = None
     summaries = dict.fromkeys(
         transition.item
         for transition in transitions
@@ -86,29 +90,64 @@ def _lost_uses(
     )
     by_request = groupby(references.uses, key=attrgetter("request"))
     uses = {request: tuple(group) for request, group in by_request}
-    after_all = len(timeline.requests)
-
-    def is_shown(use: NameUse) -> bool:
-        # Most names are still in their newest item; few of the others are whole again, or in a placeholder.
-        return (
-            use.request < first_not_whole.get(use.newest, after_all)
-            or any(
-                use.request < first_not_whole.get(holder, after_all)
-                or (
-                    holder in readable_again and shows_name(timeline, holder, use.request, use.name)
-                )
-                for holder in use.sources
-            )
-            or _any_summary_contains(timeline, summaries, use)
-        )
+    names = _NamesShown(timeline, first_not_whole, texts_again)
 
     rows: GrownRows[Sequence[NameUse]] = timeline.earlier.setdefault("lost uses", GrownRows())
     return rows.of(
-        lambda request, _: [use for use in uses.get(request, ()) if not is_shown(use)],
+        lambda request, _: [
+            use
+            for use in uses.get(request, ())
+            if not (names.shows(use) or _any_summary_contains(timeline, summaries, use))
+        ],
         timeline.requests,
         [uses.get(timeline_request.index) for timeline_request in timeline.requests],
         [timeline.by_request.get(timeline_request.index) for timeline_request in timeline.requests],
     )
+
+
+@dataclass(slots=True)
+class _Sources:
+    """What is known of the items that contain a name, as far as they were looked at."""
+
+    count: int = 0
+    whole_until: int = 0
+    """The first request at which all of them had been changed."""
+    shown_again: list[int] = field(default_factory=list)
+    """Those that may show the name after they were changed."""
+
+
+class _NamesShown:
+    """Answers whether requests show names; the uses of a name come in the order of requests, so its items only grow."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        first_not_whole: Mapping[int, int],
+        texts_again: Mapping[int, Iterable[str | None]],
+    ) -> None:
+        """``texts_again`` are the texts that replace an item; None where it is whole again."""
+        self._timeline = timeline
+        self._first_not_whole = first_not_whole
+        self._texts_again = texts_again
+        self._sources: dict[str, _Sources] = {}
+
+    def shows(self, use: NameUse) -> bool:
+        """Return whether the request of a use shows its name in one of the items that contain it."""
+        after_all = len(self._timeline.requests)
+        # Most names are still in their newest item.
+        if use.request < self._first_not_whole.get(use.newest, after_all):
+            return True
+        sources = self._sources.setdefault(use.name, _Sources())
+        for item in use.sources[sources.count :]:
+            sources.whole_until = max(
+                sources.whole_until, self._first_not_whole.get(item, after_all)
+            )
+            if any(text is None or use.name in text for text in self._texts_again.get(item, ())):
+                sources.shown_again.append(item)
+        sources.count = len(use.sources)
+        return use.request < sources.whole_until or any(
+            shows_name(self._timeline, item, use.request, use.name) for item in sources.shown_again
+        )
 
 
 def _any_summary_contains(timeline: Timeline, summaries: Iterable[int], use: NameUse) -> bool:

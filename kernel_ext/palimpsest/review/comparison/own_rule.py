@@ -131,7 +131,7 @@ class _ProbedRecording(RecordedPolicy):
         super().__init__(first)
         self.estimator = rule.estimator
         self._rule = rule
-        self._facts = SessionFacts(timeline, 0, 0)
+        self._start = rule.start(SessionFacts(timeline, 0, 0))
         self.when: When = rule.when
         self.probes: dict[int, Probe | None] = {}
         """The rule's probe at each request, or at the end of the turn before if that passed the threshold."""
@@ -144,7 +144,7 @@ class _ProbedRecording(RecordedPolicy):
 
     def step(self, state: Recorded, view: PolicyView) -> Decided:
         """Record the rule's probe, then repeat the recorded decisions."""
-        rule, start = self._rule, self._rule.start(self._facts)
+        rule, start = self._rule, self._start
         if isinstance(
             rule, Summarise
         ):  # a step would also visit all items to find those to replace
@@ -213,7 +213,7 @@ def _probe_by_request(
         name = f"own rule {rule.name} {window}"
         growing: GrowingReplay | None = timeline.earlier.get(name)
         if growing is None or growing.ruler != ruler:
-            growing = GrowingReplay(ruler, _ProbedRecording(timeline, rule))
+            growing = GrowingReplay(ruler, _ProbedRecording(timeline, rule), sized=False)
             timeline.earlier[name] = growing
         replay = growing.replay(timeline)
         replay.advance(len(timeline.requests))

@@ -18,6 +18,8 @@ from palimpsest.transcript.timeline import Timeline, TimelineRequest
 MAX_NAMES = 2_000
 """Maximum names of one item that are considered; a longer list is a table of data."""
 _ANSWER = frozenset({"assistant", "call"})
+_NOT_BY_DIGEST = frozenset({"media", "summary"})
+"""Kinds of items whose digest is not that of the text that is read of them."""
 UsedItems = tuple[tuple[int, ...], ...]
 
 
@@ -40,7 +42,8 @@ class FirstItems(Sequence[int]):
 
     def __getitem__(self, place: int | slice) -> int | Sequence[int]:
         if isinstance(place, slice):
-            return self._items[: self._count][place]
+            start, stop, step = place.indices(self._count)
+            return self._items[start:stop] if step == 1 else self._items[: self._count][place]
         return self._items[range(self._count)[place]]
 
     def __iter__(self) -> Iterator[int]:
@@ -149,6 +152,8 @@ class GrowingReferences:
     def __init__(self) -> None:
         self._names: list[tuple[str, ...]] = []
         """The names in each item that will not change; empty for an item that is no answer, since only answers use names."""
+        self._names_by_text: dict[str, tuple[str, ...]] = {}
+        """The names in these items' texts, by the digest of the text: files are read again, and commands repeated."""
         self._holders: dict[str, list[int]] = {}
         """The items that contain each name, ascending."""
         self._uses: list[NameUse] = []
@@ -161,7 +166,7 @@ class GrowingReferences:
     def at(self, timeline: Timeline, settled: int) -> References:
         """Return the references of a timeline, whose first ``settled`` items can no longer change."""
         for index in range(len(self._names), settled):
-            names = _names(timeline, index)
+            names = self._settled_names(timeline, index)
             self._names.append(names if timeline.items[index].kind in _ANSWER else ())
             for name in names:
                 self._holders.setdefault(name, []).append(index)
@@ -187,6 +192,16 @@ class GrowingReferences:
             self._requests,
             self._used_before,
         )
+
+    def _settled_names(self, timeline: Timeline, index: int) -> tuple[str, ...]:
+        """Return the names of an item that can no longer change."""
+        item = timeline.items[index]
+        if not item.hash or item.text != "kept" or item.kind in _NOT_BY_DIGEST:
+            return _names(timeline, index)
+        names = self._names_by_text.get(item.hash)
+        if names is None:
+            names = self._names_by_text[item.hash] = _names(timeline, index)
+        return names
 
     def _uses_in(
         self,

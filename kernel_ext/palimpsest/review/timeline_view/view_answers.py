@@ -4,8 +4,9 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
-from palimpsest.context_policies.replay.simulation import Simulation
+from palimpsest.context_policies.replay.simulation import Simulation, simulate
 from palimpsest.review.prices.price_file import without_files
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
@@ -50,13 +51,17 @@ class ViewAnswers:
         own: bool = False,
         seq: int = 0,
         epoch: str = "",
+        keeps_replays: bool = True,
     ) -> None:
+        """Without ``keeps_replays`` only values that the next replay of a policy continues are kept, not its replays."""
         self.review = review
         self.seq = seq
         self.epoch = epoch
         self._own = own
         self._shown: tuple[Simulation, ShownRequest] | None = None
         self._losses: tuple[str | None, CompactionLosses] | None = None
+        self._earlier: dict[str, dict[str, Any]] | None = None if keeps_replays else {}
+        """By policy, the values derived from its newest replay."""
 
     def answer(self, query: ViewQuery) -> ViewAnswer:
         """Return the answer; a question that cannot be answered has one sentence instead."""
@@ -108,7 +113,11 @@ class ViewAnswers:
     ) -> Simulation:
         policy_numbers = {name: _number(value) for name, value in numbers.items()}
         policy_chosen = self.review.policy(policy, **policy_numbers)
-        return self.review.replays.simulation(policy_chosen, self.review.ruler_at(price), window)
+        ruler = self.review.ruler_at(price)
+        if self._earlier is None:
+            return self.review.replays.simulation(policy_chosen, ruler, window)
+        earlier = self._earlier.setdefault(policy, {})
+        return simulate(self.review.timeline, policy_chosen, ruler, window, earlier)
 
     def _item(self, query: AskItem) -> ItemText:
         timeline = self._simulation(query.policy, query.numbers).timeline

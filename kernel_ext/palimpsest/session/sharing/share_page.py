@@ -94,6 +94,9 @@ def clean_json(clean: Callable[[str], str]) -> Callable[[Any], Any]:
                 return {clean(name): clean_value(inner) for name, inner in value.items()}
             case list() if TEXTLESS_TYPES.issuperset(map(type, value)):
                 return value
+            case list() | tuple() if TEXT_TYPES.issuperset(map(type, value)):
+                cleaned = {text: clean_value(text) for text in dict.fromkeys(value)}
+                return [cleaned[text] for text in value]
             case list() | tuple():
                 return [clean_value(inner) for inner in value]
             case _:
@@ -104,6 +107,8 @@ def clean_json(clean: Callable[[str], str]) -> Callable[[Any], Any]:
 
 TEXTLESS_TYPES = frozenset({int, float, bool, type(None)})
 """Types without text; a long session has millions of such values, in lists."""
+TEXT_TYPES = frozenset({str})
+"""The type of texts; a list of only these often repeats a few, such as the states of items."""
 
 
 def _clean_url(url: str, clean: Callable[[str], str]) -> str:
