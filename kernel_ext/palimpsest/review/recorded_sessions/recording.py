@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, overload
 
 from palimpsest.context_policies.registry import get
 from palimpsest.home_paths import home_path
+from palimpsest.paused_collection import collection_paused
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal.importer_errors import errors_folder
 from palimpsest.recordings.import_journal.journal_writer import size_of
@@ -158,6 +159,7 @@ class Recording(Sequence[Reviewing]):
         return f"Recording({len(self)} sessions: {', '.join(self.ids[:3])}{', ...' if len(self) > 3 else ''})"
 
 
+@collection_paused()
 def open_recording(
     path: str | Path,
     *,
