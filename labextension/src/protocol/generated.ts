@@ -2712,7 +2712,10 @@ export interface TimelineView {
   seq: number;
   /** Views of the same epoch have the same ruler, so that one can be a patch of another; empty in a file. */
   epoch: string;
-  /** Whether proof, wastes, used items and the estimated figures of the recording are still to be asked for. */
+  /**
+   * Whether proof, wastes, used items, subagents, policies and the recording's estimated figures are still to be
+   * asked for.
+   */
   is_picture: boolean;
   kinds: string[];
   models: string[];

@@ -189,6 +189,7 @@ def test_picture_and_rest_are_the_whole_view(tmp_path: Path) -> None:
 
     follower.check()
     assert (picture.is_picture, picture.wastes, picture.used, picture.proof) == (True, (), (), None)
+    assert (picture.policies, picture.subagents, picture.recorded.figures) == ((), (), None)
 
 
 def test_picture_is_made_without_any_text(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def timeline_view(
     """Return the view of a session, without texts; ``view_values`` has the schema.
 
     ``price`` is that of ``SessionReview.price``. With ``picture`` it lacks what is not needed to draw the first picture
-    and takes longer: what answers used of each item, and what is computed from that. Raises UserError for an unknown
+    and takes longer, such as what answers used of each item. Raises UserError for an unknown
     price.
     """
     timeline, profile, ruler = review.timeline, review.price(price), review.ruler
@@ -87,7 +87,6 @@ def timeline_view(
     models, requests = _requests(timeline, costs, limits.by_model)
     breaks = review.breaks(profile)
     track = recorded_track(review, price, has_figures=not picture)
-    subagents = review.subagent_runs(price)
     # The last decision about each item for the coming request.
     coming = {transition.item: transition.state for transition in timeline.coming}
     # Rows for unchanged values are reused.
@@ -112,27 +111,26 @@ def timeline_view(
         events=_events(timeline),
         breaks=_breaks(timeline, breaks.breaks, profile),
         break_notes=breaks.table.notes,
-        subagents=tuple(_subagents(subagents)),
         totals=_totals(timeline, track, request_totals(timeline, ruler, profile), profile),
         gaps=(*timeline.gaps, *problem_sentences(review.problems)),
         pruned=_prune_views(track, items),
         coming=ComingColumns(item=tuple(coming), state=tuple(coming.values())),
-        policies=policy_choices(),
-        **({} if picture else _later_fields(review, price, subagents)),
+        **({} if picture else _later_fields(review, price)),
     )
 
 
-def _later_fields(
-    review: SessionReview, price: PriceLike, subagents: Sequence[SubagentRun]
-) -> dict[str, Any]:
+def _later_fields(review: SessionReview, price: PriceLike) -> dict[str, Any]:
     """Return the fields of a view that the first picture does without."""
     proof = review.proof(price, engine=False)
+    subagents = review.subagent_runs(price)
     wastes = review.wastes(price, runs=subagents)
     return {
         "proof": ProofView.model_validate(proof, from_attributes=True) if proof.rows else None,
         "wastes": wastes.wastes,
         "waste_kinds": wastes.kinds,
         "used": review.references.used_by(len(review.timeline.requests)),
+        "subagents": tuple(_subagents(subagents)),
+        "policies": policy_choices(),
     }
 
 

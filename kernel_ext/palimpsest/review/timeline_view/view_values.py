@@ -217,7 +217,8 @@ class TimelineView(Value):
     epoch: str = ""
     """Views of the same epoch have the same ruler, so that one can be a patch of another; empty in a file."""
     is_picture: bool = False
-    """Whether proof, wastes, used items and the estimated figures of the recording are still to be asked for."""
+    """Whether proof, wastes, used items, subagents, policies and the recording's estimated figures are still to be
+    asked for."""
     kinds: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     limit_words: str = ""

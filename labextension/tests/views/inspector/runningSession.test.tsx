@@ -110,7 +110,8 @@ describe('an inspector of a running session', () => {
 
   it('draws the picture first, and says that the rest is still computed', async () => {
     const whole = sample('pi').view;
-    const picture = { ...whole, is_picture: true, waste_kinds: [], wastes: [] };
+    const nothing = { waste_kinds: [], wastes: [], used: [], policies: [] };
+    const picture = { ...whole, ...nothing, is_picture: true };
     const asked: ViewQuery[] = [];
     let tellRest: (answer: ViewAnswer) => void = () => undefined;
     const ask = (query: ViewQuery): Promise<ViewAnswer> => {
