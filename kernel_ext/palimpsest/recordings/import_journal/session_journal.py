@@ -249,6 +249,7 @@ class SessionJournal:
         return record
 
     def _write_checkpoint(self) -> None:
+        self._builder.forget_messages()
         facts, session_id = self._facts, self._names.session
         if facts is None or self._existing is not None:
             facts = MessageFacts.in_records(self._store.read(session_id))
