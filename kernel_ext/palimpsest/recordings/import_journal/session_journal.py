@@ -18,7 +18,8 @@ from palimpsest.recordings.import_journal.running_hash import RunningHash
 from palimpsest.recordings.import_journal.session_builder import NotJournaled, SessionBuilder
 from palimpsest.recordings.reading.recorded import CompactionRead, Json, Recorded, SessionBegin
 from palimpsest.store.exchange.import_merge import with_blobs
-from palimpsest.store.exchange.importer import Imported, Outcome, write_recording_checkpoint
+from palimpsest.store.exchange.importer import Imported, Outcome
+from palimpsest.store.exchange.written_checkpoint import write_recording_checkpoint
 from palimpsest.store.interface import Store, Writer
 from palimpsest.store.project_folder.lease import this_owner
 from palimpsest.store.session_state.message_facts import MessageFacts
