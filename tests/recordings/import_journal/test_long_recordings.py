@@ -1,6 +1,6 @@
 """The checkpoint of a long recording is the one that its whole state has, and is written without that state."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
 
@@ -29,8 +29,8 @@ TURNS = 300
 """Two messages each."""
 FEW_ANSWERS = 50
 """Number of answers whose usage may come late, in these tests."""
-BETWEEN = 240
-"""Turns between two compactions: before the last one lie more messages than a running session keeps."""
+LATE, EARLY = 240, 30
+"""Turns before a compaction: more messages than a running session keeps lie before it, or enough for an index after it."""
 
 
 @pytest.fixture(autouse=True)
@@ -38,10 +38,10 @@ def _few_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(message_facts, "MOST_ANSWERS", FEW_ANSWERS)
 
 
-def turns(*, compacted: bool) -> Iterator[Recorded]:
+def turns(*, compacted: bool, at: Sequence[int] = (EARLY, LATE)) -> Iterator[Recorded]:
     """Yield prompts, answers with a call, and results; an early call has none, and some usage comes late."""
     for number in range(TURNS):
-        if compacted and number and number % BETWEEN == 0:
+        if compacted and number in at:
             yield CompactionRead(
                 f"c{number}", summary="Bills were counted.", keeps_from=f"u{number}"
             )
@@ -95,6 +95,17 @@ def test_checkpoint_is_that_of_the_whole_state(tmp_path: Path, *, compacted: boo
     assert told.state["messages"] == len(state.slots()) > MAX_EARLIER_MESSAGES
     store.keep_index(session_id, MessageFacts.of(state.messages()))
     assert index.read_bytes() == kept
+
+
+@pytest.mark.slow
+def test_checkpoint_of_a_long_window_has_its_index(tmp_path: Path) -> None:
+    store, session_id = imported(tmp_path, *turns(compacted=True, at=[EARLY]))
+
+    told = told_checkpoint(store, session_id)
+
+    assert told.model_dump(exclude={"check"}) == whole_checkpoint(store, session_id)[1].model_dump()
+    assert told.state["index"]["spent"]["cost"] > 0
+    assert "window" in told.state
 
 
 @pytest.mark.slow

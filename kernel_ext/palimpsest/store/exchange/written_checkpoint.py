@@ -16,8 +16,8 @@ def write_checkpoint(store: Store, writer: Writer, state: State, now: int) -> No
 
     It holds the index of the window's messages; the index of all messages is stored beside the log.
     """
-    facts = MessageFacts.of(state.messages())
-    _write_window(store, writer, state, live_window(state), facts, now)
+    _write_window(writer, state, live_window(state), None, now)
+    store.keep_index(writer.session_id, MessageFacts.of(state.messages()))
 
 
 def write_recording_checkpoint(
@@ -30,17 +30,18 @@ def write_recording_checkpoint(
     session_id = writer.session_id
     if has_summary:
         state = store.open_window(session_id)
-        window = live_window(state)
+        _write_window(writer, state, live_window(state), None, now)
     else:
         state = fold(store.read(session_id, only=OTHER_EVENTS))
         window = LiveWindow(facts.first_seq, len(facts.ids), {"messages": len(facts.ids)})
-    _write_window(store, writer, state, window, facts, now)
+        _write_window(writer, state, window, facts, now)
+    store.keep_index(session_id, facts)
 
 
 def _write_window(
-    store: Store, writer: Writer, state: State, window: LiveWindow, facts: MessageFacts, now: int
+    writer: Writer, state: State, window: LiveWindow, facts: MessageFacts | None, now: int
 ) -> None:
+    """Write the checkpoint of a window; without ``facts`` the state has the window's messages."""
     place = writer.locate(window.seq)
     event = window_checkpoint(state, window, place, writer.written, facts)
     writer.append([Record(seq=state.seq + 1, ts=now, event=event)], sync=True)
-    store.keep_index(writer.session_id, facts)
