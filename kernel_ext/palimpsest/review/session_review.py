@@ -108,13 +108,17 @@ class SessionReview:
         children_of: ChildrenOf = no_children,
         *,
         references: References | None = None,
+        references_of: Callable[[Timeline], References] = References.of,
         keep: Keep | None = None,
         ruler: Ruler | None = None,
         problems: Sequence[Problem] = (),
         price: PriceWords | None = None,
         lifetime: str | float | None = None,
     ) -> None:
-        """``price`` and ``lifetime`` are the defaults of the methods; raises UserError where they are wrong."""
+        """``references_of`` finds the names at their first use, where ``references`` are not known.
+
+        ``price`` and ``lifetime`` are the defaults of the methods; raises UserError where they are wrong.
+        """
         self.timeline = timeline
         known_sentences = {problem.sentence for problem in problems}
         imported = (Problem("", text) for text in timeline.unread if text not in known_sentences)
@@ -126,6 +130,7 @@ class SessionReview:
         self.sent = sent
         """The stored requests; None where there is no log."""
         self._references = references
+        self._references_of = references_of
         self._keep = keep
         self._ruler = ruler
         self._words = price_words(price, lifetime)
@@ -136,7 +141,7 @@ class SessionReview:
     def references(self) -> References:
         """The names in the session and the answers that use them."""
         if self._references is None:
-            self._references = References.of(self.timeline)
+            self._references = self._references_of(self.timeline)
             self._store_known_values()
         return self._references
 

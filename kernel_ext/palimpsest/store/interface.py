@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from palimpsest.store.session_state.message_facts import MessageFacts
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.errors import SessionHeld, StorageFailed
 from palimpsest.transcript.session_record.events import Record
@@ -141,8 +142,8 @@ class Writer(Protocol):
     def locate(self, seq: int) -> tuple[str, int]:
         """Return the segment and byte offset of the first record numbered ``seq`` or more."""
 
-    def written(self, segment: str, offset: int) -> bytes:
-        """Return the bytes of this writer's own segment from an offset on; empty for any other segment."""
+    def written(self, segment: str, offset: int) -> Iterator[bytes]:
+        """Yield the lines of one of the session's own segments from an offset on; none for any other segment."""
 
     def close(self) -> None:
         """Release the session, so that another writer can acquire it."""
@@ -186,8 +187,11 @@ class Store(Protocol):
         Its other fields are incomplete. With ``before`` it may have only that message and ``count`` before it.
         """
 
-    def keep_index(self, session_id: str, state: State) -> None:
-        """Store an index of a long session's messages, for ``open_messages`` and forks; ``state`` is of the whole log."""
+    def open_window(self, session_id: str) -> State:
+        """Return the state of the live window, built from all records; older messages are dropped on the way."""
+
+    def keep_index(self, session_id: str, facts: MessageFacts) -> None:
+        """Store an index of a long session's messages, for ``open_messages`` and forks; ``facts`` are of the whole log."""
 
     def list(self) -> Sequence[SessionSummary]:
         """List the sessions that are not deleted, newest first."""

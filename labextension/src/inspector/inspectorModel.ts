@@ -157,7 +157,7 @@ export class InspectorModel implements IReadable<IInspectorState> {
     const target = this._target;
     this._isResolving = true;
     const view = hasIds(target)
-      ? ((await source.ask({ ask: 'view' })).view ?? null)
+      ? ((await source.ask({ ask: 'view', part: 'picture' })).view ?? null)
       : null;
     this._isResolving = false;
     this._change({ source, place: placeOf(target, view) });

@@ -292,6 +292,10 @@ export interface AskView {
   after?: number;
   /** ``epoch`` of that view: the answer may be a patch of it. */
   epoch?: string;
+  /**
+   * ``picture`` is the view without what takes longer to compute, ``rest`` a patch of that picture to the whole view.
+   */
+  part?: 'picture' | 'rest';
 }
 /** The info of one answer of the model: one step. */
 export interface AssistantMessage {
@@ -2708,6 +2712,11 @@ export interface TimelineView {
   seq: number;
   /** Views of the same epoch have the same ruler, so that one can be a patch of another; empty in a file. */
   epoch: string;
+  /**
+   * Whether proof, wastes, used items, subagents, policies and the recording's estimated figures are still to be
+   * asked for.
+   */
+  is_picture: boolean;
   kinds: string[];
   models: string[];
   /** A sentence on the source of limits that the recording does not state; empty where there are none. */

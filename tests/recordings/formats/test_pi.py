@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from tests.recordings.formats.imported import (
 from tests.recordings.formats.sample_files import sample
 
 from palimpsest.context.visible_messages import View
-from palimpsest.recordings.formats.pi import BRANCH_SUMMARY
+from palimpsest.recordings.formats.pi import BRANCH_SUMMARY, KeptMessages
 from palimpsest.store.interface import Problem
 from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import AssistantMessage
@@ -267,3 +268,28 @@ def test_an_entry_that_no_broken_line_explains_begins_a_branch(tmp_path: Path) -
     assert [problem.what for problem in report.problems] == [
         "What it follows is missing; it begins a new branch."
     ]
+
+
+@pytest.mark.parametrize("has_ids", [False, True])
+def test_the_first_message_kept_is_the_first_one_at_or_after_an_entry(*, has_ids: bool) -> None:
+    chance, kept = random.Random(3), KeptMessages()
+    expected: dict[object, str | None] = {}
+    waiting: list[object] = []
+    for place in range(1, 400):
+        name = f"e{place}" if has_ids else place
+        kept.add_entry(name)
+        expected[name] = None
+        waiting.append(name)
+        if chance.random() < 0.4:
+            kept.add_message(f"m{place}")
+            expected |= dict.fromkeys(waiting, f"m{place}")
+            waiting = []
+
+    kept.add_entry(last := "e400" if has_ids else 400)
+    expected[last] = None
+
+    assert {name: kept.first_at(name) for name in expected} == expected
+    assert None in expected.values()
+    unknown = (0, 401, "e401", "a", None, True, -1, 1.5, 10**30)
+    assert [kept.first_at(name) for name in unknown] == [None] * len(unknown)
+    assert kept.first_at("7") == (None if has_ids else expected[7])

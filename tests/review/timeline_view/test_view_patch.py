@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, cast
@@ -171,6 +172,55 @@ async def test_a_request_more_takes_few_bytes(tmp_path: Path) -> None:
     assert max(sizes) < 10_000
     assert sorted(sizes)[len(sizes) // 2] < 5_000
     await harness.workspace.close()
+
+
+def test_picture_and_rest_are_the_whole_view(tmp_path: Path) -> None:
+    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    follower = Follower(store, report.sessions[0].id)
+    follower.store.until = records_of(store, follower.session_id)[-1]
+
+    picture = follower.answers.answer(AskView(part="picture")).view
+    assert picture is not None
+    rest = follower.answers.answer(AskView(part="rest", after=picture.seq, epoch=picture.epoch))
+    assert rest.patch is not None
+    assert rest.patch.view.items.id == ()
+    assert rest.patch.view.used != ()
+    follower.view = patched(picture, rest.patch)
+
+    follower.check()
+    assert (picture.is_picture, picture.wastes, picture.used, picture.proof) == (True, (), (), None)
+    assert (picture.policies, picture.subagents, picture.recorded.figures) == ((), (), None)
+
+
+def test_picture_is_made_without_any_text(tmp_path: Path) -> None:
+    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    timeline = timeline_of(store, report.sessions[0].id, counter)
+    texts_read: list[int] = []
+
+    def counted(item: int) -> str:
+        texts_read.append(item)
+        return timeline.read(item)
+
+    review = SessionReview(replace(timeline, read=counted), get, lambda _model: None)
+
+    assert timeline_view(review, picture=True).is_picture
+    assert texts_read == []
+    assert not timeline_view(review).is_picture
+    assert set(texts_read) == set(range(len(timeline.items)))
+
+
+def test_rest_of_a_picture_that_is_not_known_any_more_is_the_whole_view(tmp_path: Path) -> None:
+    store, report = bring(sample("marshmallow-1867.traj", tmp_path))
+    follower = Follower(store, report.sessions[0].id)
+    follower.store.until = records_of(store, follower.session_id)[-1]
+    picture = follower.answers.answer(AskView(part="picture", price="units")).view
+    assert picture is not None
+
+    rest = follower.answers.answer(AskView(part="rest", after=picture.seq, epoch=picture.epoch))
+
+    assert rest.patch is None
+    assert rest.view is not None
+    assert not rest.view.is_picture
 
 
 def test_a_view_of_another_price_or_epoch_is_no_base_of_a_patch(tmp_path: Path) -> None:

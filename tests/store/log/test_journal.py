@@ -63,7 +63,7 @@ class Disk:
         """Delegate."""
         return self.writer.locate(seq)
 
-    def written(self, segment: str, offset: int) -> bytes:
+    def written(self, segment: str, offset: int) -> Iterator[bytes]:
         """Delegate."""
         return self.writer.written(segment, offset)
 

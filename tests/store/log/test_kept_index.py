@@ -20,6 +20,7 @@ from palimpsest.store.log.segments import header_line
 from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.interrupted_work import close_interrupted, code_at_the_end
 from palimpsest.store.session_state.live_window import live_window
+from palimpsest.store.session_state.message_facts import MessageFacts
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.session_record.events import (
     Event,
@@ -80,7 +81,7 @@ def test_pages_of_a_session_are_those_of_its_whole_log(
     with TemporaryDirectory() as folder:
         store, seq = begun(Path(folder), [*script, *more])
         if is_import:
-            store.keep_index(SESSION, store.load(SESSION))
+            store.keep_index(SESSION, MessageFacts.in_records(store.read(SESSION)))
         else:
             store.open_messages(SESSION)
         written(store, last, seq)
@@ -98,7 +99,7 @@ def test_a_fork_anywhere_is_what_its_whole_log_says(
 ) -> None:
     with TemporaryDirectory() as folder:
         store, seq = begun(Path(folder), [*script, *more])
-        store.keep_index(SESSION, store.load(SESSION))
+        store.keep_index(SESSION, MessageFacts.in_records(store.read(SESSION)))
         at = data.draw(st.integers(1, seq - 1), label="the last record that the fork has")
         fork = store.fork(SESSION, session("ses_2"), seq=at)
         again = store.fork(fork.id, session("ses_3"))
@@ -116,7 +117,7 @@ def test_a_fork_anywhere_is_what_its_whole_log_says(
 
 def test_a_page_reads_only_its_own_lines(tmp_path: Path) -> None:
     store, _ = begun(tmp_path, SCRIPT)
-    store.keep_index(SESSION, store.load(SESSION))
+    store.keep_index(SESSION, MessageFacts.in_records(store.read(SESSION)))
     fork = store.fork(SESSION, session("ses_2"), seq=7)
 
     page = store.open_messages(SESSION, NAMES[3], 1)
@@ -130,7 +131,7 @@ def test_a_page_reads_only_its_own_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", thinned(["byte", "shortened", "index", "torn", "no index"], 2))
 def test_without_the_bytes_of_the_index_everything_is_read(tmp_path: Path, damage: str) -> None:
     store, _ = begun(tmp_path, SCRIPT)
-    store.keep_index(SESSION, store.load(SESSION))
+    store.keep_index(SESSION, MessageFacts.in_records(store.read(SESSION)))
     fork = store.fork(SESSION, session("ses_2"), seq=9)
     folder = store.layout.session(SESSION)
     log, index = folder / "log-1.jsonl", folder / kept_index.INDEX_FILE
@@ -167,7 +168,7 @@ def test_a_fork_of_what_another_kernel_cut_off_keeps_it(tmp_path: Path) -> None:
         rest = rest.replace(b'"seq":%d,' % (seq + at), b'"seq":%d,' % (seq + at - 4))
     second.write_bytes(second.read_bytes() + rest)
     store = JsonlStore(prepare(tmp_path))
-    store.keep_index(SESSION, store.load(SESSION))
+    store.keep_index(SESSION, MessageFacts.in_records(store.read(SESSION)))
 
     assert [message.id for message in store.load(fork.id).messages()] == NAMES
     assert [message.id for message in store.load(SESSION).messages()] == [*NAMES[:-2], "msg_8"]

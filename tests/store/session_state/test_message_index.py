@@ -8,17 +8,10 @@ from tests.store.record_builders import assistant, records, text, tool, user, wh
 from tests.store.session_state.test_state import STATES, events
 
 from palimpsest.store.log_lines import head_of
-from palimpsest.store.session_state.interrupted_work import (
-    close_interrupted,
-    code_at_the_end,
-    is_settled,
-)
+from palimpsest.store.session_state.interrupted_work import close_interrupted, code_at_the_end
 from palimpsest.store.session_state.live_window import live_window
-from palimpsest.store.session_state.message_index import (
-    INDEXED_PART_TYPES,
-    MessageIndex,
-    message_index,
-)
+from palimpsest.store.session_state.message_facts import message_index
+from palimpsest.store.session_state.message_index import INDEXED_PART_TYPES, MessageIndex
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import (
@@ -110,8 +103,8 @@ def lines_of(script: Sequence[Event]) -> list[bytes]:
 
 
 def index_of(script: Sequence[Event], content: bytes) -> MessageIndex | None:
-    messages = {message.id: message for message in fold(records(script)).messages()}
-    return message_index(content, 1, messages, is_settled, min_count=1)
+    messages = fold(records(script)).messages()
+    return message_index(content.split(b"\n"), 1, messages, min_count=1)
 
 
 def opened(lines: Sequence[bytes], index: MessageIndex | None) -> State:
@@ -218,13 +211,8 @@ def test_only_the_messages_that_are_asked_for_are_read() -> None:
     lines = lines_of(script)
     lines[1] = lines[1].replace(b'"text":"Why?"', b'"text":    77')
     content = b"".join(line + b"\n" for line in lines)
-    index = message_index(
-        content,
-        1,
-        {message.id: message for message in fold(records(script)).messages()},
-        is_settled,
-        min_count=1,
-    )
+    messages = fold(records(script)).messages()
+    index = message_index(content.split(b"\n"), 1, messages, min_count=1)
     state = opened(lines, index)
 
     assert [message.id for message in state.page(2) or ()] == NAMES[-2:]

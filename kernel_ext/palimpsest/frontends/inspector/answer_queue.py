@@ -8,10 +8,10 @@ a track arrives.
 """
 
 import asyncio
-import gc
 import logging
 from typing import Protocol
 
+from palimpsest.paused_collection import collection_paused
 from palimpsest.review.timeline_view.view_queries import AskTrack, ViewAnswer, ViewQuery
 
 MAX_PARALLEL = 1
@@ -73,10 +73,5 @@ class SessionQuestions:
 
 def _compute_answer(source: AnswerSource, query: ViewQuery) -> ViewAnswer:
     """Compute the answer on this worker thread, with the cyclic garbage collector paused."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
+    with collection_paused():
         return source.answer(query)
-    finally:
-        if was_on:
-            gc.enable()

@@ -4,8 +4,12 @@ Since version 2 the lines form a tree: the path to the last line is the session.
 leaves become separate sessions, which include the messages that they share with another path.
 """
 
+import re
+from array import array
+from bisect import bisect_left
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 from palimpsest.recordings.format_parts.pi_branches import PiBranch, PiTree
 from palimpsest.recordings.message_formats.content_blocks import content_parts, texts_and_media
@@ -113,6 +117,54 @@ class PiImporter:
         return PiTree(path, discard_report).entries()
 
 
+A_PLACE = re.compile("0|[1-9][0-9]{0,17}")
+
+
+class KeptMessages:
+    """For each entry, the first message at or after it, since a compaction names the first entry that it kept.
+
+    Entries have ids, or in older files their places, of which two numbers for each message are all that is held.
+    """
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, str] = {}
+        self._ids_since_message: list[str] = []
+        """Entries since the newest message; for each of them the next message is the first one kept."""
+        self._begins, self._ends = array("q"), array("q")
+        """The places of the first entry and of the last one for which each message is the first one kept."""
+        self._names: list[str] = []
+        self._begin: int | None = None
+        self._end = 0
+
+    def add_entry(self, name: str | int) -> None:
+        """Add an entry, by its id or its place."""
+        if isinstance(name, str):
+            self._ids_since_message.append(name)
+            return
+        self._end = name
+        if self._begin is None:
+            self._begin = name
+
+    def add_message(self, message: str) -> None:
+        """Add the message of the newest entry."""
+        for name in self._ids_since_message:
+            self._by_id[name] = message
+        self._ids_since_message = []
+        if self._begin is not None:
+            self._begins.append(self._begin)
+            self._ends.append(self._end)
+            self._names.append(message)
+            self._begin = None
+
+    def first_at(self, entry: Any) -> str | None:
+        """Return the first message at or after an entry; None for an unknown one, and where none came yet."""
+        name = str(entry)
+        if not self._names or not A_PLACE.fullmatch(name):
+            return self._by_id.get(name)
+        at = bisect_left(self._ends, int(name))
+        return self._names[at] if at < len(self._names) and self._begins[at] <= int(name) else None
+
+
 class _PiPath:
     """Reads the entries of one path in their order."""
 
@@ -122,19 +174,16 @@ class _PiPath:
         self._model = _model(header, "modelId")
         self._effort = header.text("thinkingLevel") or None
         self._count = 0
-        self._first_kept_message: dict[str, str] = {}
-        """For each entry, the first message at or after it, since a compaction names the first entry that it kept."""
-        self._entries_since_message: list[str] = []
-        """Entries since the newest message; for each of them the next message is the first one kept."""
+        self._kept = KeptMessages()
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
         yield self._begin()
         entries = self._branch.entries
         for index, (number, entry) in enumerate(json_lines(path, report)):
             kind = entry.text("type")
-            name = entry.text("id") if entries is not None else str(index)
+            name = index if entries is None else entry.text("id")
             if kind != "session" and (entries is None or name in entries):
-                self._entries_since_message.append(name)
+                self._kept.add_entry(name)
                 yield from self._entry(entry, kind, f"line {number}", report)
 
     def _begin(self) -> SessionBegin:
@@ -199,9 +248,7 @@ class _PiPath:
         """Return the id of the next message, and store it as the first message after the entries before it."""
         self._count += 1
         name = entry.text("id") or f"m{self._count}"
-        for earlier in self._entries_since_message:
-            self._first_kept_message[earlier] = name
-        self._entries_since_message = []
+        self._kept.add_message(name)
         return name
 
     def _user_message(
@@ -246,7 +293,7 @@ class _PiPath:
         return CompactionRead(
             id=entry.text("id") or f"m{self._count}",
             summary=entry.text("summary"),
-            keeps_from=self._first_kept_message.get(str(first_kept)),
+            keeps_from=self._kept.first_at(first_kept),
             created=entry.moment("timestamp"),
             tokens_before=None
             if entry.get("tokensBefore") is None

@@ -146,6 +146,12 @@ class SessionBuilder:
         for part in self._calls.unanswered():
             yield PartUpdated(part=part)
 
+    def forget_messages(self) -> None:
+        """Forget the messages and calls, which only further values need; the session's facts stay."""
+        self._order.clear()
+        self._answers.clear()
+        self._calls = OpenCalls()
+
     def _summary_missing(self) -> Iterator[Event]:
         if self._summary_of is not None:
             marker, compaction = self._summary_of

@@ -5,7 +5,7 @@ shown figures do not change with each request.
 """
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.model.tokenizer import counter
@@ -57,7 +57,7 @@ class GrowingReview:
             self._price_of,
             SentRequests(self._store, self._session_id),
             self._children_of,
-            references=self._references.at(timeline, growing.settled),
+            references_of=partial(self._references.at, settled=growing.settled),
             ruler=self._ruler,
             problems=self._problems,
         )

@@ -156,6 +156,7 @@ class Recording(Sequence[Reviewing]):
         return f"Recording({len(self)} sessions: {', '.join(self.ids[:3])}{', ...' if len(self) > 3 else ''})"
 
 
+@collection_paused()
 def open_recording(
     path: str | Path,
     *,

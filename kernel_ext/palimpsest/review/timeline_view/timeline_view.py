@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import compress
 from operator import attrgetter
+from typing import Any
 
 from palimpsest.context_policies.prompt_cache.recorded_clock import clock_sentence
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_words
@@ -71,10 +72,13 @@ def timeline_view(
     own: bool = False,
     seq: int = 0,
     epoch: str = "",
+    picture: bool = False,
 ) -> TimelineView:
     """Return the view of a session, without texts; ``view_values`` has the schema.
 
-    ``price`` is that of ``SessionReview.price``. Raises UserError for an unknown price.
+    ``price`` is that of ``SessionReview.price``. With ``picture`` it lacks what is not needed to draw the first picture
+    and takes longer, such as what answers used of each item. Raises UserError for an unknown
+    price.
     """
     timeline, profile, ruler = review.timeline, review.price(price), review.ruler
     kinds, items = _items(timeline, timeline.weights(ruler.estimator))
@@ -82,10 +86,7 @@ def timeline_view(
     costs = session_costs(timeline, ruler, profile)
     models, requests = _requests(timeline, costs, limits.by_model)
     breaks = review.breaks(profile)
-    track = recorded_track(review, price)
-    proof = review.proof(price, engine=False)
-    subagents = review.subagent_runs(price)
-    wastes = review.wastes(profile, runs=subagents)
+    track = recorded_track(review, price, has_figures=not picture)
     # The last decision about each item for the coming request.
     coming = {transition.item: transition.state for transition in timeline.coming}
     # Rows for unchanged values are reused.
@@ -98,6 +99,7 @@ def timeline_view(
         parent=timeline.parent,
         seq=seq,
         epoch=epoch,
+        is_picture=picture,
         kinds=kinds,
         models=models,
         limit_words=limits.words,
@@ -106,20 +108,30 @@ def timeline_view(
         ruler=RulerView.model_validate(ruler, from_attributes=True),
         price=profile,
         recorded=track,
-        proof=ProofView.model_validate(proof, from_attributes=True) if proof.rows else None,
         events=_events(timeline),
         breaks=_breaks(timeline, breaks.breaks, profile),
         break_notes=breaks.table.notes,
-        wastes=wastes.wastes,
-        waste_kinds=wastes.kinds,
-        used=review.references.used_by(len(timeline.requests)),
-        subagents=tuple(_subagents(subagents)),
         totals=_totals(timeline, track, request_totals(timeline, ruler, profile), profile),
         gaps=(*timeline.gaps, *problem_sentences(review.problems)),
         pruned=_prune_views(track, items),
         coming=ComingColumns(item=tuple(coming), state=tuple(coming.values())),
-        policies=policy_choices(),
+        **({} if picture else _later_fields(review, price)),
     )
+
+
+def _later_fields(review: SessionReview, price: PriceLike) -> dict[str, Any]:
+    """Return the fields of a view that the first picture does without."""
+    proof = review.proof(price, engine=False)
+    subagents = review.subagent_runs(price)
+    wastes = review.wastes(price, runs=subagents)
+    return {
+        "proof": ProofView.model_validate(proof, from_attributes=True) if proof.rows else None,
+        "wastes": wastes.wastes,
+        "waste_kinds": wastes.kinds,
+        "used": review.references.used_by(len(review.timeline.requests)),
+        "subagents": tuple(_subagents(subagents)),
+        "policies": policy_choices(),
+    }
 
 
 def _events(timeline: Timeline) -> tuple[EventView, ...]:

@@ -22,11 +22,13 @@ from palimpsest.transcript.growing_lists import GrownColumns, GrownRows, common_
 from palimpsest.transcript.timeline import Timeline, Transition
 
 
-def recorded_track(review: SessionReview, price: PriceLike) -> TrackView:
+def recorded_track(
+    review: SessionReview, price: PriceLike, *, has_figures: bool = True
+) -> TrackView:
     """Return the recording as a track, with figures estimated like a policy's, and the reported ones."""
     simulation = recorded_simulation(review.timeline, review.ruler_at(price))
     facts = reported_figures(review.timeline, review.ruler, review.price(price))
-    return track_of(review, simulation, review.replay_price(price), facts)
+    return track_of(review, simulation, review.replay_price(price), facts, has_figures=has_figures)
 
 
 def track_of(
@@ -34,8 +36,10 @@ def track_of(
     simulation: Simulation,
     price: PriceProfile,
     facts: PolicyFigures | None = None,
+    *,
+    has_figures: bool = True,
 ) -> TrackView:
-    """Return a replay as a track; ``facts`` are reported figures."""
+    """Return a replay as a track; ``facts`` are reported figures, ``has_figures`` is False to leave out the estimated."""
     timeline, sizes = simulation.timeline, simulation.sizes
     texts = _transition_texts(review, simulation)
     words = {word: place for place, word in enumerate(dict.fromkeys(texts))}
@@ -49,7 +53,9 @@ def track_of(
         words=tuple(words),
         fired=simulation.fired,
         taken=tuple(at for at, size in enumerate(sizes) if at and size.is_taken),
-        figures=policy_figures(simulation, review.references, price) if sizes else None,
+        figures=policy_figures(simulation, review.references, price)
+        if sizes and has_figures
+        else None,
         facts=facts,
         **grown.of(
             sizes,

@@ -78,18 +78,16 @@ class ViewAnswers:
 
     def _answer(self, query: ViewQuery) -> ViewAnswer:
         match query:
-            case AskView(after=after, epoch=epoch) if after == self.seq and epoch in (
-                None,
-                self.epoch,
-            ):
+            case AskView(after=self.seq, epoch=None | self.epoch, part=None | "picture"):
                 return ViewAnswer(unchanged=True)
-            case AskView():
+            case AskView(part=part):
                 view = timeline_view(
                     self.review,
                     without_files(query.price),
                     own=self._own,
                     seq=self.seq,
                     epoch=self.epoch,
+                    picture=part == "picture",
                 )
                 return ViewAnswer(view=view)
             case AskTrack():

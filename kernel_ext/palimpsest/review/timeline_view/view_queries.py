@@ -42,6 +42,8 @@ class AskView(Value):
     """``seq`` of the view that the front end has: where nothing is newer, the answer contains no view."""
     epoch: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
     """``epoch`` of that view: the answer may be a patch of it."""
+    part: Literal["picture", "rest"] | None = None
+    """``picture`` is the view without what takes longer to compute, ``rest`` a patch of that picture to the whole view."""
 
 
 class AskTrack(Value):

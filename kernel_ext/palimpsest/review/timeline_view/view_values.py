@@ -216,6 +216,9 @@ class TimelineView(Value):
     """The last record of the journal that it shows; a live view asks for newer ones."""
     epoch: str = ""
     """Views of the same epoch have the same ruler, so that one can be a patch of another; empty in a file."""
+    is_picture: bool = False
+    """Whether proof, wastes, used items, subagents, policies and the recording's estimated figures are still to be
+    asked for."""
     kinds: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     limit_words: str = ""

@@ -1,9 +1,14 @@
 """Write a checkpoint of a session, with which opening it reads only the messages of its live window."""
 
 from palimpsest.store.interface import Store, Writer
-from palimpsest.store.session_state.live_window import live_window, window_checkpoint
-from palimpsest.store.session_state.state import State
-from palimpsest.transcript.session_record.events import Record
+from palimpsest.store.session_state.live_window import (
+    LiveWindow,
+    live_window,
+    window_checkpoint,
+)
+from palimpsest.store.session_state.message_facts import MessageFacts
+from palimpsest.store.session_state.state import State, fold
+from palimpsest.transcript.session_record.events import OTHER_EVENTS, Record
 
 
 def write_checkpoint(store: Store, writer: Writer, state: State, now: int) -> None:
@@ -11,7 +16,32 @@ def write_checkpoint(store: Store, writer: Writer, state: State, now: int) -> No
 
     It holds the index of the window's messages; the index of all messages is stored beside the log.
     """
-    window = live_window(state)
-    event = window_checkpoint(state, window, writer.locate(window.seq), writer.written)
+    _write_window(writer, state, live_window(state), None, now)
+    store.keep_index(writer.session_id, MessageFacts.of(state.messages()))
+
+
+def write_recording_checkpoint(
+    store: Store, writer: Writer, facts: MessageFacts, now: int, *, has_summary: bool
+) -> None:
+    """Write the checkpoint of a recording's log without reading all of its messages, of which it may have any number.
+
+    ``facts`` are of all messages. Without a summary all of them are in the window.
+    """
+    session_id = writer.session_id
+    if has_summary:
+        state = store.open_window(session_id)
+        _write_window(writer, state, live_window(state), None, now)
+    else:
+        state = fold(store.read(session_id, only=OTHER_EVENTS))
+        window = LiveWindow(facts.first_seq, len(facts.ids), {"messages": len(facts.ids)})
+        _write_window(writer, state, window, facts, now)
+    store.keep_index(session_id, facts)
+
+
+def _write_window(
+    writer: Writer, state: State, window: LiveWindow, facts: MessageFacts | None, now: int
+) -> None:
+    """Write the checkpoint of a window; without ``facts`` the state has the window's messages."""
+    place = writer.locate(window.seq)
+    event = window_checkpoint(state, window, place, writer.written, facts)
     writer.append([Record(seq=state.seq + 1, ts=now, event=event)], sync=True)
-    store.keep_index(writer.session_id, state)

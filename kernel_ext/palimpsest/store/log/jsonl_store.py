@@ -36,7 +36,7 @@ from palimpsest.store.log.segments import (
     unfinished_line_offset,
 )
 from palimpsest.store.log.session_index import Index
-from palimpsest.store.log.state_loader import live_state, whole_state
+from palimpsest.store.log.state_loader import live_state, whole_state, window_state
 from palimpsest.store.log.takeover import (
     fork_of,
     late_fork_session,
@@ -65,6 +65,7 @@ from palimpsest.store.project_folder.lease import (
     process_start_time,
     this_owner,
 )
+from palimpsest.store.session_state.message_facts import MessageFacts
 from palimpsest.store.session_state.state import State
 from palimpsest.store.session_state.step_requests import FullRequests
 from palimpsest.transcript.errors import NotFound, SessionHeld, StorageFailed
@@ -400,6 +401,10 @@ class JsonlStore(BlobFolder):
         """Return the state built from the last checkpoint and the records after it."""
         return live_state(self.segments.pieces(session_id), self._fork_from_index)
 
+    def open_window(self, session_id: str) -> State:
+        """Return the state of the live window, built from all records; older messages are dropped on the way."""
+        return window_state(self.segments.pieces(session_id))
+
     def open_messages(self, session_id: str, before: str = "", count: int = 0) -> State:
         """Return a state with all messages, or the requested ones; an index that is missing is stored."""
         pieces, folder = self.segments.pieces(session_id), self.layout.session(session_id)
@@ -409,14 +414,14 @@ class JsonlStore(BlobFolder):
                 return state
         state = whole_state(pieces)
         with suppress(OSError):
-            keep_index(folder, pieces, state, read=False)
+            keep_index(folder, pieces)
         return state
 
-    def keep_index(self, session_id: str, state: State) -> None:
-        """Store an index of a long session's messages; ``state`` is of the whole log."""
+    def keep_index(self, session_id: str, facts: MessageFacts) -> None:
+        """Store an index of a long session's messages; ``facts`` are of the whole log."""
         with suppress(OSError):
             pieces = self.segments.pieces(session_id)
-            keep_index(self.layout.session(session_id), pieces, state, read=True)
+            keep_index(self.layout.session(session_id), pieces, facts)
 
     def _fork_from_index(self, shared_ranges: Sequence[SegmentRange]) -> State | None:
         """Return the state of a fork at its fork point, by the parent's index; None without an index.

@@ -6,19 +6,19 @@ is read.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, takewhile
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from zlib import crc32
 
 from palimpsest.store.disk import open_regular, read_small, write_atomically
-from palimpsest.store.log.segments import SegmentRange
-from palimpsest.store.log_lines import OTHER, head_of, seq_of
-from palimpsest.store.session_state.interrupted_work import is_settled
+from palimpsest.store.log.segments import SegmentRange, line_blocks
+from palimpsest.store.log_lines import seq_of
+from palimpsest.store.session_state.message_facts import MessageFacts
 from palimpsest.store.session_state.message_index import (
     INDEXED_MESSAGES,
+    LinePlaces,
     MessageIndex,
-    line_index,
-    message_index,
 )
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.values import Value
@@ -44,34 +44,32 @@ class KeptIndex(Value):
     """Offsets in the log of the lines that concern no message."""
 
 
-def keep_index(folder: Path, pieces: Sequence[SegmentRange], state: State, *, read: bool) -> None:
+def keep_index(
+    folder: Path, pieces: Sequence[SegmentRange], facts: MessageFacts | None = None
+) -> None:
     """Write the index of a session's log, where it is long; raises OSError.
 
-    With ``read`` all messages are read, to mark those with unfinished work for forks.
+    With ``facts`` of all messages it marks those with unfinished work, which forks need to know.
     """
     log = _Log(pieces)
-    if len(state.slots()) < INDEXED_MESSAGES or not log.is_finished:
+    if not log.is_finished:
         return
-    content = log.read(0, log.size)
-    messages = {message.id: message for message in state.messages()} if read else {}
-    index = (
-        message_index(content, 0, messages, is_settled, min_count=1)
-        if read
-        else line_index(content, min_count=1)
-    )
+    places = LinePlaces()
+    for line in log.lines():
+        if not places.take(line):
+            break
+    index = places.index(INDEXED_MESSAGES)
+    if index is not None and facts is not None:
+        index = facts.completed(index)
     # Later lines may have ended work in the messages, and a fork may not have these lines.
-    if index is None or len(content) - index.size > (0 if read else MAX_UNINDEXED_BYTES):
+    if index is None or log.size - index.size > (MAX_UNINDEXED_BYTES if facts is None else 0):
         return
     before, window_index = index.part(slice(None))
-    window_index = window_index.model_copy(update={"crc": crc32(content[before : index.size])})
-    lines = content[: index.size].split(b"\n")[:-1]
-    starts = accumulate((len(line) + 1 for line in lines), initial=0)
-    heads = zip(starts, map(head_of, lines), strict=False)
     stored = KeptIndex(
         before=before,
-        index=window_index,
-        last=_last_numbers(content[: index.size]),
-        others=tuple(offset for offset, head in heads if head is None or head.lastindex == OTHER),
+        index=window_index.model_copy(update={"crc": log.checksum(before, index.size)}),
+        last=places.last,
+        others=tuple(places.others),
     )
     write_atomically(folder / INDEX_FILE, stored.model_dump_json(exclude_none=True).encode())
 
@@ -187,13 +185,23 @@ class _Log:
         end = stored.before + index.size
         if not 0 <= stored.before < end <= self.size or not self.is_finished:
             return False
+        return index.is_whole and self.checksum(stored.before, end) == index.crc
+
+    def checksum(self, start: int, end: int) -> int:
+        """Return the CRC-32 of bytes."""
         crc, memory = 0, memoryview(bytearray(BLOCK_BYTES))
-        for piece, start, stop in self._ranges(stored.before, end):
+        for piece, first, stop in self._ranges(start, end):
             with open_regular(piece.path) as file:
-                file.seek(start)
-                while start < stop and (byte_count := file.readinto(memory[: stop - start])):
-                    crc, start = crc32(memory[:byte_count], crc), start + byte_count
-        return index.is_whole and crc == index.crc
+                file.seek(first)
+                while first < stop and (byte_count := file.readinto(memory[: stop - first])):
+                    crc, first = crc32(memory[:byte_count], crc), first + byte_count
+        return crc
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines."""
+        for piece, size in self._pieces:
+            for lines in line_blocks(replace(piece, end=piece.start + size)):
+                yield from lines
 
     def read(self, start: int, end: int) -> bytes:
         """Return bytes; fewer where a file was shortened meanwhile."""

@@ -21,6 +21,7 @@ from palimpsest.store.log.takeover import (
     renumber_records,
     takeover_refusal,
 )
+from palimpsest.store.session_state.message_facts import MessageFacts
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.errors import NotFound, SessionHeld
 from palimpsest.transcript.session_record.events import Record, SessionCreated, SessionDeleted
@@ -72,9 +73,9 @@ class MemoryWriter:
         index = sum(1 for record in self._log.records if record.seq < seq)
         return SEGMENT, index
 
-    def written(self, segment: str, offset: int) -> bytes:  # noqa: ARG002
-        """Return empty bytes: records in memory are not encoded."""
-        return b""
+    def written(self, segment: str, offset: int) -> Iterator[bytes]:  # noqa: ARG002
+        """Return no lines: records in memory are not encoded."""
+        return iter(())
 
     def close(self) -> None:
         """Release the session, so that another writer can acquire it."""
@@ -140,7 +141,11 @@ class MemoryStore:
         """Return the state after all records: in memory reading fewer messages saves no time."""
         return self.load(session_id)
 
-    def keep_index(self, session_id: str, state: State) -> None:
+    def open_window(self, session_id: str) -> State:
+        """Return the same state as ``load``: in memory nothing is gained by dropping messages."""
+        return self.load(session_id)
+
+    def keep_index(self, session_id: str, facts: MessageFacts) -> None:
         """Do nothing: messages in memory need no index."""
 
     def list(self) -> Sequence[SessionSummary]:

@@ -13,16 +13,22 @@ import json
 import os
 import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from palimpsest.store.disk import NOFOLLOW, open_regular, write_fully
+from palimpsest.store.disk import NOFOLLOW, write_fully
 from palimpsest.store.interface import TakenOver, WriteFailed
 from palimpsest.store.log.segment_start import HEADER_WAIT_SECONDS, POLL_SECONDS, settle_segments
-from palimpsest.store.log.segments import SegmentRange, Segments, locate_record, segment_name
+from palimpsest.store.log.segments import (
+    SegmentRange,
+    Segments,
+    line_blocks,
+    locate_record,
+    segment_name,
+)
 from palimpsest.store.log_lines import checked_line, load_line
 from palimpsest.store.project_folder.layout import Layout
 from palimpsest.store.project_folder.layout_file import FILE as LAYOUT_FILE
@@ -156,19 +162,13 @@ class JsonlWriter:
         is_foreign = piece.session_id != self.session_id
         return (f"{piece.session_id}/{piece.segment}" if is_foreign else piece.segment), offset
 
-    def written(self, segment: str, offset: int) -> bytes:
-        """Return the bytes of one of the session's own segments from an offset on; empty for any other segment."""
-        try:
-            own_ranges = {
-                piece.segment: piece for piece in self._segments.own_ranges(self.session_id)
-            }
-            if segment not in own_ranges:
-                return b""
-            with open_regular(own_ranges[segment].path) as file:
-                file.seek(offset)
-                return file.read(max(0, own_ranges[segment].size() - offset))
-        except (OSError, NotFound):
-            return b""
+    def written(self, segment: str, offset: int) -> Iterator[bytes]:
+        """Yield the lines of one of the session's own segments from an offset on; none for any other segment."""
+        with suppress(OSError, NotFound):
+            for piece in self._segments.own_ranges(self.session_id):
+                if piece.segment == segment:
+                    for lines in line_blocks(piece, offset):
+                        yield from lines
 
     def close(self) -> None:
         """Sync and close the file, and release the session."""

@@ -14,7 +14,12 @@ from palimpsest.paused_collection import collection_paused
 from palimpsest.store.disk import open_regular
 from palimpsest.store.log.segments import SegmentRange, line_blocks, lines_backward, recorded_offset
 from palimpsest.store.log_lines import INFO, OTHER, head_of, is_intact, load_line, seq_of
-from palimpsest.store.session_state.live_window import is_too_short
+from palimpsest.store.session_state.live_window import (
+    is_too_short,
+    is_wide,
+    live_window,
+    narrow_to_window,
+)
 from palimpsest.store.session_state.message_index import MessageIndex
 from palimpsest.store.session_state.state import State
 from palimpsest.store.session_state.state_values import Summary
@@ -61,6 +66,18 @@ def whole_state(pieces: Sequence[SegmentRange]) -> State:
         for lines in line_blocks(piece):
             state.apply_lines(lines)
     return state
+
+
+@collection_paused()
+def window_state(pieces: Sequence[SegmentRange]) -> State:
+    """Return the state of the live window, built from all records; older messages are dropped on the way."""
+    state = State()
+    for piece in pieces:
+        for lines in line_blocks(piece):
+            state.apply_lines(lines)
+            if is_wide(state):
+                narrow_to_window(state, live_window(state))
+    return whole_state(pieces) if is_too_short(state) else state
 
 
 def _fold_lines(lines: Iterable[bytes]) -> State:

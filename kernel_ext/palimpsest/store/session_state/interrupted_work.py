@@ -13,6 +13,7 @@ from palimpsest.transcript.errors import AbortedError
 from palimpsest.transcript.messages import (
     AssistantMessage,
     Message,
+    MessageInfo,
     stop_reason_of,
     stop_reason_of_error,
 )
@@ -83,11 +84,14 @@ def close_interrupted(state: State, now_ms: int, *, ended: bool = True) -> list[
     return events
 
 
-def is_settled(message: Message) -> bool:
-    """Return whether all work in a message has ended, so that ``close_interrupted`` does not change it."""
-    if isinstance(message.info, AssistantMessage) and message.info.time.completed is None:
-        return False
-    return all(_close_part(part, 0, ran=True, ended=True) is part for part in message.parts)
+def is_settled_info(info: MessageInfo) -> bool:
+    """Return whether an answer has ended, so that ``close_interrupted`` does not change it; also true for a prompt."""
+    return not isinstance(info, AssistantMessage) or info.time.completed is not None
+
+
+def is_settled_part(part: Part) -> bool:
+    """Return whether the work in a part has ended, so that ``close_interrupted`` does not change it."""
+    return _close_part(part, 0, ran=True, ended=True) is part
 
 
 def code_at_the_end(state: State) -> str:

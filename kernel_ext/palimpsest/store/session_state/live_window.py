@@ -5,12 +5,12 @@ The live window of a session that was never compacted, or whose compactions the 
 first message, since the model still sees all of it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.store.session_state.interrupted_work import is_settled
-from palimpsest.store.session_state.message_index import INDEXED_MESSAGES, message_index
+from palimpsest.store.session_state.message_facts import MessageFacts, message_index
+from palimpsest.store.session_state.message_index import INDEXED_MESSAGES
 from palimpsest.store.session_state.message_list import RESTORED, MessageSlot
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import undone_compactions
@@ -88,19 +88,24 @@ def window_checkpoint(
     state: State,
     window: LiveWindow,
     place: tuple[str, int],
-    written_bytes: Callable[[str, int], bytes],
+    written_lines: Callable[[str, int], Iterable[bytes]],
+    facts: MessageFacts | None = None,
 ) -> Checkpoint:
     """Return the checkpoint of a state whose window begins at a place: a segment, and a byte offset in it.
 
-    ``written_bytes`` returns the segment's bytes from an offset on. The index with which the session was opened is kept
-    while few messages were added since.
+    ``written_lines`` returns the segment's lines from an offset on. The index with which the session was opened is kept
+    while few messages were added since. With ``facts`` of the window's messages, the state need not have these.
     """
     segment, offset = place
     fields = state.summary() | window.extra
     indexed = len(window.extra.get("index", {}).get("ids", ()))
     if window.messages - indexed >= INDEXED_MESSAGES:
-        messages = {message.id: message for message in state.messages()}
-        index = message_index(written_bytes(segment, offset), window.seq, messages, is_settled)
+        lines = written_lines(segment, offset)
+        index = (
+            message_index(lines, window.seq, state.messages())
+            if facts is None
+            else facts.completed_index(lines, window.seq)
+        )
         if index is not None and len(index.ids) > indexed:
             fields["index"] = index.model_dump(mode="json", exclude_none=True)
     return Checkpoint(

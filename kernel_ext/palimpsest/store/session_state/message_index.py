@@ -5,15 +5,14 @@ in it: then every message is a range of bytes, and its lines are assigned to its
 Where the bytes differ, or lines of two messages are mixed, the lines are assigned one by one, as without an index.
 """
 
+from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from zlib import crc32
 
 from palimpsest.store.log_lines import DELTA, INFO, OTHER, PART, Head, head_of
-from palimpsest.transcript.messages import Message
 from palimpsest.transcript.session_record.sessions import Spent
-from palimpsest.transcript.session_record.spending import recorded_spending
 from palimpsest.transcript.values import Value
 
 INDEXED_MESSAGES = 500
@@ -93,107 +92,94 @@ class MessageIndex(Value):
         ]
 
 
-def message_index(
-    content: bytes,
-    window_seq: int,
-    messages: Mapping[str, Message],
-    is_settled: Callable[[Message], bool],
-    *,
-    min_count: int = INDEXED_MESSAGES,
-) -> MessageIndex | None:
-    """Return the index of a window's lines; None where it would help little, or messages are missing.
-
-    ``content`` are the bytes from the window's beginning on, and ``messages`` the messages in them.
-    """
-    index = line_index(content, window_seq, min_count=min_count)
-    known_messages = (
-        {name: messages[name] for name in index.ids if name in messages} if index else {}
-    )
-    if index is None or len(known_messages) != len(index.ids):
-        return None
-    return index.model_copy(
-        update={
-            "unsettled": tuple(
-                name for name, message in known_messages.items() if not is_settled(message)
-            ),
-            "holders": {kind: tuple(_holders(known_messages, kind)) for kind in INDEXED_PART_TYPES},
-            "spent": recorded_spending(message.info for message in known_messages.values()),
-        }
-    )
-
-
 def line_index(
-    content: bytes, window_seq: int = 0, *, min_count: int = INDEXED_MESSAGES
+    lines: Iterable[bytes], window_seq: int = 0, *, min_count: int = INDEXED_MESSAGES
 ) -> MessageIndex | None:
     """Return the index of lines without reading their messages, which all count as unsettled then.
 
     Lines from the first one on that has another format, or removes something, are not indexed. Returns None for fewer
     messages than ``min_count``.
     """
-    places = _Places()
-    for line in content.split(b"\n"):
-        if not places.take(line, window_seq):
+    places = LinePlaces(window_seq)
+    for line in lines:
+        if not places.take(line):
             break
-    if places.nameless or len(places.first) < min_count:
-        return None
-    return MessageIndex(
-        size=places.offset,
-        crc=crc32(content[: places.offset]),
-        ids=tuple(places.first),
-        seqs=tuple(seq for seq, _ in places.first.values()),
-        starts=tuple(places.starts()),
-        unsettled=tuple(places.first),
-    )
+    return places.index(min_count)
 
 
-def _holders(messages: Mapping[str, Message], kind: str) -> Iterator[str]:
-    for name, message in messages.items():
-        if any(part.type == kind for part in message.parts):
-            yield name
-
-
-class _Places:
+class LinePlaces:
     """Records where lines of messages begin and end, while the lines are read in order."""
 
-    def __init__(self) -> None:
+    def __init__(self, window_seq: int = 0) -> None:
+        """Messages in lines before the record ``window_seq`` are not recorded."""
         self.offset = 0
         """The first byte that was not recorded."""
-        self.first: dict[str, tuple[int, int]] = {}
-        """Number and offset of the first line of each message."""
-        self._last: dict[str, int] = {}
-        self.nameless: set[str] = set()
+        self.others: list[int] = []
+        """Offsets of the lines that concern no message."""
+        self.last: tuple[int, ...] = ()
+        """The numbers of the last two lines."""
+        self._window_seq = window_seq
+        self._places: dict[str, int] = {}
+        """The place of each message in the arrays, in the order in which they appeared."""
+        self._seqs = array("q")
+        self._firsts = array("q")
+        self._lasts = array("q")
+        """Numbers and offsets of the first line of each message, and offsets of its last one."""
+        self._nameless: set[str] = set()
         """Messages with parts but no info."""
+        self._crc = 0
         self._seq = 0
 
-    def take(self, line: bytes, window_seq: int) -> bool:
+    def take(self, line: bytes) -> bool:
         """Record a line; False where it cannot be indexed."""
         head = head_of(line)
         if head is None or int(head[1]) <= self._seq:
             return False
-        self._seq = int(head[1])
         kind = head.lastindex or 0
         if kind == OTHER and head[OTHER].startswith(b"message."):
             return False
-        if kind in _MESSAGE_GROUP and self._seq >= window_seq:
+        self._seq = int(head[1])
+        if kind == OTHER:
+            self.others.append(self.offset)
+        elif kind in _MESSAGE_GROUP and self._seq >= self._window_seq:
             self._note_message(head[_MESSAGE_GROUP[kind]].decode(), kind)
-            self._last[head[_MESSAGE_GROUP[kind]].decode()] = self.offset
         self.offset += len(line) + 1
+        self.last = *self.last[-1:], self._seq
+        self._crc = crc32(b"\n", crc32(line, self._crc))
         return True
 
-    def _note_message(self, name: str, kind: int) -> None:
-        if name not in self.first:
-            self.first[name] = self._seq, self.offset
-            self.nameless.add(name)
-        if kind == INFO:
-            self.nameless.discard(name)
+    def index(self, min_count: int) -> MessageIndex | None:
+        """Return the index of the recorded lines; None for fewer messages than ``min_count``, or for one without info."""
+        if self._nameless or len(self._places) < min_count:
+            return None
+        ids = tuple(self._places)
+        return MessageIndex(
+            size=self.offset,
+            crc=self._crc,
+            ids=ids,
+            seqs=tuple(self._seqs),
+            starts=tuple(self._starts()),
+            unsettled=ids,
+        )
 
-    def starts(self) -> Iterator[int]:
+    def _note_message(self, name: str, kind: int) -> None:
+        place = self._places.setdefault(name, len(self._places))
+        if place == len(self._seqs):
+            self._seqs.append(self._seq)
+            self._firsts.append(self.offset)
+            self._lasts.append(self.offset)
+            self._nameless.add(name)
+        self._lasts[place] = self.offset
+        if kind == INFO:
+            self._nameless.discard(name)
+
+    def _starts(self) -> Iterator[int]:
         """Yield for each message the beginning of the block that holds all of its lines."""
         block, end = 0, -1
-        for name, (_, offset) in self.first.items():
-            if offset > end:
-                block = offset
-            end = max(end, self._last[name])
+        for first, last in zip(self._firsts, self._lasts, strict=True):
+            if first > end:
+                block = first
+            end = max(end, last)
             yield block
 
 

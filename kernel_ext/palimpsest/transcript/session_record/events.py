@@ -5,7 +5,7 @@ A record is an event with its place: version, sequence number and time. Names fo
 """
 
 import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field, TypeAdapter
 from pydantic_core import PydanticSerializationError
@@ -251,6 +251,13 @@ Event = Annotated[
 ]
 
 EVENT_ADAPTER: TypeAdapter[Event] = TypeAdapter(Event)
+
+OTHER_EVENTS = frozenset(
+    kind.model_fields["type"].default
+    for kinds in (SessionEvent, WaitingEvent, ContextEvent)
+    for kind in get_args(kinds)
+)
+"""The types of events that are about no message."""
 
 
 class Record(Value):

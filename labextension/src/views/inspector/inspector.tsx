@@ -184,6 +184,10 @@ function noticeOf(
   const isUnknown = (item ?? 0) >= view.items.id.length;
   return [
     error && words.__('%1 What is shown was read before.', error),
+    view.is_picture &&
+      words.__(
+        'Wastes, used items and estimated figures are still being computed…'
+      ),
     isPast &&
       words.__(
         'There is no request %1: the last one is shown.',

@@ -2,6 +2,7 @@
 import { startTransition, useEffect, useState } from 'react';
 import {
   VIEW_VERSION,
+  type AskView,
   type TimelineView,
   type ViewAnswer
 } from '../../protocol/generated';
@@ -45,9 +46,12 @@ export function useView(
         return;
       }
       isAsking = true;
-      const after =
-        heldView === null ? {} : { after: heldView.seq, epoch: heldView.epoch };
-      const query = { ask: 'view', epoch: '', ...priced, ...after } as const;
+      const query = {
+        ask: 'view',
+        epoch: '',
+        ...priced,
+        ...afterView(heldView)
+      } as const;
       void source.ask(query).then(answer => {
         isAsking = false;
         if (!isCurrent) {
@@ -70,7 +74,7 @@ export function useView(
         } else {
           update();
         }
-        if (mustAskAgain) {
+        if (mustAskAgain || view?.is_picture === true) {
           mustAskAgain = false;
           ask();
         }
@@ -84,6 +88,21 @@ export function useView(
     };
   }, [source, price]);
   return knownView;
+}
+
+/** Returns what of a view is asked for: first what is drawn first, then what it lacks, then what is newer. */
+function afterView(
+  heldView: TimelineView | null
+): Pick<AskView, 'part' | 'after' | 'epoch'> {
+  if (heldView === null) {
+    return { part: 'picture' };
+  }
+  const { seq, epoch } = heldView;
+  return {
+    after: seq,
+    epoch,
+    ...(heldView.is_picture ? { part: 'rest' } : {})
+  };
 }
 
 /** Returns the view in an answer, or the one that a patch makes of the one that is held. */

@@ -108,6 +108,44 @@ describe('an inspector of a running session', () => {
     );
   });
 
+  it('draws the picture first, and says that the rest is still computed', async () => {
+    const whole = sample('pi').view;
+    const nothing = { waste_kinds: [], wastes: [], used: [], policies: [] };
+    const picture = { ...whole, ...nothing, is_picture: true };
+    const asked: ViewQuery[] = [];
+    let tellRest: (answer: ViewAnswer) => void = () => undefined;
+    const ask = (query: ViewQuery): Promise<ViewAnswer> => {
+      asked.push(query);
+      return query.ask !== 'view'
+        ? Promise.resolve({ ...NOTHING, error: 'Nothing is kept of it.' })
+        : query.part === 'picture'
+          ? Promise.resolve({ ...NOTHING, view: picture })
+          : new Promise(resolve => {
+              tellRest = resolve;
+            });
+    };
+    await draw({ ask });
+
+    expect(cursor().getAttribute('aria-valuemax')).toBe(
+      String(whole.requests.id.length)
+    );
+    expect(screen.getByText(/are still being computed/)).toBeTruthy();
+    expect(screen.getByText('Being computed…')).toBeTruthy();
+    expect(screen.queryByText(/Nothing was found/)).toBeNull();
+    const { seq: after, epoch } = whole;
+    expect(asked.filter(query => query.ask === 'view').at(-1)).toMatchObject({
+      part: 'rest',
+      after,
+      epoch
+    });
+
+    tellRest({ ...NOTHING, view: whole });
+    await settle();
+
+    expect(screen.queryByText(/being computed/i)).toBeNull();
+    expect(asked.filter(query => query.ask === 'view')).toHaveLength(2);
+  });
+
   it('asks for the whole view where a patch is not one of what it holds', async () => {
     const { source } = await drawn();
     source.state += 1;

@@ -25,7 +25,9 @@ export const Wastes = memo(function Wastes({
       )}
       {view.waste_kinds.length === 0 && (
         <p className="plm-Muted">
-          {words.__('Nothing was found that was paid for without use.')}
+          {view.is_picture
+            ? words.__('Being computed…')
+            : words.__('Nothing was found that was paid for without use.')}
         </p>
       )}
       {view.waste_kinds.length > 0 && (

@@ -1,0 +1,163 @@
+"""Collect what an index holds of messages beside the places of their lines: unfinished work, kinds of parts, spending.
+
+Events are noted one by one, and none of them is kept, so that the log of an import may be of any size.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from palimpsest.store.session_state.interrupted_work import is_settled_info, is_settled_part
+from palimpsest.store.session_state.message_index import (
+    INDEXED_MESSAGES,
+    INDEXED_PART_TYPES,
+    MessageIndex,
+    line_index,
+)
+from palimpsest.transcript.messages import AssistantMessage, Message, MessageInfo
+from palimpsest.transcript.parts import Part
+from palimpsest.transcript.session_record.events import (
+    MessageRemoved,
+    MessageUpdated,
+    PartRemoved,
+    PartUpdated,
+    Record,
+)
+from palimpsest.transcript.session_record.sessions import Spent
+from palimpsest.transcript.session_record.spending import recorded_spending
+
+MOST_ANSWERS = 1_000
+"""Number of newest answers whose usage may still be reported; that of older ones is added up."""
+
+
+class MessageFacts:
+    """The facts of the messages that were noted so far."""
+
+    def __init__(self) -> None:
+        self.ids: dict[str, bool] = {}
+        """The messages, in the order in which they appeared, and whether their spending is added up."""
+        self.first_seq = 0
+        """Number of the first record of a message; 0 without any."""
+        self._running: set[str] = set()
+        """Answers that have not ended."""
+        self._open_parts: dict[str, set[str]] = {}
+        """The parts with unfinished work of each message that has one."""
+        self._kinds: dict[str, dict[str, str]] = {}
+        """The parts of indexed types of each message that has one."""
+        self._answers: OrderedDict[str, Spent] = OrderedDict()
+        """What the newest answers spent, which is not added up yet."""
+        self._spent: Spent | None = Spent()
+        """The spending of the other answers; None once one of them was reported anew."""
+
+    @classmethod
+    def in_records(cls, records: Iterable[Record]) -> "MessageFacts":
+        """Return the facts of a log."""
+        facts = cls()
+        for record in records:
+            facts.note(record)
+        return facts
+
+    @classmethod
+    def of(cls, messages: Iterable[Message]) -> "MessageFacts":
+        """Return the facts of messages that were read."""
+        facts = cls()
+        for message in messages:
+            facts._note_info(message.info)
+            for part in message.parts:
+                facts._note_part(message.id, part)
+        return facts
+
+    def note(self, record: Record) -> None:
+        """Note what a record says of a message."""
+        match record.event:
+            case MessageUpdated(info=info):
+                self._note_info(info)
+            case PartUpdated(part=part):
+                self._note_part(part.message_id, part)
+            case PartRemoved(message_id=message, part_id=removed):
+                self._forget_part(message, removed)
+            case MessageRemoved(message_id=removed):
+                if self.ids.pop(removed, False):
+                    self._spent = None
+                self._answers.pop(removed, None)
+                self._running.discard(removed)
+                self._open_parts.pop(removed, None)
+                self._kinds.pop(removed, None)
+            case _:
+                return
+        self.first_seq = self.first_seq or record.seq
+
+    def completed(self, index: MessageIndex) -> MessageIndex | None:
+        """Return the index of lines with these facts; None where it has other messages."""
+        if not all(name in self.ids for name in index.ids):
+            return None
+        unsettled = self._running | self._open_parts.keys()
+        kinds = {name: set(parts.values()) for name, parts in self._kinds.items()}
+        is_all = len(index.ids) == len(self.ids)
+        return index.model_copy(
+            update={
+                "unsettled": tuple(name for name in index.ids if name in unsettled),
+                "holders": {
+                    kind: tuple(name for name in index.ids if kind in kinds.get(name, ()))
+                    for kind in INDEXED_PART_TYPES
+                },
+                "spent": self._all_spent() if is_all else None,
+            }
+        )
+
+    def _all_spent(self) -> Spent | None:
+        """Return the spending of all answers; None where it is not known."""
+        spent = self._spent
+        for answer in self._answers.values():
+            spent = None if spent is None else spent.plus(answer)
+        return spent
+
+    def completed_index(self, lines: Iterable[bytes], window_seq: int) -> MessageIndex | None:
+        """Return the index of a window's lines with these facts; None where it would help little."""
+        index = line_index(lines, window_seq)
+        return None if index is None else self.completed(index)
+
+    def _note_info(self, info: MessageInfo) -> None:
+        (self._running.discard if is_settled_info(info) else self._running.add)(info.id)
+        if self.ids.setdefault(info.id, False):
+            self._spent = None
+        elif isinstance(info, AssistantMessage):
+            self._answers[info.id] = recorded_spending([info])
+        if len(self._answers) > MOST_ANSWERS:
+            name, oldest = self._answers.popitem(last=False)
+            self.ids[name] = True
+            if self._spent is not None:
+                self._spent = self._spent.plus(oldest)
+
+    def _note_part(self, message: str, part: Part) -> None:
+        self.ids.setdefault(message, False)
+        self._forget_part(message, part.id)
+        if not is_settled_part(part):
+            self._open_parts.setdefault(message, set()).add(part.id)
+        if part.type in INDEXED_PART_TYPES:
+            self._kinds.setdefault(message, {})[part.id] = part.type
+
+    def _forget_part(self, message: str, part: str) -> None:
+        if message in self._open_parts:
+            self._open_parts[message].discard(part)
+            if not self._open_parts[message]:
+                del self._open_parts[message]
+        if message in self._kinds:
+            self._kinds[message].pop(part, None)
+
+
+def message_index(
+    lines: Iterable[bytes],
+    window_seq: int,
+    messages: Iterable[Message],
+    *,
+    min_count: int = INDEXED_MESSAGES,
+) -> MessageIndex | None:
+    """Return the index of a window's lines; None where it would help little, or messages are missing.
+
+    ``messages`` are those of the session; those in the lines are read.
+    """
+    index = line_index(lines, window_seq, min_count=min_count)
+    if index is None:
+        return None
+    indexed = dict.fromkeys(index.ids)
+    return MessageFacts.of(one for one in messages if one.id in indexed).completed(index)

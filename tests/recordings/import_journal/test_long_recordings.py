@@ -1,0 +1,140 @@
+"""The checkpoint of a long recording is the one that its whole state has, and is written without that state."""
+
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+from tests.recordings.import_journal.recordings import BEGIN, answer, called, result, tell, user
+
+from palimpsest.recordings.reading.recorded import CompactionRead, Recorded, UsageRead
+from palimpsest.store.log.jsonl_store import JsonlStore
+from palimpsest.store.log.kept_index import INDEX_FILE
+from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.lease import this_owner
+from palimpsest.store.session_state import message_facts
+from palimpsest.store.session_state.live_window import (
+    MAX_EARLIER_MESSAGES,
+    live_window,
+    window_checkpoint,
+)
+from palimpsest.store.session_state.message_facts import MessageFacts
+from palimpsest.store.session_state.state import State, fold
+from palimpsest.transcript.session_record.events import Checkpoint
+from palimpsest.transcript.session_record.spending import recorded_spending
+from palimpsest.transcript.values import Usage
+
+INFO, MESSAGE_ID = attrgetter("info"), attrgetter("id")
+TURNS = 300
+"""Two messages each."""
+FEW_ANSWERS = 50
+"""Number of answers whose usage may come late, in these tests."""
+LATE, EARLY = 240, 30
+"""Turns before a compaction: more messages than a running session keeps lie before it, or enough for an index after it."""
+
+
+@pytest.fixture(autouse=True)
+def _few_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(message_facts, "MOST_ANSWERS", FEW_ANSWERS)
+
+
+def turns(*, compacted: bool, at: Sequence[int] = (EARLY, LATE)) -> Iterator[Recorded]:
+    """Yield prompts, answers with a call, and results; an early call has none, and some usage comes late."""
+    for number in range(TURNS):
+        if compacted and number in at:
+            yield CompactionRead(
+                f"c{number}", summary="Bills were counted.", keeps_from=f"u{number}"
+            )
+        yield user(f"u{number}", f"How deep is bill {number}?", 1_000 + number)
+        yield answer(f"a{number}", "I look.", called(f"call{number}"), created=1_000 + number)
+        if number != TURNS - 9:
+            yield result(f"call{number}", f"{number} mm")
+        yield UsageRead(f"a{max(number - 3, 0)}", Usage(input=number, output=2), cost=0.1 * number)
+
+
+def imported(folder: Path, *values: Recorded) -> tuple[JsonlStore, str]:
+    (folder / "project").mkdir(exist_ok=True)
+    store = JsonlStore(prepare(folder / "project"))
+    [session] = tell(store, folder, BEGIN, *values).sessions
+    return store, session.id
+
+
+def told_checkpoint(store: JsonlStore, session_id: str) -> Checkpoint:
+    """Return the checkpoint at the end of a log."""
+    newest = next(store.stream(session_id)).event
+    assert isinstance(newest, Checkpoint)
+    return newest
+
+
+def whole_checkpoint(store: JsonlStore, session_id: str) -> tuple[State, Checkpoint]:
+    """Return the state before the last record, and its checkpoint."""
+    *records, _ = store.read(session_id)
+    state = fold(records)
+    writer = store.acquire(session_id, this_owner("test"))
+    window = live_window(state)
+    segment, offset = writer.locate(window.seq)
+    *lines, _ = writer.written(segment, offset)
+    checkpoint = window_checkpoint(state, window, (segment, offset), lambda *_: lines)
+    writer.close()
+    return state, checkpoint
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compacted", [False, True])
+def test_checkpoint_is_that_of_the_whole_state(tmp_path: Path, *, compacted: bool) -> None:
+    store, session_id = imported(tmp_path, *turns(compacted=compacted))
+    index = store.layout.session(session_id) / INDEX_FILE
+    kept = index.read_bytes()
+
+    told = told_checkpoint(store, session_id)
+    state, expected = whole_checkpoint(store, session_id)
+
+    assert told.model_dump(exclude={"check"}) == expected.model_dump()
+    assert ("window" in told.state) is compacted
+    assert told.state.get("index") is not None or compacted
+    assert told.state["messages"] == len(state.slots()) > MAX_EARLIER_MESSAGES
+    store.keep_index(session_id, MessageFacts.of(state.messages()))
+    assert index.read_bytes() == kept
+
+
+@pytest.mark.slow
+def test_checkpoint_of_a_long_window_has_its_index(tmp_path: Path) -> None:
+    store, session_id = imported(tmp_path, *turns(compacted=True, at=[EARLY]))
+
+    told = told_checkpoint(store, session_id)
+
+    assert told.model_dump(exclude={"check"}) == whole_checkpoint(store, session_id)[1].model_dump()
+    assert told.state["index"]["spent"]["cost"] > 0
+    assert "window" in told.state
+
+
+@pytest.mark.slow
+def test_a_recording_that_grew_opens_as_its_whole_log_says(tmp_path: Path) -> None:
+    values = [*turns(compacted=False)]
+    imported(tmp_path, *values[:-40])
+    store, session_id = imported(tmp_path, *values)
+
+    told = told_checkpoint(store, session_id)
+    whole = store.load(session_id)
+    opened = store.open_live(session_id)
+
+    assert (told.window_segment, told.window_seq) == ("log-1.jsonl", live_window(whole).seq)
+    assert "index" in told.state  # of the lines in the first segment
+    assert [slot.id for slot in opened.slots()] == [slot.id for slot in whole.slots()]
+    assert {message.id for message in opened.unsettled_messages()} < {
+        *map(MESSAGE_ID, whole.messages())
+    }
+    spent, uncounted = opened.reported_spending()
+    assert recorded_spending(uncounted, spent) == recorded_spending(map(INFO, whole.messages()))
+    assert opened.messages() == whole.messages()
+
+
+@pytest.mark.slow
+def test_window_is_what_a_whole_log_has_of_it(tmp_path: Path) -> None:
+    store, session_id = imported(tmp_path, *turns(compacted=True))
+
+    window, whole = store.open_window(session_id), store.load(session_id)
+
+    assert len(window.slots()) < len(whole.slots())
+    assert window.messages() == whole.messages()[-len(window.slots()) :]
+    assert live_window(window).extra == live_window(whole).extra
