@@ -1,4 +1,4 @@
-"""A test that only the soak runs names a test that runs with each commit; each of those exists."""
+"""A test that only the soak runs names one that runs with each commit, which exists, and says what it adds."""
 
 import re
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ REASON = re.compile(r"pytest\.mark\.soak\s*#(.*with each commit.*)")
 TEST_PATH = re.compile(r"(?:tests|labextension)/[\w/]+(?:\.test)?(?:\.tsx?|\.py)?")
 SOAK_MARK = re.compile(r"^\s*@pytest\.mark\.soak\b", re.MULTILINE)
 """The mark of a whole test; the mark of a single case is on the line of the case."""
+WHOLE_REASON = re.compile(r"^\s*@pytest\.mark\.soak  # with each commit .+; this adds .+$")
 TEST_DEFINITION = re.compile(r"^\s*(?:async )?def test_", re.MULTILINE)
 
 
@@ -40,6 +41,18 @@ def test_what_a_soak_mark_names_runs_with_each_commit() -> None:
     assert [
         (path, name) for path, name in sorted(named) if not runs_with_each_commit(ROOT / name)
     ] == []
+
+
+def test_each_whole_test_of_the_soak_says_which_one_stays_and_what_it_adds() -> None:
+    lines = [
+        (path.relative_to(ROOT).as_posix(), line)
+        for path in TESTS.rglob("test_*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if SOAK_MARK.match(line)
+    ]
+
+    assert len(lines) > 100
+    assert [(path, line) for path, line in lines if not WHOLE_REASON.match(line)] == []
 
 
 def test_a_missing_module_and_a_module_with_only_soak_tests_are_found(tmp_path: Path) -> None:

@@ -1,18 +1,11 @@
 """The inspector's tab over its life: restored, linked to, compared, without its kernel, and over changed files."""
 
-import lzma
-import os
 import re
-import signal
 import urllib.request
-import zipfile
-from itertools import islice
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
-    READY,
     Lab,
     PageErrors,
     into_command_mode,
@@ -22,22 +15,18 @@ from tests.e2e.jupyterlab import (
 from tests.e2e.test_inspector import (
     INSPECT,
     OPEN_FILE,
-    SAMPLES,
-    close,
     cursor,
     inspected,
     tab,
     unpacked,
 )
 from tests.e2e.test_panel import (
-    BEGIN,
     RUN,
     at_rest,
     book,
     open_scripted_notebook,
     send,
 )
-from tests.sample_size import sample_size
 from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -149,94 +138,6 @@ def test_it_comes_back_where_it_was_left_and_a_link_a_shortcut_and_a_comparison_
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/inspector/kernelSource.test.ts and labextension/tests/inspector/notebookKernel.test.ts have both
-def test_a_restarted_and_an_ended_kernel_are_told_of_and_started_again(
-    page: Page, lab: Lab
-) -> None:
-    was, name = "tab-kernel.ipynb", "tab-renamed.ipynb"
-    open_notebook(
-        page,
-        lab,
-        book(
-            lab,
-            was,
-            REHEARSED,
-            "%agent -m rehearsal/rules Hello.",
-            "import palimpsest\nfirst = palimpsest.current_session()",
-            "%agent --new -m rehearsal/rules Something else.",
-            "first.delete()",
-        ),
-    )
-    page.evaluate(READY)
-    page.evaluate(RUN, 0)
-    page.evaluate(RUN, 1)
-    page.evaluate(INSPECT, {})
-    views = inspected(page)
-    views.get_by_role("tab", name="Requests").click()
-    sent = views.get_by_role("group", name="The request as it is sent")
-    expect(sent.get_by_text("Hello.").first).to_be_visible()
-
-    page.evaluate(RENAME, [was, name])
-    # From outside, as another page does it.
-    ask_server(lab, f"api/kernels/{kernel_of(page, name)}/restart", "POST")
-    expect(strip(page)).to_contain_text(f"The kernel of {name} has restarted: load the agent")
-    expect(views.get_by_role("tab", name="Requests")).to_be_visible()
-    photograph(page, "inspector-restarted")
-    strip(page).get_by_role("button", name="Load it").click()
-    expect(strip(page)).to_have_count(0)
-    answers_anew(sent, "Hel")
-
-    ask_server(lab, f"api/kernels/{kernel_of(page, name)}", "DELETE")
-    expect(strip(page)).to_contain_text(f"The kernel of {name} has ended")
-    photograph(page, "inspector-ended")
-    strip(page).get_by_role("button", name="Start it again").click()
-    strip(page).get_by_role("button", name="Load it").click()
-    expect(strip(page)).to_have_count(0)
-    answers_anew(sent, "Hello")
-    assert page.evaluate(OPENED) == 1
-
-    # The session that the notebook has now is another one; the tab keeps to its own, also without it.
-    to_notebook(page, name)
-    for number in (2, 3):
-        page.evaluate(RUN, number)
-    page.evaluate(INSPECT, {})
-    inspected(page).get_by_role("tab", name="Requests").click()
-    newer = tab(page).get_by_role("group", name="The request as it is sent")
-    expect(newer.get_by_text("Something else.").first).to_be_visible()
-    assert page.evaluate(OPENED) == 2
-    close(page)
-    to_notebook(page, name)
-    page.evaluate(RUN, 4)
-    # Of two views of the notebook the one is closed that the tab found first.
-    page.evaluate("window.jupyterapp.commands.execute('docmanager:clone')")
-    page.evaluate(CLOSE_FIRST, name)
-    page.evaluate(TO_INSPECTOR)
-    expect(strip(page)).to_have_count(0)
-    expect(notice(page)).to_have_text(
-        re.compile(
-            r"^There is no session 'ses_\w+' in this project\. What is shown was read before\.$"
-        )
-    )
-    expect(cursor(inspected(page))).to_be_visible()
-
-
-RENAME = "([was, now]) => window.jupyterapp.serviceManager.contents.rename(was, now)"
-CLOSE_FIRST = """path => {
-  [...window.jupyterapp.shell.widgets('main')].find(one => one.context?.path === path).dispose();
-}"""
-TO_INSPECTOR = """window.jupyterapp.shell.activateById(
-  [...window.jupyterapp.shell.widgets('main')].find(one => one.node.querySelector('.plm-Inspector')).id
-)"""
-
-
-def to_notebook(page: Page, name: str) -> None:
-    """Bring a notebook to the front, one of its views where there are several."""
-    page.evaluate(OPEN_FILE, name)
-    page.wait_for_function(
-        "path => window.jupyterapp.shell.currentWidget?.context?.path === path", arg=name
-    )
-
-
 def notice(page: Page) -> Locator:
     """Return what the views say of themselves, such as that no newer ones could be read."""
     return tab(page).locator(".plm-Inspector-notice")
@@ -251,98 +152,7 @@ def answers_anew(sent: Locator, words: str) -> None:
     expect(sent).to_contain_text("0 blocks")
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_inspector_cell.py asks while a cell runs, and labextension/tests/inspector/kernelSource.test.ts has a kernel that does not answer
-def test_it_answers_while_a_cell_runs_and_says_when_it_waits(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    flag = lab.folder / "tab-busy.flag"
-    pid = "import os\npathlib = __import__('pathlib')\npathlib.Path('tab-busy.pid').write_text(str(os.getpid()))"
-    panel = open_scripted_notebook(
-        page, lab, "tab-busy.ipynb", ANSWERS, pid, BLOCKS.format(flag=str(flag))
-    )
-    send(panel, "What is here?")
-    at_rest(panel)
-    page.evaluate(RUN, 1)
-    kernel = int((lab.folder / "tab-busy.pid").read_text())
-    page.evaluate(BEGIN, 2)
-    expect(page.locator(".jp-InputArea-prompt", has_text="[*]")).to_be_visible()
-    page.evaluate(INSPECT, {})
-    views = inspected(page)
-    views.get_by_role("tab", name="Requests").click()
-    sent = views.get_by_role("group", name="The request as it is sent")
-    expect(sent.get_by_text("What is here?").first).to_be_visible()
-    expect(strip(page)).to_have_count(0)
-    assert not flag.exists()
-
-    os.kill(kernel, signal.SIGSTOP)
-    try:
-        sent.get_by_role("searchbox").fill("here")
-        expect(strip(page)).to_contain_text("The kernel is busy: the answer comes")
-        photograph(page, "inspector-waits")
-    finally:
-        os.kill(kernel, signal.SIGCONT)
-    expect(sent.locator("mark").first).to_have_text("here")
-    expect(strip(page)).to_have_count(0)
-    flag.touch()
-    assert seen.errors == []
-
-
-def wrong_files(folder: Path) -> dict[str, tuple[str, str]]:
-    """Write files that are no recordings; return for each what the tab says, and what it shows of it."""
-    folder.mkdir(exist_ok=True)
-    packed = (SAMPLES / "claude_code" / "cc1df109.jsonl.xz").read_bytes()
-    lines = lzma.decompress(packed).decode().splitlines()
-    broken = [*lines[:20], '{"type": "user", "message": {', *lines[20:]]
-    (folder / "broken.jsonl").write_text("\n".join(broken) + "\n")
-    (folder / "none.eval").write_bytes(b"")
-    (folder / "none.jsonl").write_bytes(b"")
-    (folder / "words.traj").write_text("These are words.\n")
-    (folder / "table.json").write_text('{"columns": [1, 2]}')
-    with zipfile.ZipFile(folder / "other.eval", "w") as packed:
-        packed.writestr("readme.txt", "no evaluation")
-    told = {
-        "none.jsonl": ("is empty", ""),
-        "other.eval": ("", ""),
-        "none.eval": ("is empty", ""),
-        "words.traj": ("", ""),
-        "table.json": ("", ""),
-    }
-    # Each is read by a kernel of its own.
-    return dict(islice(told.items(), sample_size(1, len(told))))
-
-
-@pytest.mark.soak  # with each commit tests/frontends/inspector/test_recording_problems.py says it, and labextension/tests/views/inspector/inspector.test.tsx shows it
-def test_a_wrong_file_says_one_sentence_and_a_broken_line_costs_only_itself(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    said = {}
-    files = wrong_files(lab.folder / "wrong")
-    open_notebook(page, lab, book(lab, "beside-wrong.ipynb", "1"))
-    for name in files:
-        page.evaluate(
-            "path => void window.jupyterapp.commands.execute("
-            "'docmanager:open', { path, factory: 'Palimpsest Inspector' })",
-            f"wrong/{name}",
-        )
-        told = tab(page).locator(".plm-Inspector [role=status]")
-        expect(told).to_contain_text(re.compile(r"\.$"))
-        expect(told).not_to_contain_text("Reading")
-        said[name] = told.inner_text()
-        photograph(page, f"inspector-wrong-{name}")
-        close(page)
-        expect(tab(page)).to_have_count(0)
-    for name, words in said.items():
-        assert "Traceback" not in words
-        assert name in words, words
-        assert files[name][0] in words, words
-    page.evaluate(OPEN_FILE, "wrong/broken.jsonl")
-    views = inspected(page)
-    views.get_by_role("tab", name="Wastes").click()
-    expect(views.get_by_text("line 21", exact=False)).to_be_visible()
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit tests/frontends/inspector/test_answer_queue.py reads one again, and labextension/tests/inspector/fileWatch.test.ts watches
+@pytest.mark.soak  # with each commit labextension/tests/inspector/fileWatch.test.ts watches; this adds JupyterLab's files
 def test_a_file_that_grows_on_disk_is_read_again(page: Page, lab: Lab, seen: PageErrors) -> None:
     path = unpacked(lab, "claude_code/cc1df109.jsonl.xz", "grows.jsonl")
     whole = (lab.folder / path).read_text().splitlines(keepends=True)
@@ -381,7 +191,7 @@ def test_a_file_that_grows_on_disk_is_read_again(page: Page, lab: Lab, seen: Pag
     assert [one for one in seen.errors if missing not in one] == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_inspector.py opens sessions and recordings by other ways
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector.py opens them by other ways; this adds the launcher
 def test_the_launcher_asks_which_session_or_recording(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -14,7 +14,6 @@ from tests.e2e.jupyterlab import (
     photograph,
     wait_until_drawn,
 )
-from tests.e2e.running_notebook import Notebook, begin
 from tests.e2e.test_panel import (
     AXE,
     COMMAND,
@@ -117,7 +116,7 @@ def test_a_prompt_is_changed_and_its_turn_goes_only_when_it_is_sent(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/transcript/revertControls.test.tsx overwrites what was ticked alone, and tests/frontends/operations/test_reverts.py what was said
+@pytest.mark.soak  # with each commit labextension/tests/views/transcript/revertControls.test.tsx overwrites what was ticked alone, and tests/frontends/operations/test_reverts.py what was said; this adds both together
 def test_a_file_that_a_person_changed_goes_only_where_it_is_ticked(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -142,7 +141,7 @@ def test_a_file_that_a_person_changed_goes_only_where_it_is_ticked(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/panel/actions/promptActions.test.ts and drafts/editedTurn.test.tsx keep it
+@pytest.mark.soak  # with each commit labextension/tests/panel/actions/promptActions.test.ts keeps it; this adds a turn that goes meanwhile
 def test_where_nothing_can_be_reverted_nothing_is_sent_and_the_text_is_kept(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -175,7 +174,7 @@ def test_where_nothing_can_be_reverted_nothing_is_sent_and_the_text_is_kept(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py sends one again in its place, and the first test from the panel
+@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py sends one again in its place; this adds the dialog
 def test_an_earlier_turn_is_tried_again_in_its_place(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -207,7 +206,7 @@ def test_an_earlier_turn_is_tried_again_in_its_place(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py tries again as it was
+@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py tries again as it was; this adds the dialog with another model and mode
 def test_another_model_in_another_mode_tries_it_again(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -250,7 +249,7 @@ def test_another_model_in_another_mode_tries_it_again(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py looks for what is cut
+@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py looks for what is cut; this adds the order of the keys
 def test_what_is_below_a_turn_is_reached_in_a_narrow_panel(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -277,34 +276,4 @@ def test_what_is_below_a_turn_is_reached_in_a_narrow_panel(
             page.keyboard.press("Tab")
             reached.append(page.evaluate("document.activeElement.textContent"))
         assert reached == [name for name, *_ in drawn], width
-    assert seen.errors == []
-
-
-def cell_turn(page: Page, lab: Lab, name: str) -> tuple[Notebook, Locator]:
-    """Run a cell with a prompt; return the notebook and the cell."""
-    script = "harness.script(says('It is one.'), says('It is two.'))"
-    notebook = begin(page, lab, name, script, "%%agent\nHow many?")
-    notebook.run(1)
-    notebook.run(2)
-    cell = notebook.cell(2)
-    expect(cell.get_by_text("It is one.")).to_be_visible()
-    return notebook, cell
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_errors_and_retry.py tries a cell again
-def test_a_cell_is_tried_again_by_running_it_and_changed_in_its_editor(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    _, cell = cell_turn(page, lab, "resend-cell")
-    panel = open_panel(page)
-    cell.get_by_role("button", name=EDIT).press("Enter")
-    expect(cell.locator(".cm-content")).to_be_focused()
-    cell.hover()
-    photograph(page, "resend-cell")
-    cell.get_by_role("button", name=RETRY).press("Enter")
-
-    expect(cell.get_by_text("It is two.")).to_be_visible()
-    at_rest(panel)
-    expect(prompts(panel)).to_have_text(["How many?"])
-    expect(cell.get_by_text("It is one.")).to_have_count(0)
     assert seen.errors == []

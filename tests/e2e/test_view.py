@@ -10,11 +10,8 @@ from tests.e2e.jupyterlab import (
     Lab,
     Notebook7,
     PageErrors,
-    choose_theme,
     open_notebook,
     photograph,
-    record,
-    recorded,
     running,
     wait_until_drawn,
 )
@@ -25,7 +22,6 @@ from tests.e2e.test_hostile_views import everywhere, sign, told
 from tests.e2e.test_hostile_views import watch as watch
 from tests.e2e.test_panel import AXE, VIOLATIONS
 from tests.e2e.test_saved_answer import RUNS
-from tests.sample_size import SOAKING
 from tests.store.record_builders import SESSION
 
 from palimpsest.render.content.outline import Caps
@@ -35,10 +31,6 @@ from palimpsest.session.sharing.exports import export_session
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-STREAMS = "says('word word').pauses(1).says(' and then the end.')"
-BLOCKS = (
-    "import pathlib, time\nwhile not pathlib.Path('{flag}').exists(): time.sleep(0.02)\n'went on'"
-)
 MATHS = (
     "Since $e^{i\\pi} = -1$:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\ndef f(): pass\n```"
 )
@@ -61,7 +53,7 @@ def shown(notebook: Notebook, cell: int = 1) -> Locator:
     return notebook.cell(cell).locator(".plm-View")
 
 
-@pytest.mark.soak  # with each commit labextension/tests/widget/widget.test.tsx follows a session, and tests/frontends/test_view.py keeps the words
+@pytest.mark.soak  # with each commit labextension/tests/widget/widget.test.tsx follows a session; this adds a JupyterLab without the extension
 def test_follows_the_session_and_keeps_words_that_are_read_without_a_kernel(
     page: Page, bare: Lab, seen: PageErrors
 ) -> None:
@@ -105,64 +97,7 @@ def test_follows_the_session_and_keeps_words_that_are_read_without_a_kernel(
     photograph(page, "view-saved")
 
 
-@pytest.mark.soak  # with each commit labextension/tests/widget/widget.test.tsx follows a session
-def test_streams_while_a_cell_runs_and_is_read_whole_after_a_reload(
-    page: Page, bare: Lab, seen: PageErrors
-) -> None:
-    code = BLOCKS.format(flag="view.flag")
-    answers = f"{STREAMS}.calls('python', code={code!r}), says('Over.')"
-    notebook = scripted(page, bare, "view-streams", "%%agent --yes\nCount", answers=answers)
-    notebook.run(1)
-    record(page, ".plm-View")
-    notebook.run(2, wait=False)
-    view = shown(notebook)
-    expect(view).to_contain_text("and then the end.")
-    assert [told for told in recorded(page) if "word word" in told and "the end." not in told]
-    expect(view).to_contain_text("running")
-    # The view is read-only here.
-    expect(view.get_by_role("button", name="Stop")).to_have_count(0)
-
-    (bare.folder / "view.flag").touch()
-    notebook.ended()
-    expect(view).to_contain_text("Over.")
-    if SOAKING:  # in each run the test above reloads the page
-        notebook.save()
-        page.reload()
-        page.locator(".jp-Notebook .jp-Cell").first.wait_for()
-
-    expect(view).to_contain_text("Over.")
-    expect(view.get_by_role("button", name="python")).to_be_visible()
-    assert [error for error in seen.errors if "WebSocket" not in error] == []
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_growing_answer.py has an answer that stays so
-def test_stays_as_its_reader_left_it_when_its_words_are_written_anew(page: Page, bare: Lab) -> None:
-    answers = "says('One line.\\n\\n' * 60).calls('variables'), says('First.'), says('Second.')"
-    notebook = scripted(
-        page, bare, "view-stays", "%%agent --yes\nOne", "%%agent --yes\nTwo", answers=answers
-    )
-    notebook.run(1)
-    notebook.run(2)
-    view = shown(notebook)
-    expect(view).to_contain_text("First.")
-    fold = view.get_by_role("button", name="variables")
-    fold.click()
-    expect(fold).to_have_attribute("aria-expanded", "true")
-    transcript = view.locator(".plm-Transcript")
-    transcript.hover()
-    page.mouse.wheel(0, -10_000)
-    expect(view.get_by_role("button", name="To the newest")).to_be_visible()
-
-    notebook.run(3)
-
-    expect(view).to_contain_text("Second.")
-    expect(notebook.cell(1).locator(".plm-Saved-words")).to_contain_text("Second.")
-    expect(fold).to_have_attribute("aria-expanded", "true")
-    assert transcript.evaluate("node => node.scrollTop") < 100
-    expect(view).to_have_count(1)
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_hostile_views.py has more of it, live and saved
+@pytest.mark.soak  # with each commit tests/e2e/test_hostile_views.py has more of it; this adds a JupyterLab without the extension
 def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: PageErrors) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -197,23 +132,6 @@ def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: 
     assert not [error for error in seen.errors if "example.invalid" in error]
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_contrast.py looks at the same rows in cell and panel
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-def test_breaks_no_rule_of_accessibility(page: Page, bare: Lab, theme: str) -> None:
-    answers = f"thinks('Hm.').says({MATHS!r}).calls('variables'), says('That is all.')"
-    name = f"view-axe-{theme.split()[-1].lower()}"
-    notebook = scripted(page, bare, name, "%%agent --yes\nGo on", answers=answers)
-    choose_theme(page, theme)
-    notebook.run(1)
-    notebook.run(2)
-    view = shown(notebook)
-    expect(view).to_contain_text("That is all.")
-    view.get_by_role("button", name="variables").click()
-    wait_until_drawn(page)
-    photograph(page, f"view-{theme.split()[-1].lower()}")
-    breaks_no_rule(page)
-
-
 def breaks_no_rule(page: Page) -> None:
     """Have axe look at the view, and at the words that are behind it."""
     page.add_script_tag(path=str(AXE))
@@ -225,7 +143,7 @@ def breaks_no_rule(page: Page) -> None:
     saved.evaluate("style => style.remove()")
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit labextension/tests/widget/widget.test.tsx draws it; this adds a box of ipywidgets
 def test_is_drawn_in_a_box_of_widgets_too(page: Page, bare: Lab) -> None:
     notebook = scripted(
         page,
@@ -266,7 +184,7 @@ DRAWN_BY_LAB = ".jp-RenderedMarkdown, .plm-Saved-words .said, .plm-Saved-words .
 
 
 # In an untrusted notebook JupyterLab itself shows less.
-@pytest.mark.soak  # with each commit tests/render/formats lets no payload come alive in Markdown and HTML, and tests/e2e/test_hostile_views.py opens a page
+@pytest.mark.soak  # with each commit tests/render/formats lets no payload come alive in Markdown and HTML; this adds JupyterLab's own drawing of it
 @pytest.mark.parametrize("trusted", [False, True])
 def test_without_our_extension(page: Page, bare: Lab, watch: LeakMonitor, *, trusted: bool) -> None:
     path = plain(bare, f"drawn-plain-{trusted}.ipynb", watch.sixth(1))
@@ -286,7 +204,7 @@ PREVIEW = """path => window.jupyterapp.commands.execute(
 )"""
 
 
-@pytest.mark.soak  # a cell has the same Markdown in test_without_our_extension
+@pytest.mark.soak  # with each commit tests/render/formats lets no payload come alive in Markdown; this adds JupyterLab's viewer of documents
 @pytest.mark.usefixtures("own_page")
 def test_exported_markdown_as_a_document(page: Page, bare: Lab, watch: LeakMonitor) -> None:
     path = bare.folder / "drawn.md"
@@ -303,20 +221,7 @@ def test_exported_markdown_as_a_document(page: Page, bare: Lab, watch: LeakMonit
     harmless(page, watch, ".jp-MarkdownViewer", ".jp-RenderedMarkdown")
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_hostile_views.py has them beside each other
-def test_is_the_same_beside_our_own_extension(page: Page, lab: Lab, seen: PageErrors) -> None:
-    notebook = scripted(
-        page, lab, "view-both", "%%agent --yes\nGo on", answers="says('That is all.')"
-    )
-    notebook.run(1)
-    notebook.run(2)
-
-    expect(shown(notebook)).to_contain_text("That is all.")
-    expect(notebook.cell(2).locator(".plm-SegmentWidget")).to_contain_text("That is all.")
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit labextension/tests/widget/stylesheetOrder.test.ts has the order that decides it
+@pytest.mark.soak  # with each commit labextension/tests/widget/stylesheetOrder.test.ts has the order that decides it; this adds the look itself
 def test_changes_nothing_of_the_look_of_what_stands_beside_it(page: Page, lab: Lab) -> None:
     script = f"{VIEW}\nharness.script(says('That is all.'))"
     cells = ("%%agent\nGo on", "%agent context", "view()")
@@ -333,7 +238,7 @@ def test_changes_nothing_of_the_look_of_what_stands_beside_it(page: Page, lab: L
     assert page.evaluate(LOOK) == before
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit labextension/tests/widget/widget.test.tsx draws it; this adds Notebook 7
 def test_is_there_in_notebook_7(page: Page, tmp_path: Path, forks: str | None) -> None:
     with running(tmp_path, BUILT, Notebook7, ours=False, lean=True, forks=forks) as lab:
         notebook = scripted(

@@ -22,7 +22,6 @@ from tests.e2e.test_panel import (
     send,
     transcript_region,
 )
-from tests.e2e.test_view import scripted, shown
 from tests.sample_size import SOAKING, sampled_cases
 
 from palimpsest.render.content.css import PAGE
@@ -121,7 +120,7 @@ def test_what_fits_is_no_stop_of_the_keyboard(page: Page, lab: Lab, seen: PageEr
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit what is wide is reached by keys, above
+@pytest.mark.soak  # with each commit what is wide is reached by keys, above; this adds colours of the system
 def test_two_colours_say_by_a_line_that_there_is_more(page: Page, lab: Lab) -> None:
     written = SavedAnswer().text(WORDS).step()
     write(lab.folder / "wide-forced.ipynb", segment(written.message()))
@@ -135,7 +134,7 @@ def test_two_colours_say_by_a_line_that_there_is_more(page: Page, lab: Lab) -> N
     page.emulate_media(forced_colors="none")
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py has the narrowest
+@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py has the narrowest; this adds other widths
 def test_the_panel_holds_together_at_every_width(page: Page, lab: Lab, seen: PageErrors) -> None:
     answers = f"calls('python', code='print(\"w\" * 400)'), says({WORDS!r})"
     panel = open_scripted_notebook(page, lab, "wide-panel.ipynb", answers)
@@ -156,23 +155,6 @@ def test_the_panel_holds_together_at_every_width(page: Page, lab: Lab, seen: Pag
         assert drawn.locator("td, th").evaluate_all(SPLIT) == [], width
         assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == [], width
     choose_theme(page, "JupyterLab Light")
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # the same code draws it in a cell
-def test_in_a_view_without_the_extension_it_is_the_same(
-    page: Page, bare: Lab, seen: PageErrors
-) -> None:
-    notebook = scripted(page, bare, "view-wide", "%%agent\nGo on", answers=f"says({WORDS!r})")
-    notebook.run(1)
-    notebook.run(2)
-    view = shown(notebook)
-    expect(view).to_contain_text("That is all.")
-
-    for name in ("Table", "Code", "Formula"):
-        expect(named(view, name)).to_have_attribute("tabindex", "0")
-    expect(view.get_by_role("table")).to_have_count(2)
-    expect(boxes(view)).to_have_count(3)
     assert seen.errors == []
 
 

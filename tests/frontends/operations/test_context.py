@@ -4,10 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbconvert import HTMLExporter, MarkdownExporter
-from nbformat.v4 import new_code_cell, new_notebook, new_output
 from tests.harness.kernel import Kernel, Run
 from tests.render.reports.test_context_window import alive
 
@@ -71,53 +68,7 @@ def test_shows_the_window_in_every_form(kernel: Kernel) -> None:
     assert "\\href" not in data["text/html"]
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_context.py looks, and the first test begins no session
-def test_looking_writes_nothing(kernel: Kernel) -> None:
-    kernel.client.run(ASK)
-    size = "palimpsest.current_session().snapshot.seq, len(palimpsest.current_session().messages)"
-    before = kernel.client.value(size)
-
-    kernel.client.run("%agent context")
-    kernel.client.run("palimpsest.current_session().context()")
-
-    assert kernel.client.value(size) == before
-
-
-@pytest.mark.soak  # with each commit tests/review/context_report has its tables
-def test_a_session_is_weighed_from_python_too(kernel: Kernel) -> None:
-    kernel.client.run(ASK)
-
-    data = shown(kernel.client.run("now = palimpsest.current_session().context(); now"))
-
-    assert set(data) == {"text/html", "text/markdown", "text/plain"}
-    assert data["text/plain"].startswith("Context window of rehearsal/reads")
-    assert kernel.client.value("now.used + now.free + now.reserve == now.window") == "True"
-    assert kernel.client.value("[one.way for one in now.gone]") == "['truncate']"
-    then = "palimpsest.current_session().context(palimpsest.current_session().requests()[0])"
-    assert kernel.client.value(f"[item.kind for item in {then}.items][-1]") == "'user'"
-    assert "no request" in str(
-        kernel.client.run("palimpsest.current_session().context('req_x')").reply
-    )
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_context.py saves one and opens it
-def test_a_saved_notebook_is_valid_and_tells_it_everywhere(kernel: Kernel) -> None:
-    kernel.client.run(ASK)
-    data = shown(kernel.client.run("%agent context"))
-    cell = new_code_cell("%agent context", outputs=[new_output("display_data", data)])
-    notebook = new_notebook(cells=[cell])
-    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
-
-    nbformat.validate(notebook)
-    page, _ = HTMLExporter().from_notebook_node(notebook)
-    words, _ = MarkdownExporter().from_notebook_node(notebook)
-
-    assert "Kept for the answer" in page
-    assert "<img src=x" not in page
-    assert "Kept for the answer" in words
-
-
-@pytest.mark.soak  # with each commit tests/review/request_contents/test_shown_request.py shows them
+@pytest.mark.soak  # with each commit tests/review/request_contents/test_shown_request.py shows them; this adds the command, and that no key is in it
 def test_one_request_is_shown_with_its_contents(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 
@@ -133,7 +84,7 @@ def test_one_request_is_shown_with_its_contents(kernel: Kernel) -> None:
     assert alive(data["text/html"]) == []
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/review/request_contents/test_request_difference.py compares them; this adds the command
 def test_what_changed_between_two_requests_is_told(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 
@@ -146,7 +97,7 @@ def test_what_changed_between_two_requests_is_told(kernel: Kernel) -> None:
     assert "big.txt" in both
 
 
-@pytest.mark.soak  # with each commit tests/review/test_session_review.py says why
+@pytest.mark.soak  # with each commit tests/review/test_session_review.py says why; this adds the command and its completion
 def test_it_is_told_why_an_item_is_not_in_a_request(kernel: Kernel) -> None:
     kernel.client.run(ASK)
     items = "palimpsest.current_session().review.items.records()"
@@ -161,7 +112,7 @@ def test_it_is_told_why_an_item_is_not_in_a_request(kernel: Kernel) -> None:
     assert names
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/frontends/magic/test_line_parser.py reads these lines; this adds their completion
 def test_what_can_follow_context_is_completed(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 
@@ -170,7 +121,7 @@ def test_what_can_follow_context_is_completed(kernel: Kernel) -> None:
     assert kernel.client.complete("%agent context changed 1 ") == ["1", "2"]
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/review/request_contents/test_shown_request.py refuses one; this adds the commands
 def test_a_request_that_does_not_exist_is_one_sentence(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 
@@ -183,13 +134,3 @@ def test_a_request_that_does_not_exist_is_one_sentence(kernel: Kernel) -> None:
     assert unknown == (
         "The session has no item '999'; `%agent context at 2` lists those of a request with their numbers."
     )
-
-
-@pytest.mark.soak
-def test_other_words_after_context_are_a_prompt(kernel: Kernel) -> None:
-    run = kernel.client.run("%agent --model rehearsal/reads context of this project, please")
-    assert "And again." in run.markdown() or "Read, with" in run.markdown()
-
-    kernel.client.run("%agent context of this project, please")
-
-    assert kernel.client.value("palimpsest.current_session().messages[-2].info.role") == "'user'"

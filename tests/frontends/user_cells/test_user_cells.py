@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -164,29 +163,6 @@ def test_what_comes_out_later_is_told_of_its_cell(session: Kernel, server: Fault
     )
 
 
-@pytest.mark.soak  # with each commit tests/frontends/variables/test_variable_fingerprints.py notices them
-def test_changes_in_place_are_told(session: Kernel, server: FaultServer) -> None:
-    server.script(says("One."), says("Two."), says("Three."))
-    session.run(
-        "import numpy as np, pandas as pd\n"
-        "items = [1]; frame = pd.DataFrame({'a': [1, 2]}); grid = np.zeros(5); calm = [1]"
-    )
-    session.run("%agent first?")
-    session.run("items[0] = 7; frame.loc[0, 'a'] = 9; grid[0] = 1")
-
-    session.run("%agent second?")
-    text = "\n".join(block.get("text", "") for block in newest_prompt(server))
-    news = text[text.index("<variables>") :]
-
-    for name in ("items", "frame", "grid"):
-        assert f"- {name}: " in news
-    assert news.count("(its contents changed)") == 3
-    assert "calm" not in news
-
-    session.run("%agent third?")
-    assert "<variables>" not in "\n".join(block.get("text", "") for block in newest_prompt(server))
-
-
 def test_no_code_of_the_user_runs_for_it(session: Kernel, server: FaultServer) -> None:
     server.script(says("One."), says("Two."))
     session.run(
@@ -233,7 +209,7 @@ def test_the_agents_own_code_is_no_cell_of_the_user(session: Kernel, server: Fau
     assert told(server) == ""
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_fix_error.py sends one
+@pytest.mark.soak  # with each commit tests/e2e/test_fix_error.py sends one; this adds what stands in the prompt
 def test_fix_sends_the_error_with_variables_and_versions(
     session: Kernel, server: FaultServer
 ) -> None:
@@ -329,18 +305,3 @@ def test_context_says_what_was_left_out(session: Kernel, server: FaultServer) ->
 
     assert "Notebook cells" in text
     assert "kept from the agent (tag agent-hidden" in text
-
-
-@pytest.mark.soak
-def test_the_rehearsal_model_mends_an_error_without_a_key(tmp_path: Path) -> None:
-    env = {"HOME": str(tmp_path), "PALIMPSEST_STATE_DIR": str(tmp_path / "state")}
-    (tmp_path / "birds.csv").write_text("species,mass\nAdelie,3700\nGentoo,5000\n")
-    with Kernel(cwd=tmp_path, env=env) as kernel:
-        kernel.run("%load_ext palimpsest")
-        kernel.run("import pandas as pd\nbirds = pd.read_csv('birds.csv')")
-        kernel.run("birds['mas'].mean()")
-
-        answer = kernel.run("%agent fix").markdown()
-
-    assert "birds['mass'].mean()" in answer
-    assert "no column" in answer

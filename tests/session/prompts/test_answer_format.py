@@ -143,7 +143,6 @@ async def test_an_answer_in_words_is_asked_for_again(tmp_path: Path) -> None:
     assert "Call StructuredOutput now" in model.requests[1].messages[-1]["content"]
 
 
-@pytest.mark.soak  # with each commit an answer in words is asked for again, above
 @pytest.mark.parametrize("retries", [0, 1, 2])
 async def test_a_turn_that_ends_without_the_form_is_an_error(tmp_path: Path, retries: int) -> None:
     script = [says(f"Words {n}.") for n in range(4)]
@@ -327,28 +326,6 @@ def test_a_schema_that_leads_elsewhere_fetches_nothing(
     given = {"properties": {"a": {"$ref": "https://example.org/schema.json"}}}
     with isolated_session(ScriptedModel()) as session, pytest.raises(UserError):
         session.prompt("Count.", format=given)
-
-
-@pytest.mark.soak  # with each commit tests/rehearsal/test_structured_shapes.py fills every shape
-def test_the_rehearsal_model_fills_a_form_from_what_it_found() -> None:
-    schema = {
-        "type": "object",
-        "properties": {"answer": {"type": "string"}, "rows": {"type": "integer"}},
-        "required": ["answer"],
-    }
-    with isolated_session() as session:
-        answer = session.prompt("Which files are there?", yes=True, format=schema)
-
-        assert answer.error is None
-        assert answer.structured["answer"] in answer.text
-        assert "rows" not in answer.structured
-        # What nothing says and the form requires takes the plainest value; an error is left where no value fits.
-        wanted = {**schema, "required": ["answer", "rows"]}
-        plain = session.prompt("Which files are there?", yes=True, format=wanted)
-        assert plain.structured["rows"] == 0
-        none = {**wanted, "properties": {"rows": {"type": "integer", "minimum": 4, "maximum": 3}}}
-        missing = session.prompt("Which files are there?", yes=True, format=none)
-        assert isinstance(missing.error, StructuredOutputError)
 
 
 def test_the_rehearsal_model_counts_and_lists_what_it_listed(tmp_path: Path) -> None:
