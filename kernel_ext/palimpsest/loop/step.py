@@ -47,11 +47,7 @@ from palimpsest.transcript.errors import (
     UnknownError,
     UserError,
 )
-from palimpsest.transcript.messages import (
-    AssistantMessage,
-    Messages,
-    UserMessage,
-)
+from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
 from palimpsest.transcript.parts import Part, TextPart, ToolPart
 from palimpsest.transcript.session_record.events import MessageUpdated, StepRequested, answer_ended
 

@@ -18,11 +18,7 @@ from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.parts import PatchPart, SnapshotPart
-from palimpsest.transcript.session_record.events import (
-    MessageUpdated,
-    PartUpdated,
-    SessionDiff,
-)
+from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, SessionDiff
 from palimpsest.transcript.session_record.reverts import FileDiff
 
 TURN_PATCH_CHARS = 60_000

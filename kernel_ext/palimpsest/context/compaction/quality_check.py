@@ -18,13 +18,7 @@ from palimpsest.context.compaction.summary_grade import summary_grade
 from palimpsest.context.compaction.summary_request import RULE, messages_seen_at
 from palimpsest.context.conversion.transcript_text import serialize_messages
 from palimpsest.context.request_assembly.projection import Projection, project
-from palimpsest.context.visible_messages import (
-    View,
-    marker,
-    place_of,
-    summary_text,
-    turn_spans,
-)
+from palimpsest.context.visible_messages import View, marker, place_of, summary_text, turn_spans
 from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.context_values.decisions import Decision, pinned_parts
 from palimpsest.transcript.context_values.policies import Policy

@@ -17,12 +17,7 @@ from palimpsest.context.request_kinds.title_request import without_middle
 from palimpsest.context.visible_messages import View, marker, turn_of
 from palimpsest.transcript.context_values.decisions import EffectiveDecisions
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, TextBlock
-from palimpsest.transcript.messages import (
-    Message,
-    Messages,
-    UserMessage,
-    is_summary,
-)
+from palimpsest.transcript.messages import Message, Messages, UserMessage, is_summary
 from palimpsest.transcript.parts import FilePart, Part, TextPart, ToolPart
 
 SYSTEM = """\

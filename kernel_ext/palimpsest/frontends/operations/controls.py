@@ -30,7 +30,7 @@ from palimpsest.frontends.operation_text.control_text import (
     titled_list,
     trust_text,
 )
-from palimpsest.frontends.protocol.permissions import ApprovalRow, RuleRow
+from palimpsest.frontends.protocol.answers import ApprovalRow, RuleRow
 from palimpsest.frontends.typed_input.typed_values import amounts
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.layer_merge import UntrustedSetting

@@ -21,7 +21,7 @@ from palimpsest.frontends.operation_base.operation import (
 )
 from palimpsest.frontends.operation_text.command_output import CommandOutput, unspaced_output
 from palimpsest.frontends.operation_text.command_report import CommandReport
-from palimpsest.frontends.protocol.sharing import ExportedFile, ImportProgressNotice
+from palimpsest.frontends.protocol.answers import ExportedFile, ImportProgressNotice
 from palimpsest.render.content.phrases import count, size_text, some
 from palimpsest.store.exchange.importer import ImportControl, Imported
 from palimpsest.store.interface import Problem

@@ -18,7 +18,7 @@ from palimpsest.frontends.operation_text.revert_text import revert_state_text
 from palimpsest.frontends.operation_text.todo_text import todo_text
 from palimpsest.frontends.operations.controls import TrustProject
 from palimpsest.frontends.operations.definitions import default_model
-from palimpsest.frontends.protocol.project import SettingRow
+from palimpsest.frontends.protocol.answers import SettingRow
 from palimpsest.render.content.phrases import about_money, count, money, some
 from palimpsest.render.reports.table import Basis
 from palimpsest.render.safety.escaping import inline

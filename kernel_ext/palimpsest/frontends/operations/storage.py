@@ -15,7 +15,7 @@ from palimpsest.frontends.operation_base.operation import (
 )
 from palimpsest.frontends.operation_text.command_output import OutputLines, Rows, TitledTable
 from palimpsest.frontends.operation_text.session_list import local_time
-from palimpsest.frontends.protocol.project import StorageReport, StorageRow
+from palimpsest.frontends.protocol.answers import StorageReport, StorageRow
 from palimpsest.render.content.phrases import count, size_text, some
 from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.open_sessions.storage_cleanup import (

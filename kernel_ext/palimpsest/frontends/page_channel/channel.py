@@ -48,12 +48,12 @@ from palimpsest.frontends.protocol.connection import (
     OutcomeNotice,
     PingNotice,
     Prepare,
+    RenameNotebook,
     TellCells,
     TypedAnswer,
     Unwatch,
     Watch,
 )
-from palimpsest.frontends.protocol.sessions import RenameNotebook
 from palimpsest.frontends.protocol.transcript import Resync
 from palimpsest.session.engine import EngineFuture
 from palimpsest.session.interfaces.prompt_answer import Answer

@@ -28,10 +28,7 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     piece_thread,
 )
 from palimpsest.frontends.process_guard.event_loop import LOOP_STOPPED
-from palimpsest.frontends.process_guard.late_callbacks import (
-    LateFunction,
-    guard_callbacks,
-)
+from palimpsest.frontends.process_guard.late_callbacks import LateFunction, guard_callbacks
 from palimpsest.frontends.process_guard.loop_builtins import add_builtins
 from palimpsest.frontends.process_guard.unanswered_input import guard_debuggers, guard_questions
 from palimpsest.frontends.usage_errors import usage_error

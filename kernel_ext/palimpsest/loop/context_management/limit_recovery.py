@@ -9,11 +9,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from palimpsest.context.reduction.picture_limits import (
-    SentPicture,
-    limit_words,
-    sent_pictures,
-)
+from palimpsest.context.reduction.picture_limits import SentPicture, limit_words, sent_pictures
 from palimpsest.context.request_assembly.fit import KEEPS_LIMITS
 from palimpsest.loop.context_management.fit_driver import FitDriver
 from palimpsest.loop.model_requests.request_builder import Assembled

@@ -40,11 +40,7 @@ from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.wire.provider_messages import MARKED_FOR, request_hash
 from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.request_items import request_items
-from palimpsest.transcript.context_values.decisions import (
-    Decision,
-    Facts,
-    Purpose,
-)
+from palimpsest.transcript.context_values.decisions import Decision, Facts, Purpose
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import (
     CacheForecast,

@@ -19,16 +19,9 @@ from palimpsest.model.interface import Model, ModelRequest, StepFinished, StepSt
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor, Truncate
 from palimpsest.transcript.context_values.decisions import Decision, Facts
-from palimpsest.transcript.errors import (
-    Aborted,
-    ErrorValue,
-    ModelFailed,
-    UnknownError,
-)
+from palimpsest.transcript.errors import Aborted, ErrorValue, ModelFailed, UnknownError
 from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.session_record.events import (
-    StepRequested,
-)
+from palimpsest.transcript.session_record.events import StepRequested
 from palimpsest.transcript.session_record.sessions import SessionInfo, Spent
 from palimpsest.transcript.values import Usage
 

@@ -15,12 +15,7 @@ from typing import Any
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog import local_servers as local
 from palimpsest.model.catalog.gateway_names import EXCLUSIVE_MAKERS, meant_model
-from palimpsest.model.providers import (
-    BASE_VARIABLES,
-    DEFAULT_MODELS,
-    LOCAL_PROVIDERS,
-    is_loopback,
-)
+from palimpsest.model.providers import BASE_VARIABLES, DEFAULT_MODELS, LOCAL_PROVIDERS, is_loopback
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price, capacity

@@ -13,11 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.model.wire.media import media
-from palimpsest.model.wire.native_blocks import (
-    has_signed_thinking,
-    native_content,
-    whole_blocks,
-)
+from palimpsest.model.wire.native_blocks import has_signed_thinking, native_content, whole_blocks
 from palimpsest.model.wire.sequential_calls import sequential_calls
 from palimpsest.model.wire.tool_call_text import (
     allowed_ids,

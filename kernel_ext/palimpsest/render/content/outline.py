@@ -52,12 +52,7 @@ from palimpsest.transcript.parts import (
     ToolState,
 )
 from palimpsest.transcript.provider_calls import AT_PROVIDER, is_provider_call
-from palimpsest.transcript.retry_runs import (
-    RetryLines,
-    message_retries,
-    retry_lines,
-    retry_words,
-)
+from palimpsest.transcript.retry_runs import RetryLines, message_retries, retry_lines, retry_words
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
     PermissionAsked,

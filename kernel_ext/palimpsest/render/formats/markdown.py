@@ -30,13 +30,7 @@ from palimpsest.render.content.phrases import (
 )
 from palimpsest.render.content.work_rows import TurnEnd, WorkRow
 from palimpsest.render.formats.item_writer import ItemWriter, joined_blocks
-from palimpsest.render.safety.escaping import (
-    code_block,
-    code_element,
-    code_span,
-    inline,
-    one_line,
-)
+from palimpsest.render.safety.escaping import code_block, code_element, code_span, inline, one_line
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.transcript.messages import Message
 

@@ -9,10 +9,7 @@ from palimpsest.render.content.decision_reasons import decision_sentence, reason
 from palimpsest.render.content.phrases import count, money, some
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.proposed_request import (
-    CacheForecast,
-    ProposedRequest,
-)
+from palimpsest.transcript.context_values.proposed_request import CacheForecast, ProposedRequest
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.ids import short
 

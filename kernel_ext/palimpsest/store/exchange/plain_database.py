@@ -13,12 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from palimpsest.store.disk import (
-    open_regular,
-    storage_errors,
-    temporary_folder,
-    write_fully,
-)
+from palimpsest.store.disk import open_regular, storage_errors, temporary_folder, write_fully
 
 MAX_VALUE_BYTES = 64_000_000
 ALLOWED_EXTRA_BYTES = 1_000_000

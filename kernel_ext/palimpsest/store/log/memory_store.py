@@ -9,12 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from palimpsest.store.interface import (
-    Owner,
-    Problem,
-    SessionSummary,
-    TakenOver,
-)
+from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.log.takeover import (
     fork_of,
     late_fork_session,

@@ -17,13 +17,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from palimpsest.store.disk import (
-    NOFOLLOW,
-    read_json,
-    scratch_file,
-    write_atomically,
-    write_fully,
-)
+from palimpsest.store.disk import NOFOLLOW, read_json, scratch_file, write_atomically, write_fully
 from palimpsest.store.interface import Owner
 
 HEARTBEAT_SECONDS = 1.0

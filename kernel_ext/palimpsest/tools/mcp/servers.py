@@ -13,21 +13,10 @@ from pathlib import Path
 from typing import Literal
 
 from palimpsest.tools.mcp import client
-from palimpsest.tools.mcp.remote_tools import (
-    McpTool,
-    resource_tools,
-    server_of,
-)
+from palimpsest.tools.mcp.remote_tools import McpTool, resource_tools, server_of
 from palimpsest.tools.mcp.server import GRACE_SECONDS, MAX_RETRIES, McpServer, State
-from palimpsest.tools.mcp.tool_listing import (
-    OfferedTool,
-    ToolListing,
-    left_out_texts,
-)
-from palimpsest.tools.mcp.values import (
-    MAX_DESCRIPTION_CHARS,
-    McpServerSpec,
-)
+from palimpsest.tools.mcp.tool_listing import OfferedTool, ToolListing, left_out_texts
+from palimpsest.tools.mcp.values import MAX_DESCRIPTION_CHARS, McpServerSpec
 from palimpsest.tools.registration.builtin_tools import is_reserved_name
 from palimpsest.tools.registration.registry import Registry
 
