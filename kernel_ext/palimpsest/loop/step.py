@@ -382,12 +382,6 @@ async def _run(
             extra={**with_measured_wait, "model": setup.info},
         )
 
-    results = run_calls(
-        calls,
-        setup.offer,
-        context,
-        processor.tool_began,
-        guard,
-    )
+    results = run_calls(calls, setup.offer, context, processor.tool_began, guard)
     async for result in results:
         processor.handle(result)

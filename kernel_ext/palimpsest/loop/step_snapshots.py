@@ -1,8 +1,7 @@
 """Take snapshots of the files before and after each step, and record the changes of step and turn.
 
-The first snapshot is taken while the model writes, and only a tool waits for it; the second one only
-where tools ran. Threads do all of it. Where no snapshot can be taken, a sentence reports it, and the turn
-continues.
+The first snapshot is taken while the model writes, and only a tool waits for it; the second one only where tools ran.
+Threads do all of it. Where no snapshot can be taken, a sentence reports it, and the turn continues.
 """
 
 import asyncio

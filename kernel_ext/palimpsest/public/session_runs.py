@@ -87,9 +87,8 @@ class SessionRuns(SessionCalls):
     ) -> EngineFuture[Answer]:
         """Send the newest turn's failed request again; the answer arrives in a future.
 
-        With a turn (``target``, an id in it or ``"last"``), a model or a mode, the turn and what follows it is
-        reverted with its files, as ``revert`` does, and its prompt is sent again. The mode is the session's from
-        then on.
+        With a turn (``target``, an id in it or ``"last"``), a model or a mode, the turn and what follows it is reverted
+        with its files, as ``revert`` does, and its prompt is sent again. The mode is the session's from then on.
 
         >>> session.retry().result()
         Traceback (most recent call last):

@@ -1,8 +1,7 @@
 """Decide whether a turn continues after a compaction, and write the synthetic message that continues it.
 
-Border: pure. A turn continues by itself only where work is left (DESIGN.md 4): a prompt without
-an answer, an answer cut in the middle, open items on the todo list. The presets of systems that
-always continue do so here too.
+Border: pure. A turn continues by itself only where work is left (DESIGN.md 4): a prompt without an answer, an answer
+cut in the middle, open items on the todo list. The presets of systems that always continue do so here too.
 """
 
 from collections.abc import Sequence

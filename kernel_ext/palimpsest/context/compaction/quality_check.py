@@ -1,8 +1,7 @@
 """Accept or reject a summary before it replaces history, and report what it lost.
 
-Border: pure. A summary that is too short, or that saves too little, is rejected and cuts nothing. A good
-summary gets a report of the names that occur in the covered messages, but neither in the summary nor in the
-tail (DESIGN.md 4).
+Border: pure. A summary that is too short, or that saves too little, is rejected and cuts nothing. A good summary gets a
+report of the names that occur in the covered messages, but neither in the summary nor in the tail (DESIGN.md 4).
 """
 
 import dataclasses

@@ -1,9 +1,8 @@
 """Add notes to the next prompt about what has changed since the system prompt was written.
 
-Border: pure. The system prompt keeps the same bytes for a session's whole life, so a new day, another
-mode and changed variables are noted after everything that was sent before, beside the user's prompt,
-and the notes stay there. The notes already sent are those in the messages that the model still sees: after
-a compaction that hid a note, it is sent again.
+Border: pure. The system prompt keeps the same bytes for a session's whole life, so a new day, another mode and changed
+variables are noted after everything that was sent before, beside the user's prompt, and the notes stay there. The notes
+already sent are those in the messages that the model still sees: after a compaction that hid a note, it is sent again.
 """
 
 import re

@@ -1,9 +1,8 @@
 """Trim and clear tool outputs when the provider's prompt cache is cold, so that the change costs nothing.
 
-Border: pure. Follows spec/context-stability.md 1.13: when the request fills one share of the window,
-long outputs are trimmed to head and tail, and where that is not enough the oldest are cleared. Under a
-policy that is not sticky each request decides anew and restores all other outputs (OpenClaw changes its
-request only, never its session).
+Border: pure. Follows spec/context-stability.md 1.13: when the request fills one share of the window, long outputs are
+trimmed to head and tail, and where that is not enough the oldest are cleared. Under a policy that is not sticky each
+request decides anew and restores all other outputs (OpenClaw changes its request only, never its session).
 """
 
 import re

@@ -1,10 +1,9 @@
 """Cut tool results that are too long for the window, when nothing cheaper is left.
 
-Border: pure; it decides, and the loop journals and sends again. The forms follow
-spec/context-stability.md 1.11: later versions of OpenClaw also keep the tail (where errors and
-totals are), and then count Chinese, Japanese and Korean characters by their real cost.
-Each cut starts from the stored original, so cutting twice changes nothing. Lengths are those of
-Python's strings; OpenClaw counts a character beyond the basic plane as two.
+Border: pure; it decides, and the loop journals and sends again. The forms follow spec/context-stability.md 1.11: later
+versions of OpenClaw also keep the tail (where errors and totals are), and then count Chinese, Japanese and Korean
+characters by their real cost. Each cut starts from the stored original, so cutting twice changes nothing. Lengths are
+those of Python's strings; OpenClaw counts a character beyond the basic plane as two.
 """
 
 import math

@@ -1,12 +1,11 @@
 """Make the next request fit its window: first by reductions that cost nothing, then by a summary.
 
-Border: pure. No clock, no disk, no model: the generator ``fit_request`` yields its decisions, batch by
-batch, and its need for a summary; the caller journals or applies each yield before it resumes the
-generator, and sends the outcome of a summary back. Requests are made of messages (``MessageRequest``) or of
-the items of a timeline (``context_policies/engine_presets/item_request.py``): the live loop and every replay
-drive the same generator, so they cannot diverge. The order follows spec/context-stability.md 1.10 and 1.11:
-reminders, old outputs, a summary, oversized results, and in the end an error message
-(docs/design/0028-fit.md).
+Border: pure. No clock, no disk, no model: the generator ``fit_request`` yields its decisions, batch by batch, and its
+need for a summary; the caller journals or applies each yield before it resumes the generator, and sends the outcome of
+a summary back. Requests are made of messages (``MessageRequest``) or of the items of a timeline
+(``context_policies/engine_presets/item_request.py``): the live loop and every replay drive the same generator, so they
+cannot diverge. The order follows spec/context-stability.md 1.10 and 1.11: reminders, old outputs, a summary, oversized
+results, and in the end an error message (docs/design/0028-fit.md).
 """
 
 from collections.abc import Callable, Generator, Sequence

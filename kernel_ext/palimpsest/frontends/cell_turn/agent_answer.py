@@ -49,8 +49,7 @@ class AgentAnswer(Answer):
     def to_cells(self) -> tuple[str, ...]:
         """Insert each Python listing of the answer as a new cell below this one, and return the listings.
 
-        Runs nothing. Where no page can insert cells, one new cell holds all listings. Empty where the answer
-        has none.
+        Runs nothing. Where no page can insert cells, one new cell holds all listings. Empty where the answer has none.
         """
         listings = python_listings(self.text)
         if not listings:

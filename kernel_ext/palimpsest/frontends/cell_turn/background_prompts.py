@@ -1,8 +1,7 @@
 """Prompts for which no cell waits: ``%agent --bg`` sends one, ``%agent wait`` shows its answer.
 
-Border: the cell ends at once, and other cells may run meanwhile. The agent's Python runs as
-for a prompt from the panel: when the kernel is idle, or in the cell that waits. Its output is in
-the session, not in a cell.
+Border: the cell ends at once, and other cells may run meanwhile. The agent's Python runs as for a prompt from the
+panel: when the kernel is idle, or in the cell that waits. Its output is in the session, not in a cell.
 """
 
 import asyncio

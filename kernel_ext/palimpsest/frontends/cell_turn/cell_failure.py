@@ -1,8 +1,7 @@
 """Raise an error in a cell whose turn failed, where the notebook runs unattended.
 
-A notebook without a user (nbclient, Papermill, a scheduler) continues with the next cell unless a cell
-raises. The cell's execute request shows whether a user is there (``allow_stdin``), and
-which kind of front end sent it.
+A notebook without a user (nbclient, Papermill, a scheduler) continues with the next cell unless a cell raises. The
+cell's execute request shows whether a user is there (``allow_stdin``), and which kind of front end sent it.
 
 Border: raises only; the answer is shown before.
 """

@@ -88,10 +88,7 @@ class _Stream(io.TextIOBase):
 
 
 class Capture:
-    """The outputs of one run of the agent's code.
-
-    Responsibilities: hold text, error, result, images; pass rich output to the cell if it shows it.
-    """
+    """The outputs of one run of the agent's code; rich output is passed to the cell if it shows it."""
 
     def __init__(
         self,

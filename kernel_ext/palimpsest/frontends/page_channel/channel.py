@@ -86,11 +86,7 @@ FORMER_TYPES = {
 
 
 class Channel:
-    """Connects the browser pages with the engine.
-
-    Responsibilities: validate and remember commands; reply at once; run slow work on the engine;
-    publish records and outcomes.
-    """
+    """Connects pages with the engine: validates commands, replies at once, runs slow work, publishes outcomes."""
 
     def __init__(self, services: FrontendServices, main_thread: MainThread, shell: Any) -> None:
         self.watches = PageWatches()

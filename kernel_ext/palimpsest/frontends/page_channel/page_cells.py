@@ -33,10 +33,7 @@ class _CellsRequest:
 
 
 class PageCells:
-    """Reads the notebooks of this kernel from the pages that show them.
-
-    Responsibilities: remember which pages can answer; join the pieces of answers; end the wait in time.
-    """
+    """Reads this kernel's notebooks from the pages that show them: joins pieces of answers, ends the wait in time."""
 
     def __init__(
         self, send: Callable[[BaseModel], None], clock: Callable[[], float] = time.monotonic

@@ -1,11 +1,10 @@
 """Show a turn in its cell as segments, each one output, between native outputs such as figures.
 
-Border: publishes displays; ``turn_output/mime_bundle.py`` builds their content, and
-``turn_output/segments.py`` finds where to cut. Everything is published on the cell's own thread and in its
-context while the cell runs, because outputs follow the context (spec/kernel.md A5). Only the open
-segment is refreshed, completely: when its steps have doubled, so that all refreshes together send no more
-than twice its length, when it is long enough to be closed, and where no page watches also at an
-interval that grows with its length.
+Border: publishes displays; ``turn_output/mime_bundle.py`` builds their content, and ``turn_output/segments.py`` finds
+where to cut. Everything is published on the cell's own thread and in its context while the cell runs, because outputs
+follow the context (spec/kernel.md A5). Only the open segment is refreshed, completely: when its steps have doubled, so
+that all refreshes together send no more than twice its length, when it is long enough to be closed, and where no page
+watches also at an interval that grows with its length.
 """
 
 import contextvars

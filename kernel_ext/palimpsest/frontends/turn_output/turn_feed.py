@@ -34,11 +34,7 @@ there within a tick of the journal, 40 ms."""
 
 
 class TurnFeed:
-    """Observes the turn of one prompt.
-
-    Responsibilities: find the prompt's own user message; return the turn's messages; collect
-    questions, answers and decisions; count ended steps.
-    """
+    """Observes the turn of one prompt: its messages, questions, answers, decisions and ended steps."""
 
     def __init__(self, prompt_id: str, origin: Origin) -> None:
         self.prompt_id = prompt_id

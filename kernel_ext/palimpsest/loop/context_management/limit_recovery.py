@@ -38,10 +38,7 @@ PICTURES_SHARE = 0.5
 
 @dataclass
 class LimitRecovery:
-    """Repairs the refused requests of one step.
-
-    Responsibilities: take each kind of limit from a refusal once; have the request rebuilt within it.
-    """
+    """Repairs the refused requests of one step: takes each kind of limit once, and has the request rebuilt within it."""
 
     requests: RequestServices
     setup: StepSetup

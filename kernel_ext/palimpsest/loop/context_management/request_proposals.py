@@ -190,10 +190,12 @@ def _describe_proposal(
     cache = _cache(state, setup, proposed_fit)
     tokens = _calibrated(assembly.projection.total, facts)
     items = tuple(_items(log, setup, proposed_fit))
+    messages = state.messages()
+    sent = sum(isinstance(part, StepStartPart) for message in messages for part in message.parts)
     return ProposedRequest(
         id="",
         session_id=log.session_id,
-        number=_number(state),
+        number=sent + 1,
         purpose=purpose,
         agent=setup.agent,
         subagent=session is not None and session.parent_id is not None,
@@ -219,13 +221,6 @@ def _describe_proposal(
         cost_cold=_cost(setup.info, tokens, 0),
         prunes_after=pruning_function(setup.policy.prune.rule).when == "turn end",
     )
-
-
-def _number(state: GuardedState) -> int:
-    """Return the number of the next request among those of the session's messages."""
-    messages = state.messages()
-    sent = sum(isinstance(part, StepStartPart) for message in messages for part in message.parts)
-    return sent + 1
 
 
 def _calibrated(tokens: int, facts: Facts) -> int:

@@ -1,8 +1,7 @@
 """Convert any exception of a model call to one of the transcript's error values.
 
-The classes that litellm raises are only hints, so the server's real answer decides, which
-``exception_details`` reads; ``connection_failures`` finds the reason for no answer, and ``explanations``
-writes the message.
+The classes that litellm raises are only hints, so the server's real answer decides, which ``exception_details`` reads;
+``connection_failures`` finds the reason for no answer, and ``explanations`` writes the message.
 """
 
 import re
@@ -70,17 +69,11 @@ MISSING_KEY = re.compile(
     r"|incorrect api key",
     re.IGNORECASE,
 )
-CREDENTIAL_CLASSES = frozenset(
-    {
-        "NoCredentialsError",
-        "PartialCredentialsError",
-        "CredentialRetrievalError",
-        "ProfileNotFound",
-        "DefaultCredentialsError",
-        "RefreshError",
-        "BedrockMissingCredentialsError",
-    }
-)
+CREDENTIAL_CLASSES = frozenset({
+    "NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError",
+    "ProfileNotFound", "DefaultCredentialsError", "RefreshError",
+    "BedrockMissingCredentialsError",
+})  # fmt: skip
 """Exceptions that cloud clients raise before they send a request."""
 
 
@@ -182,16 +175,9 @@ def _is_auth(details: ExceptionDetails) -> bool:
 
 def _is_connection(details: ExceptionDetails) -> bool:
     names = {
-        "APIConnectionError",
-        "ConnectionError",
-        "ConnectError",
-        "TransportError",
-        "ClientConnectionError",
-        "Timeout",
-        "TimeoutError",
-        "APITimeoutError",
-        "DecodingError",
-    }
+        "APIConnectionError", "ConnectionError", "ConnectError", "TransportError",
+        "ClientConnectionError", "Timeout", "TimeoutError", "APITimeoutError", "DecodingError",
+    }  # fmt: skip
     return details.answered or details.streamed or bool(details.classes & names)
 
 

@@ -39,19 +39,10 @@ SCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas"})
 NOT_AT_TOP = ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if", "then", "else")
 """Keywords that no provider accepts at the top of an input's schema, beside ``type: object``."""
-DROPPED_KEYWORDS = frozenset(
-    {
-        "$ref",
-        "$schema",
-        "$id",
-        "id",
-        "$anchor",
-        "$defs",
-        "definitions",
-        "$dynamicRef",
-        "$vocabulary",
-    }
-)
+DROPPED_KEYWORDS = frozenset({
+    "$ref", "$schema", "$id", "id", "$anchor", "$defs", "definitions", "$dynamicRef",
+    "$vocabulary",
+})  # fmt: skip
 """Keywords without meaning for a model; references were replaced by their targets before."""
 MAX_CHOICES = 500
 """Maximum values of one enumeration; providers' limits are between this number and a thousand."""

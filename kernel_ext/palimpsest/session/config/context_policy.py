@@ -4,9 +4,8 @@ A policy is a preset and changes to it (``context/policy_overrides.py``). The se
 to change a value: ``[policy]`` names any of them, and ``[compaction]`` and ``[tool_output]`` name
 the most common ones; these win, since environment flags set them too.
 
-The number of turns that are sent is limited by the history limit for the session's key. A key names
-the user of the session, or a group if several users sent prompts in it; a session for a task of another
-session has a thread suffix.
+The number of turns that are sent is limited by the history limit for the session's key. A key names the user of the
+session, or a group if several users sent prompts in it; a session for a task of another session has a thread suffix.
 """
 
 from collections.abc import Mapping, Set

@@ -1,9 +1,8 @@
 """Parse a Markdown file with YAML frontmatter between two lines of dashes.
 
-Border: the only module that uses yaml; text in, values out. Frontmatter is often written by hand
-without quotes (``description: Use it so: first ...``), so what YAML refuses is parsed again with such
-values quoted. Aliases are refused: they are not needed here, and a small file of them can
-expand to gigabytes.
+Border: the only module that uses yaml; text in, values out. Frontmatter is often written by hand without quotes
+(``description: Use it so: first ...``), so what YAML refuses is parsed again with such values quoted. Aliases are
+refused: they are not needed here, and a small file of them can expand to gigabytes.
 """
 
 import re

@@ -55,10 +55,7 @@ NOT_ASKED = (
 
 
 class FollowedSession:
-    """A session that another kernel writes, followed live, until it can be continued here.
-
-    Responsibilities: fold new records, notify subscribers, refuse changes while the other kernel writes it.
-    """
+    """A session that another kernel writes: followed live, and changes refused, until it can be continued here."""
 
     def __init__(
         self,

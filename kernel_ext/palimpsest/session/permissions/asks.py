@@ -160,10 +160,7 @@ Relay = Callable[[PendingAsk, "asyncio.Future[Reply]", Abort], Awaitable[Reply]]
 
 
 class Asks:
-    """The open permission questions of one session.
-
-    Responsibilities: decide by rules; journal questions and answers; wake the calls that wait for an answer.
-    """
+    """The permission questions of one session: decided by rules, or journaled until an answer wakes the calls."""
 
     def __init__(
         self,

@@ -157,9 +157,7 @@ def preview_files(snapshots: Snapshots, files: Files) -> tuple[RevertedFile, ...
 
 
 def revert_files(
-    snapshots: Snapshots,
-    files: Files,
-    overwrite: Collection[str],
+    snapshots: Snapshots, files: Files, overwrite: Collection[str]
 ) -> tuple[RevertedFile, ...]:
     """Restore the files, and return what was done with each, sorted by path; ``overwrite`` names conflicts."""
     moves = plan_moves(snapshots, files[0])

@@ -1,9 +1,8 @@
 """Plan a revert: which messages and parts it hides, and the steps whose file changes it undoes.
 
-Border: pure. Reverting an answer reverts its prompt too, since an unanswered prompt
-would be answered again at once; a revert in the middle of an answer keeps its beginning, if that has some text or
-a tool call. The file changes of all hidden steps are undone, including those before the place that was
-named. Order is that of the list, never that of ids.
+Border: pure. Reverting an answer reverts its prompt too, since an unanswered prompt would be answered again at once; a
+revert in the middle of an answer keeps its beginning, if that has some text or a tool call. The file changes of all
+hidden steps are undone, including those before the place that was named. Order is that of the list, never that of ids.
 """
 
 from dataclasses import dataclass

@@ -41,10 +41,7 @@ FETCHING_OPCODES = frozenset(
 
 
 class PlainDatabase:
-    """An open database.
-
-    Responsibilities: find the known tables that are plain; yield their rows within the limits of the file's size.
-    """
+    """An open database: finds the known plain tables, and yields their rows within the limits of the file's size."""
 
     def __init__(
         self, connection: sqlite3.Connection, tables: Mapping[str, str], size: int

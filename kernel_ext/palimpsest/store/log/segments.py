@@ -1,9 +1,8 @@
 """Read the segments that make up a session's log.
 
-A segment is written by one writer and begins with a header that names the previous segment and
-the byte at which it cuts that segment: records that an old writer appended after the cut are not part of the
-session. A fork's first record names the place in its parent's segments up to which the parent's records
-belong to it. Reading never changes a file.
+A segment is written by one writer and begins with a header that names the previous segment and the byte at which it
+cuts that segment: records that an old writer appended after the cut are not part of the session. A fork's first record
+names the place in its parent's segments up to which the parent's records belong to it. Reading never changes a file.
 """
 
 import json

@@ -1,9 +1,8 @@
 """Leases: hold a session for one kernel, and detect when the holder is gone.
 
-A lease is fresh when its counter changes while it is watched. Clocks do not count, since two hosts do
-not share one, nor does a bare process id, which is reused. The lease is advisory; the segments
-(segment_writer.py) protect the log, since a suspended kernel resumes without knowing that its lease
-is lost.
+A lease is fresh when its counter changes while it is watched. Clocks do not count, since two hosts do not share one,
+nor does a bare process id, which is reused. The lease is advisory; the segments (segment_writer.py) protect the log,
+since a suspended kernel resumes without knowing that its lease is lost.
 """
 
 import errno

@@ -275,8 +275,7 @@ def _first_instruction_file(folder: Path) -> Path | None:
 class ShownInstructions:
     """Tracks which instruction files the concurrent calls of one answer show.
 
-    Responsibilities: assign each file to one call only; files that earlier answers showed are found in
-    the transcript.
+    Responsibilities: assign each file to one call only; files that earlier answers showed are found in the transcript.
     """
 
     def __init__(self) -> None:

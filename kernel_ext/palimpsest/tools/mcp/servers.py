@@ -50,10 +50,7 @@ def _ready_sentence(server: McpServer) -> str:
 
 
 class McpServers:
-    """Manages all MCP servers of a kernel.
-
-    Responsibilities: connect them, keep the registry's tools up to date, and report each problem once.
-    """
+    """Connects a kernel's MCP servers, keeps the registry's tools up to date, and reports each problem once."""
 
     def __init__(
         self,
@@ -230,7 +227,9 @@ class McpServers:
         """Update the registry to the connected servers' tools; returns sentences about tools left out."""
         clashes: list[str] = []
         offered: dict[str, tuple[McpServer, OfferedTool]] = {}
-        names = self._names_of_others()
+        names = {
+            name.casefold(): name for name in self._registry.names if not self._is_of_server(name)
+        }
         for server in self._servers:
             if server.state != "connected":
                 continue
@@ -246,12 +245,6 @@ class McpServers:
         self._update_registry(offered)
         self._update_resource_tools()
         return clashes
-
-    def _names_of_others(self) -> dict[str, str]:
-        """Return the names in the registry that are not of servers, by their casefolded form."""
-        return {
-            name.casefold(): name for name in self._registry.names if not self._is_of_server(name)
-        }
 
     def _is_of_server(self, name: str) -> bool:
         offered = self._offered.get(name)

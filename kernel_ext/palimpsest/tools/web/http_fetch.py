@@ -1,8 +1,7 @@
 """Fetch one URL over HTTP, with limits on time and size, from the address that was approved.
 
-Border: the only module that imports httpx, on first use. A name is resolved once, and the connection
-goes to a resolved address, so that a name cannot point to another machine after the user was asked.
-Redirects are returned, not followed.
+Border: the only module that imports httpx, on first use. A name is resolved once, and the connection goes to a resolved
+address, so that a name cannot point to another machine after the user was asked. Redirects are returned, not followed.
 """
 
 import asyncio
