@@ -116,20 +116,9 @@ Messages = tuple[Message, ...]
 
 
 StoppedBy = Literal[
-    "finished",
-    "length",
-    "content_filter",
-    "rejected",
-    "cancelled",
-    "steps",
-    "budget",
-    "circle",
-    "window",
-    "compaction",
-    "interrupted",
-    "withdrawn",
-    "error",
-]
+    "finished", "length", "content_filter", "rejected", "cancelled", "steps", "budget", "circle",
+    "window", "compaction", "interrupted", "withdrawn", "error",
+]  # fmt: skip
 """Why a turn ended; ``finished`` means only that the provider itself ended the answer."""
 
 STOP_REASONS: tuple[StoppedBy, ...] = get_args(StoppedBy)
