@@ -132,7 +132,6 @@ def _session_end_text(
     notes: OutlineNotes,
     density: Density,
 ) -> str:
-    """Return the end of the session as plain text."""
     plain = text.render_session(snapshot.messages, title, scrub=scrub, notes=notes, density=density)
     if len(plain) <= MAX_PLAIN_CHARS:
         return plain

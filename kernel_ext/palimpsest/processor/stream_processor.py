@@ -181,7 +181,6 @@ class StreamProcessor:
             self._log.journal.delta(part.message_id, part.id, "text", event.text)
 
     def _text_or_reasoning_ended(self, event: TextEnded | ReasoningEnded) -> None:
-        """End a text, or a piece of reasoning."""
         open_parts = self._texts if isinstance(event, TextEnded) else self._thoughts
         if event.id not in open_parts:
             return

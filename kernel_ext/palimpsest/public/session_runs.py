@@ -203,7 +203,6 @@ class SessionRuns(SessionCalls):
             listener.caught_up()
 
     def _turn(self, operation: str, **arguments: Any) -> EngineFuture[Answer]:
-        """Begin the turn of an operation."""
         turn = cast("TurnOperation", self._build_operation(operation, **arguments))
         return self._begin_work(turn.turn(self._live, None))
 

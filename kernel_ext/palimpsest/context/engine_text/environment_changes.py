@@ -82,9 +82,10 @@ def environment_changes(
     messages: Messages, now: EnvironmentState, policy: ReminderPolicy
 ) -> tuple[EnvironmentChange, ...]:
     """Return what has changed; ``messages`` are those the model sees, the new prompt last."""
+    mode = agent_note(messages, now.agent, plan_apart=policy.mode == "newest")
     changes = [
         _date(messages, now) if policy.news else None,
-        _mode(messages, now, policy),
+        None if mode is None else EnvironmentChange(mode, {NEWS: "mode"}),
         _plan(messages, now),
         _ended_kernel(messages) if policy.news else None,
         _variables(messages, now) if policy.news else None,
@@ -114,13 +115,6 @@ def _date(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None
     if (dates[-1] if dates else now.first_date) == now.date:
         return None
     return EnvironmentChange(DAY.format(date=now.date), {NEWS: "date", "date": now.date})
-
-
-def _mode(
-    messages: Messages, now: EnvironmentState, policy: ReminderPolicy
-) -> EnvironmentChange | None:
-    text = agent_note(messages, now.agent, plan_apart=policy.mode == "newest")
-    return None if text is None else EnvironmentChange(text, {NEWS: "mode"})
 
 
 def _plan(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:

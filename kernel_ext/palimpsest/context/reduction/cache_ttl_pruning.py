@@ -68,7 +68,6 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _is_same(earlier: OutputReduction | None, wanted: OutputReduction) -> bool:
-    """Return whether an earlier reduction of an output is the same."""
     if earlier is None or earlier.action != wanted.action:
         return False
     return {name: earlier.numbers.get(name) for name in wanted.numbers} == dict(wanted.numbers)

@@ -336,7 +336,6 @@ def _decisions(
     model: ModelInfo,
     new_id: Callable[[], str],
 ) -> Iterator[Decision]:
-    """Yield a decision for each part with changed pictures."""
     effective = EffectiveDecisions(view.decisions)
     by_part: dict[str, list[tuple[SentPicture, _Form]]] = {}
     for at in sorted(forms):

@@ -87,7 +87,6 @@ class RunningCells:
 
 
 def _help_text() -> str:
-    """Return the help text."""
     from palimpsest.frontends.magic.line_parser import help_text
 
     return help_text()

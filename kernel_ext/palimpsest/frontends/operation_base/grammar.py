@@ -94,7 +94,6 @@ def _word_argument(operation: type[Operation], name: str) -> OneWord | None:
 
 
 def _literal_values(operation: type[Operation], name: str) -> tuple[str, ...]:
-    """Return the literal values that a field accepts."""
     return tuple(
         choice
         for choice in get_args(operation.model_fields[name].annotation)

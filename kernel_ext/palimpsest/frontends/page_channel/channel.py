@@ -233,7 +233,6 @@ class Channel:
                 return self._reply(command)
 
     async def _run_slow_part(self, command: CommandBase) -> Any:
-        """Run the slow part of a command, and return its answer."""
         match command:
             case TellCells():
                 await self.cells.take(command)
@@ -424,7 +423,6 @@ def _answer_text(command: CommandBase, answer: Any) -> str | None:
 
 
 def _validation_sentence(content: dict[str, Any], error: ValidationError) -> str:
-    """Return one sentence on the first error in a command."""
     first = error.errors()[0]
     where = ".".join(str(step) for step in first["loc"]) or "it"
     return f"The command {content.get('type')!r} is not well formed: {where}: {first['msg']}."

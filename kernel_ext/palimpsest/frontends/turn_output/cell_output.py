@@ -420,7 +420,6 @@ def _has_content(messages: Sequence[Message]) -> bool:
 
 
 def _last_text(messages: Sequence[Message]) -> list[Message]:
-    """Return the last message with its text parts only."""
     if not messages:
         return []
     last = messages[-1]

@@ -128,7 +128,6 @@ def describe_value(shell: Any, name: str, value: Any, max_chars: int) -> str:
 
 
 def _named_variable_line(describer: _ValueDescriber, value: Any) -> str:
-    """Return one line about a named variable."""
     value = as_plain_table(value)
     if is_writable(value) or value in describer.kernel_objects:
         return describer.text.summary_line(value)

@@ -159,7 +159,6 @@ def scrub(text: str, environment: Mapping[str, str] | None = None) -> str:
 
 
 def _wrapped_errors(exception: BaseException) -> list[BaseException]:
-    """Return the exception and those that it wraps."""
     errors: list[BaseException] = []
     current: BaseException | None = exception
     while current is not None and current not in errors:

@@ -73,7 +73,6 @@ def _quote_value(match: "re.Match[str]") -> str:
 
 
 def _problem_line(error: yaml.YAMLError) -> str:
-    """Return the problem and its line number, in one line."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
     # The frontmatter's first line is the second of the file.

@@ -529,7 +529,6 @@ class Workspace:
     async def _create_child_of(
         self, parent_id: str, title: str | None, rules: Rules
     ) -> LiveSession:
-        """Create a child session of another one."""
         services = self._services
         await self._flush(parent_id)
         state = await asyncio.to_thread(self._store.open_live, parent_id)
@@ -550,7 +549,6 @@ class Workspace:
         return await self._create_with_rules(session, rules)
 
     async def _create_with_rules(self, session: SessionInfo, rules: Rules) -> LiveSession:
-        """Create a session with its own permission rules."""
         if rules:
             session = with_own_rules(session, rules)
             allowed = tuple(rule for rule in rules if rule.action == "allow")

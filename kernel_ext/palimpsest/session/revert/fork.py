@@ -102,7 +102,6 @@ def _title(store: Store, title: str) -> str:
 
 
 def _newest_record(store: Store, session_id: str) -> SessionInfo | None:
-    """Return the newest ``SessionInfo`` in a session's log."""
     for record in store.stream(session_id):
         if isinstance(record.event, SessionCreated | SessionUpdated):
             return record.event.session

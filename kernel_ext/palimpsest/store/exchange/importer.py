@@ -202,8 +202,6 @@ def write_checkpoint(store: Store, writer: Writer, state: State, now: int) -> No
 
 @dataclass(eq=False, repr=False)
 class _Import:
-    """Imports one session."""
-
     _store: Store
     _source: SourceSession
     _fingerprint: str
