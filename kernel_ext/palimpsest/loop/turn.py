@@ -437,11 +437,9 @@ def _open_tools(message: Message) -> bool:
 
 
 def _error(problem: UserError | ModelFailed) -> ErrorValue:
-    return (
-        problem.error
-        if isinstance(problem, ModelFailed)
-        else UnknownError(message=str(problem), explained=True)
-    )
+    if isinstance(problem, ModelFailed):
+        return problem.error
+    return UnknownError(message=str(problem), explained=True)
 
 
 async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: RecoveryPolicy) -> None:

@@ -59,9 +59,8 @@ class SessionRuns(SessionCalls):
         """
         future = self._begin_work(self._live.prompt(text, options_of(options)))
         if not self._app.engine.is_current():
-            self._begin_work(
-                asyncio.sleep(0)
-            ).result()  # status and waiting include it as soon as this returns
+            # Status and waiting include it as soon as this returns.
+            self._begin_work(asyncio.sleep(0)).result()
         return future
 
     def loop(self) -> EngineFuture[Answer]:

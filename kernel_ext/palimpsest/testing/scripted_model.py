@@ -125,11 +125,9 @@ class ScriptedModel:
             message = f"The script has no answer for request {len(self.requests)}."
             raise ModelFailed(UnknownError(message=message))
         scripted = self._answers.pop(0)
-        return (
-            scripted
-            if isinstance(scripted, ModelAnswer)
-            else await call_answer_function(scripted, request)
-        )
+        if isinstance(scripted, ModelAnswer):
+            return scripted
+        return await call_answer_function(scripted, request)
 
     def _deltas(self, answer: ModelAnswer, action: Action, target: Family) -> list[SimpleNamespace]:
         match action:

@@ -82,11 +82,9 @@ def continuation_text(
     covered_prompt = next(
         (message for message in plan.head if question and message.id == question.id), None
     )
-    texts = (
-        [part.text for part in covered_prompt.parts if isinstance(part, TextPart)]
-        if covered_prompt
-        else []
-    )
+    texts = []
+    if covered_prompt:
+        texts = [part.text for part in covered_prompt.parts if isinstance(part, TextPart)]
     return CONTINUE_WITH.format(request="\n\n".join(texts)) if texts else CONTINUE
 
 

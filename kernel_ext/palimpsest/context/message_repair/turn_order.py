@@ -91,11 +91,9 @@ def _merged_answer(
 def _merged_question(
     earlier: NeutralMessage, later: NeutralMessage, *, keep_plain: bool
 ) -> NeutralMessage:
-    timestamp = (
-        {"timestamp": earlier.metadata["timestamp"]}
-        if "timestamp" in (earlier.metadata or {}) and earlier.metadata
-        else {}
-    )
+    timestamp = {}
+    if "timestamp" in (earlier.metadata or {}) and earlier.metadata:
+        timestamp = {"timestamp": earlier.metadata["timestamp"]}
     return later.model_copy(
         update={
             "blocks": _blocks(earlier, keep_plain=keep_plain)

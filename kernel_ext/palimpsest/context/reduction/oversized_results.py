@@ -226,11 +226,9 @@ def _cut_by_weight(text: str, most: int, least: int, policy: RecoveryPolicy) -> 
     cut = _with_suffix(text, _weighed_ends(text, room, least, policy), policy)
     while (excess := weigh_chars(shorten(text, cut.numbers)) - most) > 0 and (cut.head or cut.tail):
         cut = _with_suffix(text, _remove_excess(text, cut, excess), policy)
-    return (
-        cut
-        if excess <= 0
-        else CutText(0, suffix=_prefix_by_weight(cut.suffix, most), omitted=len(text))
-    )
+    if excess <= 0:
+        return cut
+    return CutText(0, suffix=_prefix_by_weight(cut.suffix, most), omitted=len(text))
 
 
 def _weighed_ends(text: str, room: int, least: int, policy: RecoveryPolicy) -> CutText:

@@ -346,11 +346,9 @@ def _decisions(
         }
         message_id, limit = changed[0][0].message_id, changed[0][1].limit
         reduction = effective.reduction(part_id, message_id)
-        text = (
-            dict(reduction.numbers)
-            if reduction is not None and reduction.action == "truncate"
-            else WHOLE_TEXT
-        )
+        text = WHOLE_TEXT
+        if reduction is not None and reduction.action == "truncate":
+            text = dict(reduction.numbers)
         numbers: dict[str, Any] = text | {
             PICTURES: recorded,
             "limit": limit,

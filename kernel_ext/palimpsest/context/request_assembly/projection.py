@@ -230,11 +230,10 @@ def project(
     A caller that projects a session repeatedly may pass functions that cache how messages are
     converted (``flatten``) and counted (``weigh``).
     """
-    all_messages = (
-        _project_v1(view, system_messages(system), model, policy)
-        if version == 1
-        else _project_v2(view, system_messages(system), model, policy, flatten, version)
-    )
+    if version == 1:
+        all_messages = _project_v1(view, system_messages(system), model, policy)
+    else:
+        all_messages = _project_v2(view, system_messages(system), model, policy, flatten, version)
     return Projection(
         messages=all_messages,
         tokens=tuple(

@@ -103,10 +103,8 @@ class Background:
     def _wait_in_cell(self) -> None:
         """Block until the answer is there."""
         is_stopped = False
-        session, questions = (
-            self._session,
-            Questions(self._kernel_parts, partial(_show_sentence, self._kernel_parts)),
-        )
+        session = self._session
+        questions = Questions(self._kernel_parts, partial(_show_sentence, self._kernel_parts))
 
         def stop() -> None:
             nonlocal is_stopped

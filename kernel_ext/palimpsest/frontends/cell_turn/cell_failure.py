@@ -34,11 +34,10 @@ class AgentTurnFailed(UserError):
 
     def __init__(self, answer: AgentAnswer) -> None:
         stopped_by, scrub = answer.stopped_by, scrubber(os.environ)
-        reason = (
-            scrub(answer.error.message)
-            if answer.error is not None
-            else f"{FAILURE_REASONS.get(stopped_by, stopped_by)}."
-        )
+        if answer.error is not None:
+            reason = scrub(answer.error.message)
+        else:
+            reason = f"{FAILURE_REASONS.get(stopped_by, stopped_by)}."
         super().__init__(f"The agent's turn did not finish ({stopped_by}): {reason}")
         self.answer = answer
 

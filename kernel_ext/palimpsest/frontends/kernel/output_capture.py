@@ -322,10 +322,8 @@ class Capture:
 
     def _clear_captured(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002, ARG002  # IPython's signature
         """Clear the captured text, but not the cell's output, which shows the turn."""
-        self.stdout, self.stderr = (
-            TextBuffer(HEAD_CHARS, TAIL_CHARS),
-            TextBuffer(HEAD_CHARS, TAIL_CHARS),
-        )
+        self.stdout = TextBuffer(HEAD_CHARS, TAIL_CHARS)
+        self.stderr = TextBuffer(HEAD_CHARS, TAIL_CHARS)
 
     def _store_traceback(self, _kind: Any, _value: Any, lines: list[str]) -> None:
         self.error = ANSI.sub("", "\n".join(lines))

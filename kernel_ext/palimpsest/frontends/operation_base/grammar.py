@@ -27,11 +27,10 @@ def parse_form(form: Form, operation: type[Operation], rest: str) -> Operation |
     """
     if form.missing_message and not rest:
         raise OptionError(form.missing_message)
-    arguments = (
-        form.parse_rest(rest)
-        if form.parse_rest is not None
-        else _parse_by_fields(form, operation, rest)
-    )
+    if form.parse_rest is not None:
+        arguments = form.parse_rest(rest)
+    else:
+        arguments = _parse_by_fields(form, operation, rest)
     if arguments is None or isinstance(arguments, Operation):
         return arguments
     try:

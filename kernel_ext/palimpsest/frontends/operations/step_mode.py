@@ -85,11 +85,10 @@ class HeldOperation(Operation):
 
     async def run(self, context: OperationContext) -> Done:
         session = await context.find(self.session)
-        request_ids = (
-            [self.hold]
-            if self.hold
-            else [request.id for request in session.held if self.applies_to(request)]
-        )
+        if self.hold:
+            request_ids = [self.hold]
+        else:
+            request_ids = [request.id for request in session.held if self.applies_to(request)]
         decide = getattr(session.step_mode, self.step_mode_method)
         outcomes = [decide(request_id) for request_id in request_ids]
         return Done(late=not any(outcomes))

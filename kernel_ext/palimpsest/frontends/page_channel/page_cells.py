@@ -85,11 +85,9 @@ class PageCells:
         notebooks = _merged_notebooks(
             [cells_request.pieces[page] for page in cells_request.complete]
         )
-        return (
-            notebooks
-            if request.cell is not None
-            else [self._with_deleted(notebook) for notebook in notebooks]
-        )
+        if request.cell is not None:
+            return notebooks
+        return [self._with_deleted(notebook) for notebook in notebooks]
 
     def _with_deleted(self, page: PageNotebook) -> PageNotebook:
         """Add cells that the notebook has had to the deleted ones: a page forgets deletions when a cell runs."""

@@ -140,9 +140,8 @@ def _guard_threads() -> None:
             with piece_thread(piece, token):
                 function(*positional, **keywords)
 
-        piece.threads.add(
-            token
-        )  # before the start: the thread may not have begun when the piece ends
+        # Before the start: the thread may not have begun when the piece ends.
+        piece.threads.add(token)
 
         return start_new(run, *arguments)
 

@@ -70,9 +70,8 @@ def single_settings() -> Iterator[tuple[Setting, Any]]:
         (sys.get_int_max_str_digits()),
     )
     if hasattr(os, "umask"):
-        umask = os.umask(
-            0o077
-        )  # the strictest value meanwhile, since other threads may write files
+        # The strictest value meanwhile, since other threads may write files.
+        umask = os.umask(0o077)
         os.umask(umask)
         yield ("the umask", "os.umask({before})"), umask
 

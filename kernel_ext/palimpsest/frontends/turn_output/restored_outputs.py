@@ -117,11 +117,9 @@ def _segments_and_places(
             cut_by_length = cut_when_long(messages, segment)
             if cut_segment is None:
                 break
-            next_segment = (
-                cut_by_length
-                if cut_by_length is not None and _end_of(cut_by_length) < _end_of(cut_segment)
-                else cut_segment
-            )
+            next_segment = cut_segment
+            if cut_by_length is not None and _end_of(cut_by_length) < _end_of(cut_segment):
+                next_segment = cut_by_length
             yield next_segment
             segment, outputs = segment_after(messages, next_segment), outputs + 1
             if next_segment is cut_segment:

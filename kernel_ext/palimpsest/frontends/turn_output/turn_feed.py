@@ -71,10 +71,8 @@ class TurnFeed:
         self.asking = frozenset(ask.id for ask in snapshot.asks) | frozenset(
             question.question_id for question in snapshot.questions
         )
-        unsubscribe, stop_listening = (
-            session.subscribe(self._on_records),
-            session.on_problem(self._count_problem),
-        )
+        unsubscribe = session.subscribe(self._on_records)
+        stop_listening = session.on_problem(self._count_problem)
         self._unsubscribe = lambda: (unsubscribe(), stop_listening())
 
     async def wait_for_records(self, seq: int) -> None:

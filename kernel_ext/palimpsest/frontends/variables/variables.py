@@ -168,11 +168,9 @@ def _long_text(describer: _ValueDescriber, value: Any) -> str:
 
 
 def _item_text(describer: _ValueDescriber, key: Any, value: Any) -> str:
-    return (
-        REDACTED
-        if type(key) is str and is_secret_variable(key)
-        else describer.text.summary_line(value)
-    )
+    if type(key) is str and is_secret_variable(key):
+        return REDACTED
+    return describer.text.summary_line(value)
 
 
 def _own_text(describer: _ValueDescriber, value: Any) -> str:

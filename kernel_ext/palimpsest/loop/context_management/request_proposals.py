@@ -257,11 +257,10 @@ def _cache(state: GuardedState, setup: StepSetup, proposed_fit: _Proposed) -> Ca
 
 def _cost(info: ModelInfo, tokens: int, cached: int) -> float | None:
     uncached = max(0, tokens - cached)
-    usage = (
-        Usage(cache_read=cached, cache_write=uncached)
-        if info.caching and info.price.cache_write is not None
-        else Usage(cache_read=cached, input=uncached)
-    )
+    if info.caching and info.price.cache_write is not None:
+        usage = Usage(cache_read=cached, cache_write=uncached)
+    else:
+        usage = Usage(cache_read=cached, input=uncached)
     return usage.cost(info.price)
 
 

@@ -89,11 +89,9 @@ async def stream_answer(
         try:
             return await _stream(requests, model, assembled, processor)
         except ModelFailed as failure:
-            repaired = (
-                await repair_refusal(failure.error, assembled)
-                if repair_refusal is not None
-                else None
-            )
+            repaired = None
+            if repair_refusal is not None:
+                repaired = await repair_refusal(failure.error, assembled)
             if repaired is None:
                 await wait_before_retry(requests, processor, failure, attempt)
                 continue

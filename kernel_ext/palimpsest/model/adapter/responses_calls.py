@@ -71,11 +71,10 @@ class ResponsesCalls:
         name, _, event_part = kind.removeprefix("response.").rpartition(".")
         if name not in DELTAS or event_part not in {"delta", "done"}:
             return False
-        arguments = (
-            chunk.get("delta")
-            if event_part == "delta"
-            else chunk.get("arguments", chunk.get("input"))
-        )
+        if event_part == "delta":
+            arguments = chunk.get("delta")
+        else:
+            arguments = chunk.get("arguments", chunk.get("input"))
         self._input(chunk, arguments, is_whole=event_part == "done")
         return True
 

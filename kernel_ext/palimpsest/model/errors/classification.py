@@ -95,11 +95,10 @@ def classify(
     where = server_name(provider, url)
     if details.led_from is not None:
         where = f"{address(details.led_from)} leads to {where}, which"
-    reason = (
-        None
-        if details.answered
-        else connection_failure(details.causes, where, address(api_base), url)
-    )
+    if details.answered:
+        reason = None
+    else:
+        reason = connection_failure(details.causes, where, address(api_base), url)
     if reason is not None and not (reason.begun and details.mid_stream):
         return ApiError(
             message=reason.message,

@@ -102,15 +102,13 @@ def with_plain_names(schema: Any, names: re.Pattern[str]) -> Any:
         for property_name in refused_names:
             del renamed["properties"][property_name]
         required_names = renamed.pop("required", ())
-        required = (
-            [
+        required = []
+        if isinstance(required_names, list):
+            required = [
                 property_name
                 for property_name in required_names
                 if property_name in renamed["properties"]
             ]
-            if isinstance(required_names, list)
-            else []
-        )
         renamed |= {"required": required} if required else {}
         names_text = ", ".join(
             json.dumps(property_name, ensure_ascii=False) for property_name in refused_names

@@ -88,9 +88,8 @@ def _step(item: OutlineStep) -> str:
     row = f"*{inline(item.words)}*"
     if item.used is None or item.window is None:
         return row
-    bar = gauge_bar(
-        item.used, item.window, free="\u00a0"
-    )  # The background of inline code shows what is free.
+    # The background of inline code shows what is free.
+    bar = gauge_bar(item.used, item.window, free="\u00a0")
     share = f"*{share_text(item.used, item.window)}*"
     return f"{row} · `{bar}` {share}" if bar else f"{row} · {share}"
 

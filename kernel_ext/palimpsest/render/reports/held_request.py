@@ -54,11 +54,9 @@ def _cached(proposal: ProposedRequest) -> str:
     cache = proposal.cache
     if not cache.tokens:
         return ""
-    cold = (
-        f"; {money(proposal.cost_cold)} without it"
-        if proposal.cost_cold is not None and proposal.cost_cold != proposal.cost
-        else ""
-    )
+    cold = ""
+    if proposal.cost_cold is not None and proposal.cost_cold != proposal.cost:
+        cold = f"; {money(proposal.cost_cold)} without it"
     return f" ({count(cache.tokens)} from the cache, {_cache_time_left(cache, proposal.now)}{cold})"
 
 

@@ -137,11 +137,9 @@ class ConfiguredPolicy:
     def _with_fixed_values(self, policy: Policy) -> Policy:
         """Return a policy with the fixed values set as configured."""
         configured = policy_numbers(self.policy)
-        return (
-            policy_with_changes(policy, {key: configured[key] for key in self.fixed})
-            if self.fixed
-            else policy
-        )
+        if self.fixed:
+            return policy_with_changes(policy, {key: configured[key] for key in self.fixed})
+        return policy
 
 
 def policy_from(configured: Policy, current: Policy, changes: tuple[str | Policy, ...]) -> Policy:

@@ -47,10 +47,8 @@ def format_of(format_option: Any) -> dict[str, Any] | None:
     if isinstance(format_option, type) and issubclass(format_option, BaseModel):
         schema = _pydantic_schema(format_option)
     elif isinstance(format_option, Mapping) and format_option.get("type") == JSON_SCHEMA:
-        schema, retries = (
-            format_option.get("schema"),
-            format_option.get("retryCount", DEFAULT_RETRIES),
-        )
+        schema = format_option.get("schema")
+        retries = format_option.get("retryCount", DEFAULT_RETRIES)
     if not isinstance(schema, Mapping):
         raise UserError(f"{FORMAT_FORMS}, not {format_option!r:.60}.")
     if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= MAX_RETRIES:

@@ -153,10 +153,8 @@ class NotebookMentions:
             return [engine_text(new, unknown, {"mention": what})]
         if run.hidden:
             return [engine_text(new, HIDDEN_CELL.format(what=what), {"mention": what})]
-        count, clean = (
-            self._services.models.count(self._services.rules.policy.estimator),
-            self._services.secrets.clean,
-        )
+        count = self._services.models.count(self._services.rules.policy.estimator)
+        clean = self._services.secrets.clean
         if mention.kind != "error":
             described = run if mention.kind == "cell" else replace(run, source="")
             piece = cell_text(described, MENTION_TOKENS, count, clean, markup_text)

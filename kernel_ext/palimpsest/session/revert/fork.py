@@ -143,11 +143,9 @@ def _before_request(store: Store, session_id: str, request: int | str) -> tuple[
             if filled_request[0] and filled_request[0] == request
         ]
     if not matching:
-        advice = (
-            f"Name one from 1 to {len(filled)}, or its id."
-            if filled
-            else "Fork it at a message, or whole."
-        )
+        advice = "Fork it at a message, or whole."
+        if filled:
+            advice = f"Name one from 1 to {len(filled)}, or its id."
         raise NotFound(
             f"There is no request {request!r} in session {session_id!r}; it has {len(filled)}. {advice}"
         )

@@ -54,11 +54,10 @@ def keep_index(folder: Path, pieces: Sequence[SegmentRange], state: State, *, re
         return
     content = log.read(0, log.size)
     messages = {message.id: message for message in state.messages()} if read else {}
-    index = (
-        message_index(content, 0, messages, is_settled, least=1)
-        if read
-        else line_index(content, least=1)
-    )
+    if read:
+        index = message_index(content, 0, messages, is_settled, least=1)
+    else:
+        index = line_index(content, least=1)
     # Later lines may have ended work in the messages, and a fork may not have these lines.
     if index is None or len(content) - index.size > (0 if read else MAX_UNINDEXED_BYTES):
         return

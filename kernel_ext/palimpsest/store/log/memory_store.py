@@ -155,13 +155,12 @@ class MemoryStore:
         if made_of != len(log.records):
             state = self.load(session_id)
             messages = state.older + len(state.slots())
-            summary = (
-                None
-                if state.session is None
-                else SessionSummary.of(
+            if state.session is None:
+                summary = None
+            else:
+                summary = SessionSummary.of(
                     session_id, state.session, messages=messages, deleted=state.deleted
                 )
-            )
             self._summaries[session_id] = len(log.records), summary
         return summary
 

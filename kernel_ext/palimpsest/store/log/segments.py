@@ -211,11 +211,9 @@ class Segments:
                 parent_id, name, noted_place(path, place.offset, place.seq + 1)
             )
             parent_place = self.forked_from(parent_id, parents)
-            return (
-                parents
-                if parent_place is None
-                else [*self.parent_ranges(parent_place, seen), *parents]
-            )
+            if parent_place is None:
+                return parents
+            return [*self.parent_ranges(parent_place, seen), *parents]
         return []
 
     def _ranges_back_from(self, session_id: str, name: str, end: int | None) -> list[SegmentRange]:
@@ -285,11 +283,10 @@ def _guess_header(path: Path, length: int) -> Header | None:
         if number < epoch
     )
     previous = next((segment for segment in below if is_regular(segment)), None)
-    cut = (
-        None
-        if previous is None
-        else _find_cut(previous, SegmentRange("", path.name, path, length, None))
-    )
+    if previous is None:
+        cut = None
+    else:
+        cut = _find_cut(previous, SegmentRange("", path.name, path, length, None))
     name = None if previous is None else previous.name
     return Header(path.parent.name, epoch, name, cut, length, damaged=True)
 

@@ -131,10 +131,8 @@ class _SchemaCleaner:
             if not self._is_lenient:
                 raise
             return self.clean(siblings)
-        outer_references, self._open_references = (
-            self._open_references,
-            (*self._open_references, reference),
-        )
+        outer_references = self._open_references
+        self._open_references = (*self._open_references, reference)
         target = self.clean(definition)
         self._open_references = outer_references
         if not isinstance(target, dict):

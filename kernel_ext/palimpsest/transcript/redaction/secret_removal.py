@@ -227,11 +227,10 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
         else:
             is_output = name in output_fields
             cleaned = _without_assigned(value, name, field_value) if is_output else field_value
-            new = (
-                _redacted_metadata(cleaned, scrub)
-                if name == "metadata"
-                else _redacted_value(cleaned, scrub)
-            )
+            if name == "metadata":
+                new = _redacted_metadata(cleaned, scrub)
+            else:
+                new = _redacted_value(cleaned, scrub)
         if new is not field_value:
             update[name] = new
     return value.model_copy(update=update) if update else value
