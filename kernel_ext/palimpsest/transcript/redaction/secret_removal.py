@@ -19,11 +19,7 @@ from pydantic import BaseModel
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.parts import TextPart, ToolCompleted, ToolFailed, ToolRunning
 from palimpsest.transcript.redaction.assigned_words import hide_assigned_passwords
-from palimpsest.transcript.redaction.held_secrets import (
-    HELD,
-    MIN_SECRET_CHARS,
-    is_worth_hiding,
-)
+from palimpsest.transcript.redaction.held_secrets import HELD, MIN_SECRET_CHARS, is_worth_hiding
 from palimpsest.transcript.redaction.named_forms import CODE, NAMES, PLACEHOLDER
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub, secret_spans
