@@ -25,7 +25,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     TextBlock,
 )
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
+from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage, parts_of
 from palimpsest.transcript.parts import CompactionPart, TextPart
 from palimpsest.transcript.values import ModelRef
 
@@ -121,8 +121,7 @@ def draft_text(messages: Messages, request_id: str) -> str:
     """Return the intermediate summary that a request wrote for later requests to continue."""
     texts = [
         part.text.strip()
-        for message in messages
-        for part in message.parts
+        for part in parts_of(messages)
         if isinstance(part, TextPart) and (part.metadata or {}).get(DRAFT) == request_id
     ]
     return "\n\n".join(text for text in texts if text)

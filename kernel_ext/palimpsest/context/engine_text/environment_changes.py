@@ -20,7 +20,13 @@ from palimpsest.context.engine_text.reminders import (
 )
 from palimpsest.transcript.call_outcomes import RUNNING_AT_THE_END
 from palimpsest.transcript.context_values.policies import ReminderPolicy
-from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Message,
+    Messages,
+    UserMessage,
+    parts_of,
+)
 from palimpsest.transcript.parts import TextPart, ToolPart
 
 MOST_NAMED = 20
@@ -130,8 +136,7 @@ def _ended_kernel(messages: Messages) -> EnvironmentChange | None:
     noted_calls = {call for note in _notes(messages, "ended") for call in note.get("calls", ())}
     ended_calls = {
         part.call_id: f"{', '.join(map(str, left))}, started by {_first_line(part)!r}"
-        for message in messages
-        for part in message.parts
+        for part in parts_of(messages)
         if isinstance(part, ToolPart)
         and (left := (getattr(part.state, "metadata", None) or {}).get(RUNNING_AT_THE_END))
         and part.call_id not in noted_calls

@@ -26,6 +26,7 @@ from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
+from palimpsest.transcript.messages import parts_of
 from palimpsest.transcript.parts import StepFinishPart
 from palimpsest.transcript.values import Todo, Usage, Value
 
@@ -141,8 +142,7 @@ def _cost_text(snapshot: Snapshot) -> str:
     has_spent = session.cost is not None or session.tokens != Usage()
     is_estimate = any(
         isinstance(part, StepFinishPart) and part.cost_listed
-        for message in snapshot.messages
-        for part in message.parts
+        for part in parts_of(snapshot.messages)
     )
     return about_money(session.cost if has_spent else 0.0, is_estimate=is_estimate)
 

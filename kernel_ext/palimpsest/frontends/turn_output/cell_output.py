@@ -34,7 +34,7 @@ from palimpsest.frontends.turn_output.turn_feed import TurnFeed, shown_messages
 from palimpsest.render.content.phrases import LOADING
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer
-from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.messages import AssistantMessage, Message, parts_of
 from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
 from palimpsest.transcript.session_record.sessions import Busy, Retrying
 from palimpsest.transcript.visible_text import visible
@@ -384,8 +384,7 @@ def _has_running_call(messages: Sequence[Message], segment: Segment) -> bool:
     """Return whether a tool call of the segment has not ended."""
     return any(
         isinstance(part, ToolPart) and isinstance(part.state, ToolPending | ToolRunning)
-        for message in segment_messages(messages, segment)
-        for part in message.parts
+        for part in parts_of(segment_messages(messages, segment))
     )
 
 
@@ -413,9 +412,7 @@ def _is_summarising(messages: Sequence[Message]) -> bool:
 def _has_content(messages: Sequence[Message]) -> bool:
     """Return whether the messages have text or calls to show."""
     return any(
-        isinstance(part, ToolPart) or bool(getattr(part, "text", ""))
-        for message in messages
-        for part in message.parts
+        isinstance(part, ToolPart) or bool(getattr(part, "text", "")) for part in parts_of(messages)
     )
 
 

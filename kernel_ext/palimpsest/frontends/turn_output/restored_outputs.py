@@ -18,7 +18,6 @@ from palimpsest.frontends.turn_output.segments import (
     Segment,
     cut_after_call,
     cut_when_long,
-    parts_of,
     segment_after,
 )
 from palimpsest.render.content.outline import OutlineNotes
@@ -26,7 +25,7 @@ from palimpsest.render.safety.allowed_elements import PICTURES
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.messages import Message
+from palimpsest.transcript.messages import Message, parts_of
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import PromptDelivered, Record
 from palimpsest.transcript.values import Density

@@ -22,6 +22,7 @@ from palimpsest.transcript.messages import (
     StoppedBy,
     UserMessage,
     is_summary,
+    parts_of,
     stop_reason_of,
     stop_reason_of_error,
 )
@@ -151,12 +152,7 @@ def collect_answer(
     """Return the answer to a user message, from the assistant messages after it."""
     answers = answers_after(messages, message_id)
     infos = [m.info for m in answers if isinstance(m.info, AssistantMessage)]
-    costs = [
-        part.cost
-        for message in answers
-        for part in message.parts
-        if isinstance(part, StepFinishPart)
-    ]
+    costs = [part.cost for part in parts_of(answers) if isinstance(part, StepFinishPart)]
     known_costs = [cost for cost in costs if cost is not None]
     usage = Usage()
     for info in infos:
