@@ -74,14 +74,12 @@ def misspelling_sentence(
     if arguments:
         candidates = difflib.get_close_matches(name, commands, 3, MIN_SIMILARITY)
         misspelled = (candidate for candidate in candidates if _differ_by_one_slip(name, candidate))
-        sentence = next(
-            (
-                sentence
-                for candidate in misspelled
-                if (sentence := _corrected_command(rest, candidate, is_command))
-            ),
-            None,
+        matching = (
+            sentence
+            for candidate in misspelled
+            if (sentence := _corrected_command(rest, candidate, is_command))
         )
+        sentence = next(matching, None)
         if sentence and name in FOREIGN_COMMANDS:
             return _proposal_text(FOREIGN_COMMANDS[name], rest)
         return sentence

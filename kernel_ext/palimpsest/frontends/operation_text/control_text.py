@@ -35,14 +35,8 @@ def titled_list(title: str, lines: Sequence[str]) -> CommandOutput:
 
 def budget_text(budget: Budget, spent: Spent) -> str:
     """Return one sentence about the spending limit, if any, and the spending so far."""
-    parts = [
-        text
-        for text in (
-            _spent_of_limit(budget, spent, "usd"),
-            _spent_of_limit(budget, spent, "tokens"),
-        )
-        if text
-    ]
+    texts = _spent_of_limit(budget, spent, "usd"), _spent_of_limit(budget, spent, "tokens")
+    parts = [text for text in texts if text]
     if not parts:
         return f"{NO_LIMIT} So far: {spent_text(spent, 'usd')}, {spent_text(spent, 'tokens')}."
     whose = "of this session" if budget.own else "from the settings"

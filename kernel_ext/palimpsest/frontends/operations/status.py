@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
-from palimpsest.frontends.operation_base.operation import Form, Operation, OperationContext
+from palimpsest.frontends.operation_base.operation import (
+    Operation,
+    OperationContext,
+    single_form,
+)
 from palimpsest.frontends.operation_text.command_output import (
     CommandOutput,
     OutputLines,
@@ -54,7 +58,9 @@ class ShowStatus(Operation):
 
     type: Literal["status"] = "status"
     in_page: ClassVar[bool] = False
-    forms = (Form("status", "the session of this notebook, its model, what runs and what waits"),)
+    forms = single_form(
+        "status", "the session of this notebook, its model, what runs and what waits"
+    )
 
     async def run(self, context: OperationContext) -> OutputLines:
         session = await context.find(None)
@@ -165,7 +171,7 @@ class ListTodos(Operation):
 
     type: Literal["todo"] = "todo"
     in_page: ClassVar[bool] = False
-    forms = (Form("todo", "what the agent has to do in this session"),)
+    forms = single_form("todo", "what the agent has to do in this session")
 
     async def run(self, context: OperationContext) -> ListedTodos:
         return ListedTodos(todos=(await context.find(None)).snapshot(messages=False).todos)
@@ -179,7 +185,7 @@ class HideCell(Operation):
 
     type: Literal["private"] = "private"
     in_page: ClassVar[bool] = False
-    forms = (Form("private", "keep the next cell, its output and its errors from the agent"),)
+    forms = single_form("private", "keep the next cell, its output and its errors from the agent")
 
     async def run(self, context: OperationContext) -> str:
         runs = context.services.notebook_runs
@@ -195,12 +201,10 @@ class SwitchReplay(Operation):
     type: Literal["replay"] = "replay"
     on: Literal["", "on", "off"] = ""
     in_page: ClassVar[bool] = False
-    forms = (
-        Form(
-            "replay",
-            "whether cells show their recorded answers; %agent replay off lets each ask again, on ends that",
-            ("on",),
-        ),
+    forms = single_form(
+        "replay",
+        "whether cells show their recorded answers; %agent replay off lets each ask again, on ends that",
+        ("on",),
     )
 
     async def run(self, context: OperationContext) -> str:
@@ -235,14 +239,12 @@ class ListSettings(Operation):
     """List every setting with its origin."""
 
     type: Literal["config"] = "config"
-    forms = (
-        Form(
-            "config",
-            "every setting and where it came from; %agent config trust believes this project's file",
-            parse_rest=lambda rest: CONFIG_ARGUMENTS.get(rest.strip()),
-            keywords=("trust", "distrust"),
-            is_never_prompt=True,
-        ),
+    forms = single_form(
+        "config",
+        "every setting and where it came from; %agent config trust believes this project's file",
+        parse_rest=lambda rest: CONFIG_ARGUMENTS.get(rest.strip()),
+        keywords=("trust", "distrust"),
+        is_never_prompt=True,
     )
 
     async def run(self, context: OperationContext) -> ListedSettings:

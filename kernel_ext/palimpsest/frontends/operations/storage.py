@@ -8,10 +8,10 @@ from pydantic import Field
 
 from palimpsest.frontends.operation_base.grammar import OptionError
 from palimpsest.frontends.operation_base.operation import (
-    Form,
     InKernel,
     Operation,
     OperationContext,
+    single_form,
 )
 from palimpsest.frontends.operation_text.command_output import OutputLines, Rows, TitledTable
 from palimpsest.frontends.operation_text.session_list import local_time
@@ -95,14 +95,12 @@ class ShowStorage(Operation):
     """Delete the sessions that may be deleted, for good."""
     prune: bool = False
     """A cell shows what may be deleted, instead of the disk usage."""
-    forms = (
-        Form(
-            "storage",
-            "what the sessions take; %agent storage prune [--days N] [--max-size 1GB] [--yes]",
-            parse_rest=_parse_prune,
-            keywords=("prune",),
-            is_never_prompt=True,
-        ),
+    forms = single_form(
+        "storage",
+        "what the sessions take; %agent storage prune [--days N] [--max-size 1GB] [--yes]",
+        parse_rest=_parse_prune,
+        keywords=("prune",),
+        is_never_prompt=True,
     )
 
     async def run(self, context: OperationContext) -> MeasuredStorage:

@@ -219,18 +219,15 @@ class Channel:
                 return self._reply(command, watch_seconds=WATCH_SECONDS)
             case AnnounceRun():
                 self.announced(command.cells)
-                return self._reply(command)
             case Prepare():
                 self.prepare(command.session)
-                return self._reply(command)
             case Unwatch():
                 self.watches.end(command.client, command.session)
                 self._presence.gone(command.client)
                 self.cells.gone(command.client)
-                return self._reply(command)
             case _:
                 self._on_engine(command, self._run_slow_part(command))
-                return self._reply(command)
+        return self._reply(command)
 
     async def _run_slow_part(self, command: CommandBase) -> Any:
         match command:
@@ -358,15 +355,8 @@ class Channel:
             session_id = getattr(command, "session", None) or self._current_id
             session = self._sessions.get(session_id) if session_id is not None else None
             head = head_of(session) if session is not None else None
-        return CommandReply(
-            **{
-                "status": "ok",
-                "id": command.id,
-                "version": __version__,
-                "session": head,
-                **fields,
-            }
-        )
+        values = {"status": "ok", "id": command.id, "version": __version__, "session": head}
+        return CommandReply(**(values | fields))
 
     def _error(self, identifier: Any, sentence: str) -> dict[str, Any]:
         reply = CommandReply(

@@ -117,14 +117,10 @@ class ResponsesCalls:
     def _input(self, chunk: Json, arguments: Any, *, is_whole: bool) -> None:
         item_id, index = _text(chunk.get("item_id")), chunk.get("output_index")
         position = index if isinstance(index, int) else None
-        known = next(
-            (
-                known_call
-                for known_call in self._calls
-                if item_id and item_id in known_call.item_ids
-            ),
-            None,
+        matching = (
+            known_call for known_call in self._calls if item_id and item_id in known_call.item_ids
         )
+        known = next(matching, None)
         call = known or self._call_at(position)
         if call is None and position is not None and self._calls:
             call = self._calls[-1]

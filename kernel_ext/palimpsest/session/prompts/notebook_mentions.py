@@ -139,12 +139,8 @@ class NotebookMentions:
             description_task = namespace.describe(mention.target, VARIABLE_CHARS)
             description = await asyncio.wait_for(description_task, VARIABLE_SECONDS)
             head = VARIABLE_HEAD.format(name=mention.target)
-            text = as_note(
-                head,
-                [
-                    f"<variables>\n{as_data(description, self._services.secrets.clean)}\n</variables>"
-                ],
-            )
+            value = as_data(description, self._services.secrets.clean)
+            text = as_note(head, [f"<variables>\n{value}\n</variables>"])
             return [self._part(new, text, "mention", names=(mention.target,))]
         what = f"{mention.kind} {mention.target}".strip()
         run = named_run(mention, runs)

@@ -218,14 +218,12 @@ def _reference_target(root: Mapping[str, Any], reference: str) -> Any:
     if target is None or not reference.startswith(ROOT_REFERENCE):
         name = reference.rpartition("/")[2]
         places = (root.get(place) for place in ("$defs", "definitions"))
-        target = next(
-            (
-                definitions[name]
-                for definitions in places
-                if isinstance(definitions, dict) and name in definitions
-            ),
-            None,
+        matching = (
+            definitions[name]
+            for definitions in places
+            if isinstance(definitions, dict) and name in definitions
         )
+        target = next(matching, None)
     if target is None:
         raise KeyError(reference.rpartition("/")[2])
     return target
