@@ -147,15 +147,11 @@ def _long_text(describer: _ValueDescriber, value: Any) -> str:
         return f"module\n{describer.text.documentation(value)}"
     base = container_of(value)
     if base is dict:
-        return "\n".join(
-            [
-                f"{length_of(value)} items",
-                *(
-                    f"  {describer.text.short_text(key, 60)}: {kind_of(item)} {_item_text(describer, key, item)}"
-                    for key, item in items_of(value, MAX_ITEMS)
-                ),
-            ]
-        )
+        rows = [
+            f"  {describer.text.short_text(key, 60)}: {kind_of(item)} {_item_text(describer, key, item)}"
+            for key, item in items_of(value, MAX_ITEMS)
+        ]
+        return "\n".join([f"{length_of(value)} items", *rows])
     if base in (list, tuple):
         lines = [
             f"  [{number}] {kind_of(item)} {describer.text.summary_line(item)}"
