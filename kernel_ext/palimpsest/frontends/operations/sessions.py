@@ -168,9 +168,7 @@ class ListChildren(Operation):
     type: Literal["children"] = "children"
     session: Annotated[str | None, SESSION] = None
     forms = single_form(
-        "children",
-        "the sessions that tasks of this one began: %agent children [ID]",
-        ("session",),
+        "children", "the sessions that tasks of this one began: %agent children [ID]", ("session",)
     )
 
     async def run(self, context: OperationContext) -> ListedSessions:

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
-from palimpsest.frontends.operation_base.operation import (
-    Operation,
-    OperationContext,
-    single_form,
-)
+from palimpsest.frontends.operation_base.operation import Operation, OperationContext, single_form
 from palimpsest.frontends.operation_text.command_output import (
     CommandOutput,
     OutputLines,

@@ -158,16 +158,8 @@ def _storage_rows(trees: Sequence[SessionTree]) -> tuple[StorageRow, ...]:
 def storage_lines(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> OutputLines:
     """Return the disk usage of the folder, the largest sessions first."""
     rows: Rows = [
-        (
-            "sessions",
-            size_text(sizes.logs),
-            some(len(sizes.sessions), "log"),
-        ),
-        (
-            "long texts and pictures",
-            size_text(sizes.blobs),
-            some(sizes.blob_count, "file"),
-        ),
+        ("sessions", size_text(sizes.logs), some(len(sizes.sessions), "log")),
+        ("long texts and pictures", size_text(sizes.blobs), some(sizes.blob_count, "file")),
         ("snapshots of files", size_text(sizes.snapshots), ""),
         ("shared pages", size_text(sizes.share), ""),
         ("the rest", size_text(sizes.other), ""),

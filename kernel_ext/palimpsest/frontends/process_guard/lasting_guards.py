@@ -61,11 +61,7 @@ DUMP_REFUSED = (
 LATE_PAYLOAD_REFUSED = "The code asked the page for something ({source}), which was not done."
 HARMLESS_SIGNALS = ("SIGCHLD", "SIGURG", "SIGWINCH", "SIGCONT", "SIGKILL", "SIGSTOP")
 """Signals that do not end a process by default, and two that cannot be handled."""
-TIMERS = (
-    ("SIGALRM", "ITIMER_REAL"),
-    ("SIGVTALRM", "ITIMER_VIRTUAL"),
-    ("SIGPROF", "ITIMER_PROF"),
-)
+TIMERS = (("SIGALRM", "ITIMER_REAL"), ("SIGVTALRM", "ITIMER_VIRTUAL"), ("SIGPROF", "ITIMER_PROF"))
 ORIGINAL_SIGNAL = signal.signal
 """The original function, for the guards: ``signal.signal`` is replaced for the agent's code."""
 TEMPORARY_HANDLERS: list[Any] = []

@@ -53,10 +53,7 @@ def plan_revert(
     first = messages[place]
     names = [message_part.id for message_part in first.parts]
     visible = names.index(part) if part in names else 0
-    hidden = [
-        first.model_copy(update={"parts": first.parts[visible:]}),
-        *messages[place + 1 :],
-    ]
+    hidden = [first.model_copy(update={"parts": first.parts[visible:]}), *messages[place + 1 :]]
     return RevertPlan(
         messages[place].id,
         part,
