@@ -234,14 +234,11 @@ def project(
         all_messages = _project_v1(view, system_messages(system), model, policy)
     else:
         all_messages = _project_v2(view, system_messages(system), model, policy, flatten, version)
-    return Projection(
-        messages=all_messages,
-        tokens=tuple(
-            weigh(message) if weigh is not None else message_tokens(message, count)
-            for message in all_messages
-        ),
-        tools_tokens=tools_tokens(tools, count),
+    tokens = tuple(
+        weigh(message) if weigh is not None else message_tokens(message, count)
+        for message in all_messages
     )
+    return Projection(messages=all_messages, tokens=tokens, tools_tokens=tools_tokens(tools, count))
 
 
 def system_messages(system: tuple[str, ...]) -> NeutralMessages:

@@ -81,14 +81,12 @@ class ListExtensions(Operation):
         held = services.config.held
         hooks, problems = services.hooks.status(), tuple(services.hooks.problems)
         servers = services.servers.status()
-        return Extensions(
-            hooks=hooks,
-            servers=servers,
-            remarks=problems,
-            lines=hook_lines(hooks, problems, held)
+        lines = (
+            hook_lines(hooks, problems, held)
             if self.kind == "hooks"
-            else server_lines(servers, services.registry, held),
+            else server_lines(servers, services.registry, held)
         )
+        return Extensions(hooks=hooks, servers=servers, remarks=problems, lines=lines)
 
     def output(self, answer: Extensions) -> OutputLines:
         return answer.lines

@@ -241,13 +241,12 @@ def _locked_values(locked: Mapping[str, str], policy: Policy) -> dict[str, str]:
 
 def without_recall(policy: Policy) -> Policy:
     """Return the policy for a step without the tool ``recall``, so that no note mentions it."""
-    return policy.model_copy(
-        update={
-            "truncate": policy.truncate.model_copy(update={"recall": False}),
-            "prune": policy.prune.model_copy(update={"recall": False}),
-            "recovery": policy.recovery.model_copy(update={"recall": False}),
-        }
-    )
+    update = {
+        "truncate": policy.truncate.model_copy(update={"recall": False}),
+        "prune": policy.prune.model_copy(update={"recall": False}),
+        "recovery": policy.recovery.model_copy(update={"recall": False}),
+    }
+    return policy.model_copy(update=update)
 
 
 def without_task(policy: Policy) -> Policy:

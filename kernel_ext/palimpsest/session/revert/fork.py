@@ -63,24 +63,23 @@ def forked_session(
     if parent is None:
         raise NotFound(f"Session {parent_id!r} has no readable beginning.")
     slot = _slot(state, message) if state is not None and message is not None else None
-    session = parent.model_copy(
-        update={
-            "id": new_id(),
-            "title": _title(store, parent.title),
-            "time": SessionTime(created=now, updated=now),
-            "notebook": notebook if notebook is not None else parent.notebook,
-            "parent_id": None,
-            "limits": (),
-            "metadata": _metadata(parent),
-            "cost": None,
-            "tokens": Usage(),
-            "unpriced": None,
-            "below": None,
-            "share": None,
-            "summary": _summary(parent, state, slot),
-            "revert": _revert(parent, state, slot),
-        }
-    )
+    update = {
+        "id": new_id(),
+        "title": _title(store, parent.title),
+        "time": SessionTime(created=now, updated=now),
+        "notebook": notebook if notebook is not None else parent.notebook,
+        "parent_id": None,
+        "limits": (),
+        "metadata": _metadata(parent),
+        "cost": None,
+        "tokens": Usage(),
+        "unpriced": None,
+        "below": None,
+        "share": None,
+        "summary": _summary(parent, state, slot),
+        "revert": _revert(parent, state, slot),
+    }
+    session = parent.model_copy(update=update)
     if slot is not None and seq is None:
         seq = slot.first_seq - 1
     return store.fork(parent_id, session, seq=seq)

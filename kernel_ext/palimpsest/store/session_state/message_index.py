@@ -70,15 +70,14 @@ class MessageIndex(Value):
             first -= 1
         while last < len(self.ids) and first < last and starts[last - 1] == starts[last]:
             last += 1
-        part_index = self.model_copy(
-            update={
-                "size": starts[last] - starts[first],
-                "ids": self.ids[first:last],
-                "seqs": self.seqs[first:last],
-                "starts": tuple(start - starts[first] for start in starts[first:last]),
-                "spent": None,
-            }
-        )
+        update = {
+            "size": starts[last] - starts[first],
+            "ids": self.ids[first:last],
+            "seqs": self.seqs[first:last],
+            "starts": tuple(start - starts[first] for start in starts[first:last]),
+            "spent": None,
+        }
+        part_index = self.model_copy(update=update)
         return starts[first], part_index
 
     def blocks(self) -> list[tuple[int, int, int]]:
@@ -111,15 +110,14 @@ def message_index(
     )
     if index is None or len(known_messages) != len(index.ids):
         return None
-    return index.model_copy(
-        update={
-            "unsettled": tuple(
-                name for name, message in known_messages.items() if not is_settled(message)
-            ),
-            "holders": {kind: tuple(_holders(known_messages, kind)) for kind in INDEXED_PART_TYPES},
-            "spent": recorded_spending(message.info for message in known_messages.values()),
-        }
-    )
+    update = {
+        "unsettled": tuple(
+            name for name, message in known_messages.items() if not is_settled(message)
+        ),
+        "holders": {kind: tuple(_holders(known_messages, kind)) for kind in INDEXED_PART_TYPES},
+        "spent": recorded_spending(message.info for message in known_messages.values()),
+    }
+    return index.model_copy(update=update)
 
 
 def line_index(
