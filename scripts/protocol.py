@@ -41,10 +41,7 @@ MODULES = (
     "palimpsest.review.timeline_view.view_queries",
     *(
         f"palimpsest.frontends.protocol.{name}"
-        for name in (
-            *("connection", "choices", "context", "transcript", "segments"),
-            *("sessions", "sharing", "permissions", "project"),
-        )
+        for name in ("connection", "choices", "transcript", "segments", "answers")
     ),
 )
 OMITTED = {

@@ -4,12 +4,11 @@ How a message passes through the packages::
 
     frontends -> session -> loop -> context -> model -> processor -> store -> frontends
 
-A prompt arrives by a magic or a control message (``frontends``), is admitted to the session's
-inbox (``session``), and starts or steers a turn (``loop``). Each step projects the transcript
-to a request (``context``), streams the answer (``model``) into parts (``processor``), which run
-tools (``tools``), and every change is journaled (``store``) before any front end receives it.
-``render`` turns parts into text and HTML, ``transcript`` defines the values that all packages
-share. ``recordings`` reads sessions that were recorded, here or by other agents, ``context_policies`` replays
+A prompt arrives by a magic or a control message (``frontends``), is admitted to the session's inbox (``session``), and
+starts or steers a turn (``loop``). Each step projects the transcript to a request (``context``), streams the answer
+(``model``) into parts (``processor``), which run tools (``tools``), and every change is journaled (``store``) before
+any front end receives it. ``render`` turns parts into text and HTML, ``transcript`` defines the values that all
+packages share. ``recordings`` reads sessions that were recorded, here or by other agents, ``context_policies`` replays
 them under other policies, and ``review`` shows both in tables and views.
 """
 
@@ -24,57 +23,15 @@ __version__ = "0.1.0"
 guard_imports()
 
 __all__ = [
-    "AgentTurnFailed",
-    "Answer",
-    "App",
-    "Change",
-    "Compacting",
-    "CompactingEvent",
-    "DecideEvent",
-    "Event",
-    "PastView",
-    "Probe",
-    "PromptEvent",
-    "Record",
-    "Refuse",
-    "Reply",
-    "RequestEvent",
-    "Session",
-    "SystemEvent",
-    "SystemPrompt",
-    "ToolAfter",
-    "ToolBefore",
-    "UserError",
-    "__version__",
-    "agents",
-    "commands",
-    "compare_sessions",
-    "config",
-    "corpus",
-    "current_session",
-    "distrust",
-    "hook",
-    "import_session",
-    "keyed_storage",
-    "load_ipython_extension",
-    "models",
-    "new_session",
-    "open_recording",
-    "open_session",
-    "policies",
-    "policy",
-    "problems",
-    "prune",
-    "redecide",
-    "sessions",
-    "skills",
-    "storage",
-    "tool",
-    "trust",
-    "unhook",
-    "unload_ipython_extension",
-    "whatif",
-]
+    "AgentTurnFailed", "Answer", "App", "Change", "Compacting", "CompactingEvent", "DecideEvent",
+    "Event", "PastView", "Probe", "PromptEvent", "Record", "Refuse", "Reply", "RequestEvent",
+    "Session", "SystemEvent", "SystemPrompt", "ToolAfter", "ToolBefore", "UserError",
+    "__version__", "agents", "commands", "compare_sessions", "config", "corpus",
+    "current_session", "distrust", "hook", "import_session", "keyed_storage",
+    "load_ipython_extension", "models", "new_session", "open_recording", "open_session",
+    "policies", "policy", "problems", "prune", "redecide", "sessions", "skills", "storage",
+    "tool", "trust", "unhook", "unload_ipython_extension", "whatif",
+]  # fmt: skip
 
 _HOMES = {
     "load_ipython_extension": "palimpsest.ipython_extension",

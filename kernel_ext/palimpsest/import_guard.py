@@ -1,9 +1,8 @@
 """Import hook that keeps modules in the current folder from shadowing the libraries Palimpsest imports.
 
-A kernel searches its current folder first, so a folder received from another person could contain a
-``pydantic.py``, and loading the extension would run it. Imports by this package and by the libraries
-it uses are resolved to installed packages only. The user's own imports, from cells, tools and trusted
-hooks, are resolved as usual.
+A kernel searches its current folder first, so a folder received from another person could contain a ``pydantic.py``,
+and loading the extension would run it. Imports by this package and by the libraries it uses are resolved to installed
+packages only. The user's own imports, from cells, tools and trusted hooks, are resolved as usual.
 
 Border: the standard library only, since it is imported before everything else.
 """

@@ -32,11 +32,7 @@ Build = Callable[[Any, "RunningCells", "CellRecorder"], Any]
 
 
 class Extension:
-    """The extension as loaded into one IPython shell.
-
-    Responsibilities: register and unregister everything in the shell; load the application in the
-    background; return it once it is loaded.
-    """
+    """The extension in one IPython shell: registers everything, loads the application in the background."""
 
     def __init__(self, shell: Any, build: Build | None = None) -> None:
         # With the first shell only: a script has none, and need not import IPython for its current session.

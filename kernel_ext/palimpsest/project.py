@@ -1,8 +1,7 @@
 """The functions of the Python API about a project: sessions, agents, models, settings, storage, trust.
 
-They do the same as ``%agent sessions``, ``--new``, ``import``, ``agents``, ``commands``, ``skills``,
-``models``, ``config`` and ``storage`` (docs/api.md). Each is about the kernel's project, in a script about
-the current folder's.
+They do the same as ``%agent sessions``, ``--new``, ``import``, ``agents``, ``commands``, ``skills``, ``models``,
+``config`` and ``storage`` (docs/api.md). Each is about the kernel's project, in a script about the current folder's.
 """
 
 from collections.abc import Mapping

@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 WIDTH, HEIGHT = 1440, 900
 STATUS_BAR_PX = 24
-LEAST_ROWS = 14
+MIN_ROWS = 14
 ROW_PX, HEAD_PX = 17, 20
 SESSIONS = [
     pytest.param("pi_large_session.jsonl.xz", "pi.jsonl", marks=pytest.mark.soak),  # with each commit tests/e2e/test_first_screen.py has Claude Code's
@@ -51,7 +51,7 @@ def test_the_first_screen_answers(
     grid = views.get_by_role("grid").bounding_box()
     assert grid is not None
     rows = int(views.get_by_role("grid").get_attribute("aria-rowcount") or 0)
-    assert seen_until - grid["y"] - HEAD_PX >= min(LEAST_ROWS, rows) * ROW_PX
+    assert seen_until - grid["y"] - HEAD_PX >= min(MIN_ROWS, rows) * ROW_PX
 
     # The card of an item stands beside the grid, on the same screen.
     views.get_by_role("grid").press("ArrowDown")

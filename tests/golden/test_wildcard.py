@@ -5,7 +5,16 @@ from typing import Any
 
 from tests.golden.data import load
 
-from palimpsest.tools.permission_rules.wildcard import matches, most_specific_value
+from palimpsest.tools.permission_rules.wildcard import matches
+
+
+def most_specific_value(text: str, patterns: Mapping[str, Any]) -> Any:
+    """Return the value of the longest matching pattern, or None, independent of the order of the table."""
+    chosen = None
+    for pattern, choice in sorted(patterns.items(), key=lambda entry: (len(entry[0]), entry[0])):
+        if matches(text, pattern):
+            chosen = choice
+    return chosen
 
 
 def most_specific_command(head: str, tail: Sequence[str], patterns: Mapping[str, Any]) -> Any:

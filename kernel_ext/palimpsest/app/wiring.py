@@ -389,11 +389,9 @@ class App:
     def take_notices(self) -> tuple[str, ...]:
         """Return, on the first call only, sentences for the user about where sessions are stored."""
         were_taken, self._are_notices_taken = self._are_notices_taken, True
-        return (
-            ()
-            if were_taken
-            else tuple(sentence for sentence in (self.warning, self.notice) if sentence)
-        )
+        if were_taken:
+            return ()
+        return tuple(sentence for sentence in (self.warning, self.notice) if sentence)
 
     def preload_model(self, model_id: str | None = None) -> None:
         """Import a model's libraries in the background; without an id, those of the model that will probably answer."""

@@ -23,11 +23,7 @@ from palimpsest.transcript.context_values.policies import (
 )
 
 OPENCODE_TRUNCATE = TruncatePolicy(
-    max_lines=2_000,
-    max_bytes=51_200,
-    window_share=None,
-    direction="head",
-    form="lines",
+    max_lines=2_000, max_bytes=51_200, window_share=None, direction="head", form="lines"
 )
 
 OPENCLAW_TRUNCATE = TruncatePolicy(

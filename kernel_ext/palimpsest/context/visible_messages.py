@@ -3,15 +3,13 @@
 A projection starts from a ``View``: the messages and their turns, the decisions, and the texts stored in blobs.
 The function that reads a blob is an argument, so that this stays pure for the live loop and review alike.
 
-The history is cut at the last good compaction, whose summary is finished and has no error.
-A failed summary never cuts history (spec/session-engine.md 1.10), except under the presets of
-systems where it does. Where the compaction kept a tail, the summary comes first, then the tail
-word for word, then the later messages. Where the user undid a compaction, the messages that it added (its
-marker, its summary, the synthetic message that continued the turn) are skipped before the fold, so the model
-sees the history as if it had never been compacted. Nothing is removed from the transcript.
+The history is cut at the last good compaction, whose summary is finished and has no error. A failed summary never cuts
+history (spec/session-engine.md 1.10), except under the presets of systems where it does. Where the compaction kept a
+tail, the summary comes first, then the tail word for word, then the later messages. Where the user undid a compaction,
+the messages that it added (its marker, its summary, the synthetic message that continued the turn) are skipped before
+the fold, so the model sees the history as if it had never been compacted. Nothing is removed from the transcript.
 
-A prompt that was sent into a running turn belongs to that turn, and so do the user messages that the
-engine writes.
+A prompt that was sent into a running turn belongs to that turn, and so do the user messages that the engine writes.
 """
 
 import base64
@@ -251,8 +249,7 @@ def read_texts(
 def blobs_needed(messages: Messages) -> dict[str, str | None]:
     """Return the hashes of the blobs that a projection of these messages needs.
 
-    The value is None for text, and the MIME type for an attachment, whose text in
-    ``View.texts`` is a ``data:`` url.
+    The value is None for text, and the MIME type for an attachment, whose text in ``View.texts`` is a ``data:`` url.
     """
     blobs: dict[str, str | None] = {}
     for message in messages:

@@ -26,11 +26,7 @@ _log = logging.getLogger(__name__)
 
 
 class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no types
-    """A widget that is displayed with the saved output of its cells.
-
-    Responsibilities: display the saved output and rewrite it; open the comm without disturbing cells; do
-    work on the engine.
-    """
+    """A widget shown with the saved output of its cells, which it rewrites; opens the comm without disturbing cells."""
 
     _esm = built_file("loader.js", "export default {};")
     module = traitlets.Unicode().tag(sync=True)

@@ -49,10 +49,7 @@ MAX_COMPLETED_NAMES = 200
 
 
 class Frontend:
-    """One kernel's front end.
-
-    Responsibilities: run prompts of cells and subcommands; reject prompts that come from the agent's own code.
-    """
+    """One kernel's front end: runs prompts of cells and subcommands, rejects prompts from the agent's own code."""
 
     def __init__(
         self,

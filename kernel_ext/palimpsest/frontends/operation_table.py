@@ -148,20 +148,18 @@ class ListButtons(Operation):
 
     async def run(self, context: OperationContext) -> ListedButtons:  # noqa: ARG002
         """Return the buttons and slash commands of all forms that have them."""
-        return ListedButtons(
-            buttons=tuple(
-                OperationButton(
-                    label=form.button,
-                    help=form.help,
-                    command=name,
-                    arguments=dict(form.fixed_values),
-                )
-                for name, operation in TABLE.in_page.items()
-                for form in operation.forms
-                if form.button
-            ),
-            commands=panel_commands(),
+        buttons = tuple(
+            OperationButton(
+                label=form.button,
+                help=form.help,
+                command=name,
+                arguments=dict(form.fixed_values),
+            )
+            for name, operation in TABLE.in_page.items()
+            for form in operation.forms
+            if form.button
         )
+        return ListedButtons(buttons=buttons, commands=panel_commands())
 
 
 class ProposedArguments(Value):

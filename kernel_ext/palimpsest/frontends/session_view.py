@@ -36,11 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 class SessionView(CellWidget):
-    """The widget of one session; all outputs that show the session share it.
-
-    Responsibilities: display the static HTML and rewrite it after each turn; send the session's
-    records to a page that watches.
-    """
+    """The widget of one session, shared by all outputs that show it; rewritten after each turn, live in a page."""
 
     _css = built_file("view.css", "")
 
@@ -136,7 +132,6 @@ def _session_end_text(
     notes: OutlineNotes,
     density: Density,
 ) -> str:
-    """Return the end of the session as plain text."""
     plain = text.render_session(snapshot.messages, title, scrub=scrub, notes=notes, density=density)
     if len(plain) <= MAX_PLAIN_CHARS:
         return plain

@@ -41,11 +41,6 @@ async def call_bounded(function: Callable[[], T], seconds: float) -> T:
         async with asyncio.timeout(seconds):
             return await asyncio.wrap_future(future)
     finally:
-        if not future.done():
-            _stop(thread)
-
-
-def _stop(thread: threading.Thread) -> None:
-    if thread.ident is not None and thread.is_alive():
-        name, kind = ctypes.c_ulong(thread.ident), ctypes.py_object(_OutOfTime)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(name, kind)
+        if not future.done() and thread.ident is not None and thread.is_alive():
+            name, kind = ctypes.c_ulong(thread.ident), ctypes.py_object(_OutOfTime)
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(name, kind)

@@ -144,10 +144,8 @@ class LivePolicyStage:
         layer = self._layer
         changes: Sequence[Change]
         if not is_continued:
-            state, layer = (
-                policy.start(SessionFacts(request_view.timeline, moment.model.window, 0)),
-                {},
-            )
+            state = policy.start(SessionFacts(request_view.timeline, moment.model.window, 0))
+            layer = {}
         turn = request_view.view.turn
         if policy.when != "request" and turn > max(self._turn, 1):
             turn_end_view = live_view(

@@ -47,11 +47,7 @@ from palimpsest.transcript.errors import (
     UnknownError,
     UserError,
 )
-from palimpsest.transcript.messages import (
-    AssistantMessage,
-    Messages,
-    UserMessage,
-)
+from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
 from palimpsest.transcript.parts import Part, TextPart, ToolPart
 from palimpsest.transcript.session_record.events import MessageUpdated, StepRequested, answer_ended
 
@@ -386,12 +382,6 @@ async def _run(
             extra={**with_measured_wait, "model": setup.info},
         )
 
-    results = run_calls(
-        calls,
-        setup.offer,
-        context,
-        processor.tool_began,
-        guard,
-    )
+    results = run_calls(calls, setup.offer, context, processor.tool_began, guard)
     async for result in results:
         processor.handle(result)

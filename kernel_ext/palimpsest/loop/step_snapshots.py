@@ -1,8 +1,7 @@
 """Take snapshots of the files before and after each step, and record the changes of step and turn.
 
-The first snapshot is taken while the model writes, and only a tool waits for it; the second one only
-where tools ran. Threads do all of it. Where no snapshot can be taken, a sentence reports it, and the turn
-continues.
+The first snapshot is taken while the model writes, and only a tool waits for it; the second one only where tools ran.
+Threads do all of it. Where no snapshot can be taken, a sentence reports it, and the turn continues.
 """
 
 import asyncio
@@ -16,13 +15,9 @@ from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.store.file_snapshots.file_diffs import join_diffs, snapshot_diffs
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.messages import Message, UserMessage
+from palimpsest.transcript.messages import Message, UserMessage, parts_of
 from palimpsest.transcript.parts import PatchPart, SnapshotPart
-from palimpsest.transcript.session_record.events import (
-    MessageUpdated,
-    PartUpdated,
-    SessionDiff,
-)
+from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, SessionDiff
 from palimpsest.transcript.session_record.reverts import FileDiff
 
 TURN_PATCH_CHARS = 60_000
@@ -164,9 +159,7 @@ def write_session_changes(log: SessionLog, session_diffs: tuple[dict[str, Any], 
 
 def patches_of(messages: Iterable[Message]) -> tuple[PatchPart, ...]:
     """Return the patch parts of the steps that changed files, in order."""
-    return tuple(
-        part for message in messages for part in message.parts if isinstance(part, PatchPart)
-    )
+    return tuple(part for part in parts_of(messages) if isinstance(part, PatchPart))
 
 
 def net_diffs(snapshots: Snapshots, patches: Iterable[PatchPart]) -> tuple[FileDiff, ...]:

@@ -99,18 +99,10 @@ def _context(
         metadata=lambda title, data: processor.tool_progress(
             call.id, title, {**data, SUBTASK: subtask.id}
         ),
-        extra={
-            "model": setup.info,
-            "bypass_agent_check": True,
-            "subagent_model": subtask.model,
-        },
+        extra={"model": setup.info, "bypass_agent_check": True, "subagent_model": subtask.model},
     )
 
 
 def _input(subtask: SubtaskPart) -> dict[str, Any]:
-    inputs = {
-        "description": subtask.description,
-        "prompt": subtask.prompt,
-        "agent": subtask.agent,
-    }
+    inputs = {"description": subtask.description, "prompt": subtask.prompt, "agent": subtask.agent}
     return {**inputs, "command": subtask.command} if subtask.command else inputs

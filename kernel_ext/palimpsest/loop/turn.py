@@ -1,12 +1,11 @@
 """Run a turn: steps until the newest user message is answered; then journal why it ended.
 
-Exit rule (DESIGN.md 5, spec/session-engine.md 1.6): the newest assistant message answers the
-newest user message, has a real finish reason other than tool calls, and has no tool part except
-interrupted ones and those that the provider ran.
-Why the turn ended is journaled with its last answer, when nothing runs any more, and the user is notified where
-it was cut short. A time limit stops a turn that takes too long, but a compaction that runs then may finish,
-once: a user who has waited minutes for a summary should not lose it (spec/context-stability.md 1.8). Most
-policies have no limit; the presets of systems with a limit keep it.
+Exit rule (DESIGN.md 5, spec/session-engine.md 1.6): the newest assistant message answers the newest user message, has a
+real finish reason other than tool calls, and has no tool part except interrupted ones and those that the provider ran.
+Why the turn ended is journaled with its last answer, when nothing runs any more, and the user is notified where it was
+cut short. A time limit stops a turn that takes too long, but a compaction that runs then may finish, once: a user who
+has waited minutes for a summary should not lose it (spec/context-stability.md 1.8). Most policies have no limit; the
+presets of systems with a limit keep it.
 """
 
 import asyncio
@@ -438,11 +437,9 @@ def _open_tools(message: Message) -> bool:
 
 
 def _error(problem: UserError | ModelFailed) -> ErrorValue:
-    return (
-        problem.error
-        if isinstance(problem, ModelFailed)
-        else UnknownError(message=str(problem), explained=True)
-    )
+    if isinstance(problem, ModelFailed):
+        return problem.error
+    return UnknownError(message=str(problem), explained=True)
 
 
 async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: RecoveryPolicy) -> None:

@@ -104,10 +104,7 @@ CREDENTIALS: dict[str, str] = {
 }
 """Error texts for providers that need more than a key: what is missing, and which variables to set."""
 
-SAME_CREDENTIALS = {
-    "bedrock_converse": "bedrock",
-    "vertex_ai_beta": "vertex_ai",
-}
+SAME_CREDENTIALS = {"bedrock_converse": "bedrock", "vertex_ai_beta": "vertex_ai"}
 
 
 def wanted_credentials(provider: str) -> str:

@@ -1,9 +1,8 @@
 """Process the stream of one model call: every event becomes a change of one part, journaled as it happens.
 
-The processor writes parts to the log; the loop decides about retries, limits and the next
-step. Behaviour follows spec/session-engine.md 1.7; text and reasoning stay
-byte-exact except for secrets, and no tool runs on a call from an unfinished stream, because calls are returned
-only by ``take_tool_calls`` after the stream has really ended.
+The processor writes parts to the log; the loop decides about retries, limits and the next step. Behaviour follows
+spec/session-engine.md 1.7; text and reasoning stay byte-exact except for secrets, and no tool runs on a call from an
+unfinished stream, because calls are returned only by ``take_tool_calls`` after the stream has really ended.
 """
 
 import json
@@ -74,11 +73,7 @@ KNOWN_REASONS = {"stop", "tool-calls", "length", "paused", "content-filter", "er
 
 
 class StreamProcessor:
-    """Turns the events of one assistant message into parts.
-
-    Responsibilities: create and update the parts; record the message's tokens, cost and finish;
-    close open parts when the step ends in any way.
-    """
+    """Turns the events of one assistant message into parts, records its usage and finish, closes open parts."""
 
     def __init__(
         self,
@@ -186,7 +181,6 @@ class StreamProcessor:
             self._log.journal.delta(part.message_id, part.id, "text", event.text)
 
     def _text_or_reasoning_ended(self, event: TextEnded | ReasoningEnded) -> None:
-        """End a text, or a piece of reasoning."""
         open_parts = self._texts if isinstance(event, TextEnded) else self._thoughts
         if event.id not in open_parts:
             return
@@ -385,7 +379,7 @@ class StreamProcessor:
                 reason=reason,
                 snapshot=self._snapshot_after,
                 cost=event.cost,
-                cost_listed=self._cost_listed(event),
+                cost_listed=True if (event.metadata or {}).get(LISTED_AS) and event.cost else None,
                 tokens=event.usage,
                 seconds=round((self._log.clock() - self._step_began - waited_ms) / 1000, 3),
                 waited_seconds=round(waited_ms / 1000, 3) if waited_ms else None,
@@ -395,10 +389,6 @@ class StreamProcessor:
             sync=True,
         )
         self._journal_patch()
-
-    @staticmethod
-    def _cost_listed(event: StepFinished) -> bool | None:
-        return True if (event.metadata or {}).get(LISTED_AS) and event.cost else None
 
     # Endings
 

@@ -1,9 +1,8 @@
 """Run the tool calls of one step: check, ask for permission, run, and return the result of each.
 
-A call is looked up, validated, permitted and run; each of these can end it with an error message that
-the model can act on. Calls of tools that allow it run concurrently, others one after another in
-the order in which the model made them. How long the calls waited for the user is counted apart from the
-time that they ran.
+A call is looked up, validated, permitted and run; each of these can end it with an error message that the model can act
+on. Calls of tools that allow it run concurrently, others one after another in the order in which the model made them.
+How long the calls waited for the user is counted apart from the time that they ran.
 """
 
 import asyncio

@@ -59,9 +59,8 @@ class SessionRuns(SessionCalls):
         """
         future = self._begin_work(self._live.prompt(text, options_of(options)))
         if not self._app.engine.is_current():
-            self._begin_work(
-                asyncio.sleep(0)
-            ).result()  # status and waiting include it as soon as this returns
+            # Status and waiting include it as soon as this returns.
+            self._begin_work(asyncio.sleep(0)).result()
         return future
 
     def loop(self) -> EngineFuture[Answer]:
@@ -87,9 +86,8 @@ class SessionRuns(SessionCalls):
     ) -> EngineFuture[Answer]:
         """Send the newest turn's failed request again; the answer arrives in a future.
 
-        With a turn (``target``, an id in it or ``"last"``), a model or a mode, the turn and what follows it is
-        reverted with its files, as ``revert`` does, and its prompt is sent again. The mode is the session's from
-        then on.
+        With a turn (``target``, an id in it or ``"last"``), a model or a mode, the turn and what follows it is reverted
+        with its files, as ``revert`` does, and its prompt is sent again. The mode is the session's from then on.
 
         >>> session.retry().result()
         Traceback (most recent call last):
@@ -204,7 +202,6 @@ class SessionRuns(SessionCalls):
             listener.caught_up()
 
     def _turn(self, operation: str, **arguments: Any) -> EngineFuture[Answer]:
-        """Begin the turn of an operation."""
         turn = cast("TurnOperation", self._build_operation(operation, **arguments))
         return self._begin_work(turn.turn(self._live, None))
 

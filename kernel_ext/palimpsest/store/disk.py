@@ -5,9 +5,8 @@ forever, a folder, a link or a device. Anything but a regular file counts as mis
 do without the file continue. Written files can be read by this user only, and a reader finds the old or
 the new content, also after a kill. The caller chooses the path.
 
-A disk can hang without an error (a network home whose server is gone, a stuck mount), and then the
-writing thread cannot report it. One thread watches all writers of this process; it sleeps while
-nothing is written.
+A disk can hang without an error (a network home whose server is gone, a stuck mount), and then the writing thread
+cannot report it. One thread watches all writers of this process; it sleeps while nothing is written.
 """
 
 import errno

@@ -152,9 +152,8 @@ class Writer(Protocol):
 class Store(Protocol):
     """Stores sessions by id and blobs by hash.
 
-    Contract: ``read`` yields records with ``seq > after`` in rising order, following forks to
-    their parents; ``stream`` yields newest first, lazily. Unreadable lines are skipped and
-    reported by ``problems``. Nothing is ever truncated.
+    Contract: ``read`` yields records with ``seq > after`` in rising order, following forks to their parents; ``stream``
+    yields newest first, lazily. Unreadable lines are skipped and reported by ``problems``. Nothing is ever truncated.
     """
 
     project_id: str

@@ -4,10 +4,9 @@ Secrets are redacted and split surrogates joined in events and streamed deltas b
 of secrets are in ``transcript/redaction/secret_patterns.py``. The state is built from the redacted events, and
 requests from the state, so the log contains what was sent.
 
-Loading a long session needs the number and type of every record but the content of few: a part that
-was written ten times counts once. A line in the format that is written here is recognised by its head, so
-that its JSON is parsed only when the value is read. Any other line, such as a line that was edited by
-hand, is parsed by ``json.loads``.
+Loading a long session needs the number and type of every record but the content of few: a part that was written ten
+times counts once. A line in the format that is written here is recognised by its head, so that its JSON is parsed only
+when the value is read. Any other line, such as a line that was edited by hand, is parsed by ``json.loads``.
 
 A log is read in the order of its lines, and a record that was applied before changes nothing. One
 damaged digit must not make all later records look old: a number that jumps ahead is accepted, but

@@ -22,19 +22,7 @@ from palimpsest.testing.isolated_session import isolated_session
 from palimpsest.testing.scripted_model import ScriptedAnswer, ScriptedModel
 
 __all__ = [
-    "FaultServer",
-    "ModelAnswer",
-    "ReceivedRequest",
-    "ScriptedAnswer",
-    "ScriptedModel",
-    "calls",
-    "fails",
-    "isolated_session",
-    "out_of_quota",
-    "overflows",
-    "says",
-    "stalls",
-    "thinks",
-    "unauthorized",
-    "writes",
-]
+    "FaultServer", "ModelAnswer", "ReceivedRequest", "ScriptedAnswer", "ScriptedModel", "calls",
+    "fails", "isolated_session", "out_of_quota", "overflows", "says", "stalls", "thinks",
+    "unauthorized", "writes",
+]  # fmt: skip

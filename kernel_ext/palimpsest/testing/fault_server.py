@@ -260,8 +260,6 @@ class FaultServer:
             count = len(self.requests)
             return fails(NO_ANSWER_STATUS, f"The script has no answer for request {count}.")
         scripted = self._answers.pop(0)
-        return (
-            scripted
-            if isinstance(scripted, ModelAnswer)
-            else await call_answer_function(scripted, request)
-        )
+        if isinstance(scripted, ModelAnswer):
+            return scripted
+        return await call_answer_function(scripted, request)

@@ -29,16 +29,8 @@ REHEARSAL_SETTINGS: Mapping[str, Any] = {"model": "rehearsal/rules"}
 OPTION = "option: "
 """Prefix of configuration problems that are about settings passed to the application."""
 KEPT_VARIABLES = (
-    "PATH",
-    "LANG",
-    "LC_ALL",
-    "LC_CTYPE",
-    "TMPDIR",
-    "TEMP",
-    "TMP",
-    "SYSTEMROOT",
-    "COMSPEC",
-)
+    "PATH", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "COMSPEC",
+)  # fmt: skip
 """Environment variables that commands need; the user's keys, proxies and settings are not passed on."""
 
 

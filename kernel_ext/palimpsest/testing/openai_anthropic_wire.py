@@ -102,11 +102,10 @@ class _OpenAI:
         finish: str | None = None,
         usage: dict[str, Any] | None = None,
     ) -> bytes:
-        choices = (
-            []
-            if delta is None
-            else [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]
-        )
+        if delta is None:
+            choices = []
+        else:
+            choices = [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]
         body: dict[str, Any] = {
             "id": "chatcmpl-1",
             "object": "chat.completion.chunk",

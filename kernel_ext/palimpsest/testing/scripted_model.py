@@ -35,13 +35,7 @@ from palimpsest.model.wire.provider_messages import prompt_text
 from palimpsest.testing.answer_functions import call_answer_function
 from palimpsest.testing.openai_anthropic_wire import anthropic_run
 from palimpsest.transcript.context_values.policies import Refusals
-from palimpsest.transcript.errors import (
-    ApiError,
-    AuthError,
-    ErrorValue,
-    ModelFailed,
-    UnknownError,
-)
+from palimpsest.transcript.errors import ApiError, AuthError, ErrorValue, ModelFailed, UnknownError
 from palimpsest.transcript.provider_profile.profile import family
 from palimpsest.transcript.provider_profile.provider_table import Family
 from palimpsest.transcript.values import Usage
@@ -125,11 +119,9 @@ class ScriptedModel:
             message = f"The script has no answer for request {len(self.requests)}."
             raise ModelFailed(UnknownError(message=message))
         scripted = self._answers.pop(0)
-        return (
-            scripted
-            if isinstance(scripted, ModelAnswer)
-            else await call_answer_function(scripted, request)
-        )
+        if isinstance(scripted, ModelAnswer):
+            return scripted
+        return await call_answer_function(scripted, request)
 
     def _deltas(self, answer: ModelAnswer, action: Action, target: Family) -> list[SimpleNamespace]:
         match action:

@@ -5,6 +5,7 @@ it; cell, panel, replay, exports and review read it. Logs of older versions have
 derived from how the last answer ended.
 """
 
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
@@ -115,21 +116,16 @@ class Message(Value):
 Messages = tuple[Message, ...]
 
 
+def parts_of(messages: Iterable[Message]) -> Iterator[Part]:
+    """Yield the parts of messages, in order."""
+    for message in messages:
+        yield from message.parts
+
+
 StoppedBy = Literal[
-    "finished",
-    "length",
-    "content_filter",
-    "rejected",
-    "cancelled",
-    "steps",
-    "budget",
-    "circle",
-    "window",
-    "compaction",
-    "interrupted",
-    "withdrawn",
-    "error",
-]
+    "finished", "length", "content_filter", "rejected", "cancelled", "steps", "budget", "circle",
+    "window", "compaction", "interrupted", "withdrawn", "error",
+]  # fmt: skip
 """Why a turn ended; ``finished`` means only that the provider itself ended the answer."""
 
 STOP_REASONS: tuple[StoppedBy, ...] = get_args(StoppedBy)

@@ -111,11 +111,9 @@ def responses_item(item: Mapping[str, Any]) -> ResponsesItem | None:
     if not isinstance(kind, str) or not kind.endswith("_call") or kind in CLIENT_ITEMS:
         return None
     action = item.get("action")
-    inputs = (
-        {k: v for k, v in action.items() if k != "sources" and v is not None}
-        if isinstance(action, dict)
-        else {}
-    )
+    inputs = {}
+    if isinstance(action, dict):
+        inputs = {k: v for k, v in action.items() if k != "sources" and v is not None}
     inputs |= {k: item[k] for k in ("queries", "code", "revised_prompt") if item.get(k)}
     inputs |= _written_input(item.get("arguments"))
     output = next((item[key] for key in ("output", "outputs", "results") if item.get(key)), None)

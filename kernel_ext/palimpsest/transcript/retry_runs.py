@@ -12,13 +12,7 @@ from typing import Literal
 from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message
-from palimpsest.transcript.parts import (
-    Part,
-    RetryPart,
-    SnapshotPart,
-    StepFinishPart,
-    StepStartPart,
-)
+from palimpsest.transcript.parts import Part, RetryPart, SnapshotPart, StepFinishPart, StepStartPart
 from palimpsest.transcript.strings.number_words import duration
 
 MAX_REASONS = 3

@@ -10,12 +10,17 @@ from palimpsest.frontends.turn_output.segments import (
     Segment,
     cut_after_call,
     cut_when_long,
-    parts_of,
     segment_after,
     segment_messages,
 )
 from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.transcript.messages import AssistantMessage, Message, MessagePath, MessageTime
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Message,
+    MessagePath,
+    MessageTime,
+    parts_of,
+)
 from palimpsest.transcript.parts import (
     Part,
     Span,
@@ -79,7 +84,7 @@ def test_a_short_turn_is_one_segment() -> None:
     messages = [message(text(1, "Hello."), call(2))]
 
     assert cut(messages) == [Segment(0, SegmentCut())]
-    assert shown(messages, cut(messages)) == parts_of(messages)
+    assert shown(messages, cut(messages)) == list(parts_of(messages))
 
 
 def test_a_long_text_is_cut_between_blocks() -> None:

@@ -35,7 +35,7 @@ LATE, EARLY = 240, 30
 
 @pytest.fixture(autouse=True)
 def _few_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(message_facts, "MOST_ANSWERS", FEW_ANSWERS)
+    monkeypatch.setattr(message_facts, "MAX_ANSWERS", FEW_ANSWERS)
 
 
 def turns(*, compacted: bool, at: Sequence[int] = (EARLY, LATE)) -> Iterator[Recorded]:

@@ -220,9 +220,8 @@ def is_silently_truncated(
 ) -> bool:
     """Return whether an answer's usage shows that the provider truncated the prompt without an error.
 
-    Such a provider answers as if nothing had happened, but reports more tokens than the window holds, or
-    returns an empty answer because no tokens were left (spec/context-stability.md 1.9). Our own estimates
-    are no evidence of it.
+    Such a provider answers as if nothing had happened, but reports more tokens than the window holds, or returns an
+    empty answer because no tokens were left (spec/context-stability.md 1.9). Our own estimates are no evidence of it.
     """
     if policy.silent == "none" or usage.estimated or model.window <= 0:
         return False

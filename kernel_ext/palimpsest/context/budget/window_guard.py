@@ -62,9 +62,8 @@ def resolve_window(
 ) -> WindowSize:
     """Return the window of a model: configured, else known, else the default; at most the cap.
 
-    ``models`` maps a provider and a model's name to configured numbers, ``model`` has the known numbers of
-    this model: ``window``, and ``tokens`` where fewer are to be used. Numbers that are not finite and
-    positive do not count.
+    ``models`` maps a provider and a model's name to configured numbers, ``model`` has the known numbers of this model:
+    ``window``, and ``tokens`` where fewer are to be used. Numbers that are not finite and positive do not count.
     """
     tokens = policy.usable_tokens
     settings = _configured_values(models, provider, name, policy)

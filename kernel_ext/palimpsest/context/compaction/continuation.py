@@ -1,8 +1,7 @@
 """Decide whether a turn continues after a compaction, and write the synthetic message that continues it.
 
-Border: pure. A turn continues by itself only where work is left (DESIGN.md 4): a prompt without
-an answer, an answer cut in the middle, open items on the todo list. The presets of systems that
-always continue do so here too.
+Border: pure. A turn continues by itself only where work is left (DESIGN.md 4): a prompt without an answer, an answer
+cut in the middle, open items on the todo list. The presets of systems that always continue do so here too.
 """
 
 from collections.abc import Sequence
@@ -83,11 +82,9 @@ def continuation_text(
     covered_prompt = next(
         (message for message in plan.head if question and message.id == question.id), None
     )
-    texts = (
-        [part.text for part in covered_prompt.parts if isinstance(part, TextPart)]
-        if covered_prompt
-        else []
-    )
+    texts = []
+    if covered_prompt:
+        texts = [part.text for part in covered_prompt.parts if isinstance(part, TextPart)]
     return CONTINUE_WITH.format(request="\n\n".join(texts)) if texts else CONTINUE
 
 

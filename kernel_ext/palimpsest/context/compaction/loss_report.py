@@ -4,7 +4,7 @@ Border: pure, and does not judge meaning. New summaries are graded by ``summary_
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from palimpsest.lazy_patterns import lazy_pattern
 
@@ -35,7 +35,7 @@ def earlier_names_of(text: str) -> Iterator[tuple[str, str]]:
 def loss_report(before: str, after: str) -> dict[str, dict[str, object]]:
     """Return by kind the number of names, the number of lost names, and the first lost names."""
     by_kind: dict[str, dict[str, object]] = {}
-    words_after = set(_words_in(after))
+    words_after = set(re.findall(r"[\w.,/-]+", after))
     for kind, pattern in KINDS.items():
         matches = list(dict.fromkeys(match[0].rstrip(".,:") for match in pattern.finditer(before)))
         lost = [name for name in matches if name not in after and name not in words_after]
@@ -46,7 +46,3 @@ def loss_report(before: str, after: str) -> dict[str, dict[str, object]]:
                 "names": lost[:MAX_LISTED_NAMES],
             }
     return by_kind
-
-
-def _words_in(text: str) -> Iterable[str]:
-    return re.findall(r"[\w.,/-]+", text)

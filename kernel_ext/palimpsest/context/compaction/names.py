@@ -184,7 +184,7 @@ class _NamesByPiece(dict[str, _PieceNames | None]):
 
     def __missing__(self, piece: str) -> _PieceNames | None:
         names = _piece_names(piece)
-        if len(piece) <= MOST_PIECE_CHARS:
+        if len(piece) <= MAX_PIECE_CHARS:
             if len(self) >= CACHED_PIECES:
                 self.clear()
             self[piece] = names

@@ -1,8 +1,7 @@
 """Accept or reject a summary before it replaces history, and report what it lost.
 
-Border: pure. A summary that is too short, or that saves too little, is rejected and cuts nothing. A good
-summary gets a report of the names that occur in the covered messages, but neither in the summary nor in the
-tail (DESIGN.md 4).
+Border: pure. A summary that is too short, or that saves too little, is rejected and cuts nothing. A good summary gets a
+report of the names that occur in the covered messages, but neither in the summary nor in the tail (DESIGN.md 4).
 """
 
 import dataclasses
@@ -17,13 +16,7 @@ from palimpsest.context.compaction.summary_grade import summary_grade
 from palimpsest.context.compaction.summary_request import RULE, messages_seen_at
 from palimpsest.context.conversion.transcript_text import serialize_messages
 from palimpsest.context.request_assembly.projection import Projection, project
-from palimpsest.context.visible_messages import (
-    View,
-    marker,
-    place_of,
-    summary_text,
-    turn_spans,
-)
+from palimpsest.context.visible_messages import View, marker, place_of, summary_text, turn_spans
 from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.context_values.decisions import Decision, pinned_parts

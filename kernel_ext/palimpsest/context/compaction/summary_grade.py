@@ -129,7 +129,6 @@ def _newest_blocks(messages: Sequence[NeutralMessage]) -> Iterator[Block]:
 
 
 def _text(block: Block) -> str:
-    """Return the text of a block."""
     match block:
         case CallBlock(tool=tool, input=arguments):
             return tool + json.dumps(arguments)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import Count, message_tokens
-from palimpsest.context.compaction.plan import CompactionPlan, recorded_plan
+from palimpsest.context.compaction.plan import recorded_plan
 from palimpsest.context.compaction.stages import DRAFT, REJECTED, SummaryStage
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.conversion.transcript_text import serialize_message, serialize_messages
@@ -25,7 +25,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
     TextBlock,
 )
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
+from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage, parts_of
 from palimpsest.transcript.parts import CompactionPart, TextPart
 from palimpsest.transcript.values import ModelRef
 
@@ -98,7 +98,8 @@ def summary_messages(
     messages: Messages, view: View, marker_id: str, model: ModelRef, policy: Policy
 ) -> NeutralMessages:
     """Return the messages that request the summary of a marker, without the system prompt."""
-    plan = _plan_of(messages, view, marker_id, policy)
+    seen = messages_seen_at(replace(view, messages=messages), marker_id, policy)
+    plan = recorded_plan(seen, policy.compact)
     numbers = stage_numbers(view.decisions, marker_id)
     focus, lacks = _focus(messages, marker_id), numbers.get("lacks", ())
     if not policy.compact.serialize:
@@ -120,8 +121,7 @@ def draft_text(messages: Messages, request_id: str) -> str:
     """Return the intermediate summary that a request wrote for later requests to continue."""
     texts = [
         part.text.strip()
-        for message in messages
-        for part in message.parts
+        for part in parts_of(messages)
         if isinstance(part, TextPart) and (part.metadata or {}).get(DRAFT) == request_id
     ]
     return "\n\n".join(text for text in texts if text)
@@ -170,11 +170,6 @@ def messages_seen_at(view: View, marker_id: str, policy: Policy) -> Messages:
         for message in messages
         if message.parts or not isinstance(message.info, UserMessage)
     )
-
-
-def _plan_of(messages: Messages, view: View, marker_id: str, policy: Policy) -> CompactionPlan:
-    seen = messages_seen_at(replace(view, messages=messages), marker_id, policy)
-    return recorded_plan(seen, policy.compact)
 
 
 def stage_numbers(decisions: tuple[Decision, ...], marker_id: str) -> Mapping[str, Any]:

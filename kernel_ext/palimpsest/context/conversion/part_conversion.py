@@ -220,25 +220,19 @@ def is_signed(metadata: Mapping[str, Any] | None) -> bool:
     )
 
 
+@dataclass(eq=False)
 class _Answer:
     """Writes the provider messages of one answer of the model."""
 
-    def __init__(
-        self,
-        message_id: str,
-        options: ConversionOptions,
-        *,
-        same_model: bool,
-        same_provider: bool,
-        empty: str,
-    ) -> None:
-        self._message_id = message_id
-        self._options = options
-        self._policy = options.policy
-        self._same_model = same_model
-        self._same_provider = same_provider
-        self._empty = empty
-        self._media_after: list[MediaBlock] = []
+    _message_id: str
+    _options: ConversionOptions
+    same_model: bool
+    same_provider: bool
+    empty: str
+    _media_after: list[MediaBlock] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._policy = self._options.policy
 
     def step(self, parts: list[Part]) -> list[NeutralMessage]:
         """Return the answer of one step, and the results of its calls."""
@@ -279,9 +273,9 @@ class _Answer:
     def _text(self, part: TextPart) -> list[Block]:
         if not part.text and self._policy.empty_texts == "dropped":
             return []
-        is_sent_back = self._same_model or (self._same_provider and bool(native_of(part.metadata)))
+        is_sent_back = self.same_model or (self.same_provider and bool(native_of(part.metadata)))
         metadata = part.metadata if is_sent_back else None
-        return [TextBlock(text=part.text or self._empty, part_id=part.id, metadata=metadata)]
+        return [TextBlock(text=part.text or self.empty, part_id=part.id, metadata=metadata)]
 
     def _provider_call(self, part: ToolPart) -> list[Block]:
         """Return a call that the provider ran: its own blocks for the same provider, else text.
@@ -289,16 +283,16 @@ class _Answer:
         A call that the format cannot hold is left out, since the answer's text has its results. OpenAI's Responses get
         text, too: they refuse such an item without the reasoning before it, or after their server deleted either.
         """
-        if is_left_out(part, same_provider=self._same_provider):
+        if is_left_out(part, same_provider=self.same_provider):
             return []
-        blocks = call_blocks(part) if self._same_provider else ()
+        blocks = call_blocks(part) if self.same_provider else ()
         dialect = (part.metadata or {}).get(DIALECT)
         text = call_text(part, self._result(part).text)
         metadata = {DIALECT: dialect, NATIVE: list(blocks)} if blocks else None
         return [TextBlock(text=text, part_id=part.id, metadata=metadata)]
 
     def _reasoning(self, part: ReasoningPart) -> list[Block]:
-        if self._same_model:
+        if self.same_model:
             return [ReasoningBlock(text=part.text, metadata=part.metadata, part_id=part.id)]
         if self._policy.other_thinking == "reasoning":
             return [ReasoningBlock(text=part.text, part_id=part.id)]
@@ -311,7 +305,7 @@ class _Answer:
             tool=part.tool,
             input=part.state.input,
             part_id=part.id,
-            metadata=part.metadata if self._same_model else None,
+            metadata=part.metadata if self.same_model else None,
         )
 
     def _result(self, part: ToolPart) -> ResultBlock:

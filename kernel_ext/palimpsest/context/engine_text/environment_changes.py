@@ -1,9 +1,8 @@
 """Add notes to the next prompt about what has changed since the system prompt was written.
 
-Border: pure. The system prompt keeps the same bytes for a session's whole life, so a new day, another
-mode and changed variables are noted after everything that was sent before, beside the user's prompt,
-and the notes stay there. The notes already sent are those in the messages that the model still sees: after
-a compaction that hid a note, it is sent again.
+Border: pure. The system prompt keeps the same bytes for a session's whole life, so a new day, another mode and changed
+variables are noted after everything that was sent before, beside the user's prompt, and the notes stay there. The notes
+already sent are those in the messages that the model still sees: after a compaction that hid a note, it is sent again.
 """
 
 import re
@@ -22,7 +21,13 @@ from palimpsest.context.engine_text.reminders import (
 from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.call_outcomes import RUNNING_AT_THE_END
 from palimpsest.transcript.context_values.policies import ReminderPolicy
-from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
+from palimpsest.transcript.messages import (
+    AssistantMessage,
+    Message,
+    Messages,
+    UserMessage,
+    parts_of,
+)
 from palimpsest.transcript.parts import TextPart, ToolPart
 
 MAX_NAMED_VARIABLES = 20
@@ -84,9 +89,10 @@ def environment_changes(
     messages: Messages, now: EnvironmentState, policy: ReminderPolicy
 ) -> tuple[EnvironmentChange, ...]:
     """Return what has changed; ``messages`` are those the model sees, the new prompt last."""
+    mode = agent_note(messages, now.agent, plan_apart=policy.mode == "newest")
     changes = [
         _date(messages, now) if policy.news else None,
-        _mode(messages, now, policy),
+        None if mode is None else EnvironmentChange(mode, {NEWS: "mode"}),
         _plan(messages, now),
         _ended_kernel(messages) if policy.news else None,
         _variables(messages, now) if policy.news else None,
@@ -118,13 +124,6 @@ def _date(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None
     return EnvironmentChange(DAY.format(date=now.date), {NEWS: "date", "date": now.date})
 
 
-def _mode(
-    messages: Messages, now: EnvironmentState, policy: ReminderPolicy
-) -> EnvironmentChange | None:
-    text = agent_note(messages, now.agent, plan_apart=policy.mode == "newest")
-    return None if text is None else EnvironmentChange(text, {NEWS: "mode"})
-
-
 def _plan(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:
     """Return a note that the session has entered or left plan mode; None where it has not."""
     plan_notes = [bool(note.get("plan")) for note in _notes(messages, "plan")]
@@ -138,8 +137,7 @@ def _ended_kernel(messages: Messages) -> EnvironmentChange | None:
     noted_calls = {call for note in _notes(messages, "ended") for call in note.get("calls", ())}
     ended_calls = {
         part.call_id: f"{', '.join(map(str, left))}, started by {_first_line(part)!r}"
-        for message in messages
-        for part in message.parts
+        for part in parts_of(messages)
         if isinstance(part, ToolPart)
         and (left := (getattr(part.state, "metadata", None) or {}).get(RUNNING_AT_THE_END))
         and part.call_id not in noted_calls

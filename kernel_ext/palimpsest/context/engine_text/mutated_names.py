@@ -8,34 +8,11 @@ import ast
 import re
 from collections.abc import Iterator
 
-_PURE = frozenset(
-    [
-        "head",
-        "tail",
-        "describe",
-        "info",
-        "plot",
-        "hist",
-        "show",
-        "copy",
-        "mean",
-        "sum",
-        "count",
-        "keys",
-        "values",
-        "items",
-        "get",
-        "index",
-        "join",
-        "split",
-        "format",
-        "startswith",
-        "endswith",
-        "strip",
-        "lower",
-        "upper",
-    ]
-)
+_PURE = frozenset([
+    "head", "tail", "describe", "info", "plot", "hist", "show", "copy", "mean", "sum", "count",
+    "keys", "values", "items", "get", "index", "join", "split", "format", "startswith",
+    "endswith", "strip", "lower", "upper",
+])  # fmt: skip
 """Methods whose call alone on a line changes nothing, whatever the object."""
 
 NO_PYTHON = re.compile(r"^(\s*)[%!].*$", re.MULTILINE)

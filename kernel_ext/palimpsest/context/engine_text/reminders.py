@@ -1,11 +1,10 @@
 """Decide the notes beside a user's prompt: about a prompt during a running turn, a new mode or a new agent.
 
-Border: pure. A note is decided once, when the prompt is first sent, and stays from then on, so that
-no byte before the newest message changes later and the provider's cache stays warm. OpenCode adds
-its reminder to each request and removes it after the next answer; the notes about plan mode and its
-end stand only beside the newest user message of each request. Its preset does the same
-(spec/session-engine.md 1.6). The first lines of the note about plan mode and the note about its end
-are OpenCode's text; the rest is Palimpsest's.
+Border: pure. A note is decided once, when the prompt is first sent, and stays from then on, so that no byte before the
+newest message changes later and the provider's cache stays warm. OpenCode adds its reminder to each request and removes
+it after the next answer; the notes about plan mode and its end stand only beside the newest user message of each
+request. Its preset does the same (spec/session-engine.md 1.6). The first lines of the note about plan mode and the note
+about its end are OpenCode's text; the rest is Palimpsest's.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,10 +1,9 @@
 """Pair tool calls with results within frames, in the order in which an id occurs: no result that has a call is lost.
 
-A frame runs from one assistant message with calls to the next with calls, so that text in
-between does not separate a late result from its call. An id may be used again for another call: the
-first result belongs to the first call of that id. A result without a call in its own frame belongs to
-the earlier call of that id without a result, if there is exactly one. A real result replaces a
-synthetic one (spec/context-stability.md 1.6).
+A frame runs from one assistant message with calls to the next with calls, so that text in between does not separate a
+late result from its call. An id may be used again for another call: the first result belongs to the first call of that
+id. A result without a call in its own frame belongs to the earlier call of that id without a result, if there is
+exactly one. A real result replaces a synthetic one (spec/context-stability.md 1.6).
 """
 
 from collections.abc import Iterable, Iterator

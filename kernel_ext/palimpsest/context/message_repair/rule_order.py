@@ -64,8 +64,6 @@ def is_valid(messages: NeutralMessages, target: ProviderProfile) -> bool:
 
 
 class _ValidityCheck:
-    """A check of a history for validity, in one pass."""
-
     def __init__(self, target: ProviderProfile) -> None:
         self._merges_answers = target.merges_answers
         self._merges_questions = target.merges_questions

@@ -39,11 +39,9 @@ def tool_id(identifier: str, mode: Mode) -> str:
         return plain_id or ("sanitizedtoolid" if identifier else "defaulttoolid")
     if not identifier:
         return "defaultid"
-    return (
-        plain_id[:NINE_CHARS]
-        if len(plain_id) >= NINE_CHARS
-        else _hash(plain_id or "sanitized", NINE_CHARS)
-    )
+    if len(plain_id) >= NINE_CHARS:
+        return plain_id[:NINE_CHARS]
+    return _hash(plain_id or "sanitized", NINE_CHARS)
 
 
 def is_tool_id(identifier: str, mode: Mode) -> bool:

@@ -77,33 +77,27 @@ def _merged_answer(
     fields = {
         name: value for name in KEPT_FROM_LATER if (value := (later.metadata or {}).get(name))
     }
-    return earlier.model_copy(
-        update={
-            "blocks": _blocks(earlier, keep_plain=keep_plain)
-            + _blocks(later, keep_plain=keep_plain),
-            "plain": False,
-            "stop": later.stop or (None if earlier.stop == "paused" else earlier.stop),
-            "metadata": _metadata_or_original((earlier.metadata or {}) | fields, earlier),
-        }
-    )
+    update = {
+        "blocks": _blocks(earlier, keep_plain=keep_plain) + _blocks(later, keep_plain=keep_plain),
+        "plain": False,
+        "stop": later.stop or (None if earlier.stop == "paused" else earlier.stop),
+        "metadata": _metadata_or_original((earlier.metadata or {}) | fields, earlier),
+    }
+    return earlier.model_copy(update=update)
 
 
 def _merged_question(
     earlier: NeutralMessage, later: NeutralMessage, *, keep_plain: bool
 ) -> NeutralMessage:
-    timestamp = (
-        {"timestamp": earlier.metadata["timestamp"]}
-        if "timestamp" in (earlier.metadata or {}) and earlier.metadata
-        else {}
-    )
-    return later.model_copy(
-        update={
-            "blocks": _blocks(earlier, keep_plain=keep_plain)
-            + _blocks(later, keep_plain=keep_plain),
-            "plain": False,
-            "metadata": _metadata_or_original(timestamp | (later.metadata or {}), later),
-        }
-    )
+    timestamp = {}
+    if "timestamp" in (earlier.metadata or {}) and earlier.metadata:
+        timestamp = {"timestamp": earlier.metadata["timestamp"]}
+    update = {
+        "blocks": _blocks(earlier, keep_plain=keep_plain) + _blocks(later, keep_plain=keep_plain),
+        "plain": False,
+        "metadata": _metadata_or_original(timestamp | (later.metadata or {}), later),
+    }
+    return later.model_copy(update=update)
 
 
 def _blocks(message: NeutralMessage, *, keep_plain: bool) -> tuple[Block, ...]:

@@ -23,7 +23,6 @@ from palimpsest.transcript.context_values.decisions import (
 )
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage
 from palimpsest.transcript.parts import (
-    Attachment,
     FilePart,
     NotebookPart,
     Part,
@@ -145,7 +144,7 @@ def _reduced_part(
         pictures.get(str(place), NO_CHANGES) for place in range(len(state.attachments))
     ]
     attachments = tuple(
-        _sent_attachment(attachment, texts, picture)
+        attachment.model_copy(update=_content(attachment.url, attachment.mime, texts, picture))
         for attachment, picture in zip(state.attachments, picture_changes, strict=True)
         if LEFT_OUT not in picture
     )
@@ -175,14 +174,6 @@ def _reduced_part(
             "metadata": without_native(part.metadata),
         }
     )
-
-
-def _sent_attachment(
-    attachment: Attachment, texts: Mapping[str, str], picture: Mapping[str, Any]
-) -> Attachment:
-    """Return a picture or document of a result as it is sent, with its content."""
-    update = _content(attachment.url, attachment.mime, texts, picture)
-    return attachment.model_copy(update=update)
 
 
 def _content(

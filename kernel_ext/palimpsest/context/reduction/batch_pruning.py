@@ -134,11 +134,10 @@ def _candidates(
 def _choose(candidates: Sequence[_Candidate], limits: _BatchLimits) -> list[_Candidate]:
     """Choose outputs of older turns first; of the newest only where those alone fill the window."""
     older = [candidate for candidate in candidates if not candidate.recent]
-    chosen = (
-        older
-        if limits.cold
-        else _take_enough(_in_order(older), limits.used_tokens - limits.target, limits.minimum)
-    )
+    if limits.cold:
+        chosen = older
+    else:
+        chosen = _take_enough(_in_order(older), limits.used_tokens - limits.target, limits.minimum)
     used_after = limits.used_tokens - sum(candidate.saved for candidate in chosen)
     if used_after >= limits.start:
         recent = [candidate for candidate in candidates if candidate.recent]
@@ -175,8 +174,6 @@ def _placeholder(rule: PrunePolicy, part_id: str, newer: NewerCall | None) -> st
     """Return the placeholder with the reason for clearing and how to recall the output."""
     reason = f": {REASONS[newer.reason]}" if newer is not None else ""
     recall_hint = f"; recall {short(part_id)} shows it" if rule.recall else ""
-    return (
-        f"{rule.placeholder.removesuffix(']')}{reason}{recall_hint}]"
-        if reason or recall_hint
-        else rule.placeholder
-    )
+    if reason or recall_hint:
+        return f"{rule.placeholder.removesuffix(']')}{reason}{recall_hint}]"
+    return rule.placeholder

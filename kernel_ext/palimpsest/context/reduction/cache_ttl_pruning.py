@@ -1,9 +1,8 @@
 """Trim and clear tool outputs when the provider's prompt cache is cold, so that the change costs nothing.
 
-Border: pure. Follows spec/context-stability.md 1.13: when the request fills one share of the window,
-long outputs are trimmed to head and tail, and where that is not enough the oldest are cleared. Under a
-policy that is not sticky each request decides again and restores all other outputs (OpenClaw changes its
-request only, never its session).
+Border: pure. Follows spec/context-stability.md 1.13: when the request fills one share of the window, long outputs are
+trimmed to head and tail, and where that is not enough the oldest are cleared. Under a policy that is not sticky each
+request decides again and restores all other outputs (OpenClaw changes its request only, never its session).
 """
 
 import re
@@ -69,7 +68,6 @@ def _matches(name: str, pattern: str) -> bool:
 
 
 def _is_same(earlier: OutputReduction | None, wanted: OutputReduction) -> bool:
-    """Return whether an earlier reduction of an output is the same."""
     if earlier is None or earlier.action != wanted.action:
         return False
     return {name: earlier.numbers.get(name) for name in wanted.numbers} == dict(wanted.numbers)

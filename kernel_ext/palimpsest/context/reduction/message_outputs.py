@@ -24,7 +24,7 @@ from palimpsest.transcript.context_values.decisions import (
     pinned_parts,
 )
 from palimpsest.transcript.context_values.policies import Policy
-from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage
+from palimpsest.transcript.messages import AssistantMessage, Messages, UserMessage, parts_of
 from palimpsest.transcript.parts import (
     FilePart,
     NotebookPart,
@@ -222,10 +222,7 @@ class MessageOutputs:
     @cached_property
     def _message_ids(self) -> dict[str, str]:
         return {
-            part.id: part.message_id
-            for message in self.view.messages
-            for part in message.parts
-            if _is_output(part)
+            part.id: part.message_id for part in parts_of(self.view.messages) if _is_output(part)
         }
 
 

@@ -1,10 +1,9 @@
 """Cut tool results that are too long for the window, when nothing cheaper is left.
 
-Border: pure; it decides, and the loop journals and sends again. The forms follow
-spec/context-stability.md 1.11: later versions of OpenClaw also keep the tail (where errors and
-totals are), and then count Chinese, Japanese and Korean characters by their real cost.
-Each cut starts from the stored original, so cutting twice changes nothing. Lengths are those of
-Python's strings; OpenClaw counts a character beyond the basic plane as two.
+Border: pure; it decides, and the loop journals and sends again. The forms follow spec/context-stability.md 1.11: later
+versions of OpenClaw also keep the tail (where errors and totals are), and then count Chinese, Japanese and Korean
+characters by their real cost. Each cut starts from the stored original, so cutting twice changes nothing. Lengths are
+those of Python's strings; OpenClaw counts a character beyond the basic plane as two.
 """
 
 import math
@@ -233,11 +232,9 @@ def _cut_by_weight(text: str, max_chars: int, min_chars: int, policy: RecoveryPo
         cut.head or cut.tail
     ):
         cut = _with_suffix(text, _remove_excess(text, cut, excess), policy)
-    return (
-        cut
-        if excess <= 0
-        else CutText(0, suffix=_prefix_by_weight(cut.suffix, max_chars), omitted=len(text))
-    )
+    if excess <= 0:
+        return cut
+    return CutText(0, suffix=_prefix_by_weight(cut.suffix, max_chars), omitted=len(text))
 
 
 def _weighed_ends(text: str, room: int, min_chars: int, policy: RecoveryPolicy) -> CutText:

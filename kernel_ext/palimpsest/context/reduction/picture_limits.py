@@ -337,7 +337,6 @@ def _decisions(
     model: ModelInfo,
     new_id: Callable[[], str],
 ) -> Iterator[Decision]:
-    """Yield a decision for each part with changed pictures."""
     effective = EffectiveDecisions(view.decisions)
     by_part: dict[str, list[tuple[SentPicture, _Form]]] = {}
     for at in sorted(forms):
@@ -348,11 +347,9 @@ def _decisions(
         }
         message_id, limit = changed[0][0].message_id, changed[0][1].limit
         reduction = effective.reduction(part_id, message_id)
-        text = (
-            dict(reduction.numbers)
-            if reduction is not None and reduction.action == "truncate"
-            else WHOLE_TEXT
-        )
+        text = WHOLE_TEXT
+        if reduction is not None and reduction.action == "truncate":
+            text = dict(reduction.numbers)
         numbers: dict[str, Any] = text | {
             PICTURES: recorded,
             "limit": limit,

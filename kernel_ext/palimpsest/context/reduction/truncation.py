@@ -180,10 +180,8 @@ def _numbers_within(
         numbers = _numbers(text, policy, part_id, policy.max_lines, size) or {}
         shown_tokens = count(shorten(text, numbers))
         if shown_tokens > max_tokens:
-            high, size = (
-                size,
-                (low + size) // 2 if low else int(size * max_tokens / shown_tokens * NARROWER),
-            )
+            high = size
+            size = (low + size) // 2 if low else int(size * max_tokens / shown_tokens * NARROWER)
             continue
         best, low, size = numbers, size, (size + high) // 2
         if shown_tokens >= max_tokens * MIN_FILLED_SHARE:

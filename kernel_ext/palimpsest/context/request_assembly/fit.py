@@ -1,12 +1,11 @@
 """Make the next request fit its window: first by reductions that cost nothing, then by a summary.
 
-Border: pure. No clock, no disk, no model: the generator ``fit_request`` yields its decisions, batch by
-batch, and its need for a summary; the caller journals or applies each yield before it resumes the
-generator, and sends the outcome of a summary back. Requests are made of messages (``MessageRequest``) or of
-the items of a timeline (``context_policies/engine_presets/item_request.py``): the live loop and every replay
-drive the same generator, so they cannot diverge. The order follows spec/context-stability.md 1.10 and 1.11:
-reminders, old outputs, a summary, oversized results, and in the end an error message
-(docs/design/0028-fit.md).
+Border: pure. No clock, no disk, no model: the generator ``fit_request`` yields its decisions, batch by batch, and its
+need for a summary; the caller journals or applies each yield before it resumes the generator, and sends the outcome of
+a summary back. Requests are made of messages (``MessageRequest``) or of the items of a timeline
+(``context_policies/engine_presets/item_request.py``): the live loop and every replay drive the same generator, so they
+cannot diverge. The order follows spec/context-stability.md 1.10 and 1.11: reminders, old outputs, a summary, oversized
+results, and in the end an error message (docs/design/0028-fit.md).
 """
 
 from collections.abc import Callable, Generator, Sequence
@@ -31,11 +30,7 @@ from palimpsest.context.engine_text.reminders import decide_reminders
 from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.context.reduction.oversized_results import RULE as OVERSIZED
 from palimpsest.context.reduction.oversized_results import cut_oversized
-from palimpsest.context.reduction.picture_limits import (
-    Shrink,
-    cannot_shrink,
-    keep_picture_limits,
-)
+from palimpsest.context.reduction.picture_limits import Shrink, cannot_shrink, keep_picture_limits
 from palimpsest.context.reduction.pruning import pruning_function, rule_name
 from palimpsest.context.reduction.request_outputs import OutputReduction, RuleAnswer
 from palimpsest.context.request_assembly.fittable_request import Cause, FittableRequest

@@ -1,9 +1,8 @@
 """Project a session's messages to the request that is sent: the same functions live and in review.
 
-fold -> apply decisions -> convert -> history limit -> repair -> turns -> pairing -> system ->
-transform -> estimate; the presets of other agents repair in their own order (``hygiene``).
-Cache marks come last, on the provider's messages. Versioned: a change that alters any request's
-bytes raises ``PROJECTION_VERSION`` and keeps the older functions.
+fold -> apply decisions -> convert -> history limit -> repair -> turns -> pairing -> system -> transform -> estimate;
+the presets of other agents repair in their own order (``hygiene``). Cache marks come last, on the provider's messages.
+Versioned: a change that alters any request's bytes raises ``PROJECTION_VERSION`` and keeps the older functions.
 
 A compaction or the history limit leaves out whole messages; parts that the user pinned in them follow
 the summary as quoted text, never as a call with its result, so that calls and results stay paired.
@@ -43,7 +42,6 @@ from palimpsest.transcript.context_values.policies import ConvertPolicy, Policy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, summaries
 from palimpsest.transcript.parts import (
     FilePart,
-    NotedPart,
     Part,
     ReasoningPart,
     TextPart,
@@ -132,12 +130,8 @@ def _quote_part(part: Part, message: Message, view: View) -> tuple[Block, ...]:
             media_block = MediaBlock(mime=mime, url=url, filename=filename, part_id=part.id)
             return (_quoted_text(part, name, ""), media_block)
         case _:
-            return _quoted_words(part, message)
-
-
-def _quoted_words(part: NotedPart, message: Message) -> tuple[Block, ...]:
-    words = part.words_for_summary()
-    return (_quoted_text(part, _speaker_name(message), words),) if words else ()
+            words = part.words_for_summary()
+            return (_quoted_text(part, _speaker_name(message), words),) if words else ()
 
 
 def _quoted_call(part: ToolPart) -> tuple[Block, ...]:
@@ -236,19 +230,15 @@ def project(
     A caller that projects a session repeatedly may pass functions that cache how messages are
     converted (``flatten``) and counted (``weigh``).
     """
-    all_messages = (
-        _project_v1(view, system_messages(system), model, policy)
-        if version == 1
-        else _project_v2(view, system_messages(system), model, policy, flatten, version)
+    if version == 1:
+        all_messages = _project_v1(view, system_messages(system), model, policy)
+    else:
+        all_messages = _project_v2(view, system_messages(system), model, policy, flatten, version)
+    tokens = tuple(
+        weigh(message) if weigh is not None else message_tokens(message, count)
+        for message in all_messages
     )
-    return Projection(
-        messages=all_messages,
-        tokens=tuple(
-            weigh(message) if weigh is not None else message_tokens(message, count)
-            for message in all_messages
-        ),
-        tools_tokens=tools_tokens(tools, count),
-    )
+    return Projection(messages=all_messages, tokens=tokens, tools_tokens=tools_tokens(tools, count))
 
 
 def system_messages(system: tuple[str, ...]) -> NeutralMessages:

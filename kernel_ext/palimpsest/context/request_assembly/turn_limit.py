@@ -63,10 +63,9 @@ def _prelude(messages: NeutralMessages) -> NeutralMessages:
 def history_limit(session_key: str | None, limits: object, policy: LimitPolicy) -> Any:
     """Return the turns that a session's key allows, or None when it sets no limit.
 
-    ``limits`` maps a provider to ``history_limit``, ``dm_history_limit`` and ``dms``, which maps a
-    user to a personal ``history_limit``. A key has the form
-    ``agent:<name>:<provider>:<direct|dm|group|channel>:<peer>``, with or without the agent, and
-    with ``:thread:<n>`` at the end for a thread.
+    ``limits`` maps a provider to ``history_limit``, ``dm_history_limit`` and ``dms``, which maps a user to a personal
+    ``history_limit``. A key has the form ``agent:<name>:<provider>:<direct|dm|group|channel>:<peer>``, with or without
+    the agent, and with ``:thread:<n>`` at the end for a thread.
     """
     if not session_key or not isinstance(limits, Mapping):
         return None

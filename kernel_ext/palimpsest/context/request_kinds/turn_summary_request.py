@@ -18,12 +18,7 @@ from palimpsest.context.visible_messages import View, marker, turn_of
 from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import EffectiveDecisions
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, TextBlock
-from palimpsest.transcript.messages import (
-    Message,
-    Messages,
-    UserMessage,
-    is_summary,
-)
+from palimpsest.transcript.messages import Message, Messages, UserMessage, is_summary
 from palimpsest.transcript.parts import FilePart, Part, TextPart, ToolPart
 
 SYSTEM = """\

@@ -6,9 +6,9 @@ from typing import Any
 
 from palimpsest.frontends.cell_turn.code_listings import python_listings
 from palimpsest.frontends.cell_turn.services import Pages
-from palimpsest.frontends.turn_output.segments import parts_of
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.interfaces.prompt_answer import Answer
+from palimpsest.transcript.messages import parts_of
 from palimpsest.transcript.parts import Part
 from palimpsest.transcript.visible_text import visible
 
@@ -49,8 +49,7 @@ class AgentAnswer(Answer):
     def to_cells(self) -> tuple[str, ...]:
         """Insert each Python listing of the answer as a new cell below this one, and return the listings.
 
-        Runs nothing. Where no page can insert cells, one new cell holds all listings. Empty where the answer
-        has none.
+        Runs nothing. Where no page can insert cells, one new cell holds all listings. Empty where the answer has none.
         """
         listings = python_listings(self.text)
         if not listings:

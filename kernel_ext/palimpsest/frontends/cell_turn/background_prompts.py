@@ -1,8 +1,7 @@
 """Prompts for which no cell waits: ``%agent --bg`` sends one, ``%agent wait`` shows its answer.
 
-Border: the cell ends at once, and other cells may run meanwhile. The agent's Python runs as
-for a prompt from the panel: when the kernel is idle, or in the cell that waits. Its output is in
-the session, not in a cell.
+Border: the cell ends at once, and other cells may run meanwhile. The agent's Python runs as for a prompt from the
+panel: when the kernel is idle, or in the cell that waits. Its output is in the session, not in a cell.
 """
 
 import asyncio
@@ -104,10 +103,8 @@ class Background:
     def _wait_in_cell(self) -> None:
         """Block until the answer is there."""
         is_stopped = False
-        session, questions = (
-            self._session,
-            Questions(self._kernel_parts, partial(_show_sentence, self._kernel_parts)),
-        )
+        session = self._session
+        questions = Questions(self._kernel_parts, partial(_show_sentence, self._kernel_parts))
 
         def stop() -> None:
             nonlocal is_stopped

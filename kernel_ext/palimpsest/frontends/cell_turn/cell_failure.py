@@ -1,8 +1,7 @@
 """Raise an error in a cell whose turn failed, where the notebook runs unattended.
 
-A notebook without a user (nbclient, Papermill, a scheduler) continues with the next cell unless a cell
-raises. The cell's execute request shows whether a user is there (``allow_stdin``), and
-which kind of front end sent it.
+A notebook without a user (nbclient, Papermill, a scheduler) continues with the next cell unless a cell raises. The
+cell's execute request shows whether a user is there (``allow_stdin``), and which kind of front end sent it.
 
 Border: raises only; the answer is shown before.
 """
@@ -35,11 +34,10 @@ class AgentTurnFailed(UserError):
 
     def __init__(self, answer: AgentAnswer) -> None:
         stopped_by, scrub = answer.stopped_by, scrubber(os.environ)
-        reason = (
-            scrub(answer.error.message)
-            if answer.error is not None
-            else f"{FAILURE_REASONS.get(stopped_by, stopped_by)}."
-        )
+        if answer.error is not None:
+            reason = scrub(answer.error.message)
+        else:
+            reason = f"{FAILURE_REASONS.get(stopped_by, stopped_by)}."
         super().__init__(f"The agent's turn did not finish ({stopped_by}): {reason}")
         self.answer = answer
 

@@ -1,10 +1,9 @@
 """Answer inspectors' questions in worker threads, so that the engine's thread stays free.
 
-A replay is slow and shares Python's lock with the engine, so only one runs at a time: each further one would
-make the engine wait for another switch. Python's cyclic garbage collector holds the lock while it runs,
-0.15 s over the timeline of a large session, and would delay a stop; it is paused until the answer is
-computed. A slider requests a track at each stop; a waiting question is dropped when a newer question for
-a track arrives.
+A replay is slow and shares Python's lock with the engine, so only one runs at a time: each further one would make the
+engine wait for another switch. Python's cyclic garbage collector holds the lock while it runs, 0.15 s over the timeline
+of a large session, and would delay a stop; it is paused until the answer is computed. A slider requests a track at each
+stop; a waiting question is dropped when a newer question for a track arrives.
 """
 
 import asyncio

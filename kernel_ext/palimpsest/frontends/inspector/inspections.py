@@ -46,6 +46,7 @@ class _OpenRecording:
         return questions
 
 
+@dataclass(eq=False)
 class Inspections:
     """Answers the questions of all inspectors of a kernel.
 
@@ -53,22 +54,15 @@ class Inspections:
     coroutines run on the engine's loop; replays and reading run in worker threads.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        journal_of: Callable[[str], Journal | None],
-        price_of: PriceOf,
-        folder: Path,
-    ) -> None:
-        self._store = store
-        self._journal_of = journal_of
-        self._price_of = price_of
-        self._folder = folder
-        """The folder to which relative paths of recordings refer."""
-        self._queue = AnswerQueue()
-        self._sessions: OrderedDict[str, SessionQuestions] = OrderedDict()
-        self._recordings: OrderedDict[Path, _OpenRecording] = OrderedDict()
-        self._opening = asyncio.Lock()
+    _store: Store
+    _journal_of: Callable[[str], Journal | None]
+    _price_of: PriceOf
+    _folder: Path
+    """The folder to which relative paths of recordings refer."""
+    _queue: AnswerQueue = field(default_factory=AnswerQueue)
+    _sessions: OrderedDict[str, SessionQuestions] = field(default_factory=OrderedDict)
+    _recordings: OrderedDict[Path, _OpenRecording] = field(default_factory=OrderedDict)
+    _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def answer_session(self, session: str, query: ViewQuery, asker: str = "") -> ViewAnswer:
         """Answer a question about a session of the project."""

@@ -38,11 +38,7 @@ NO_AWAIT = (
 
 
 class Execution:
-    """A piece of the agent's code, ready to run.
-
-    Responsibilities: transform the code, detect whether it must be awaited, run it under capture,
-    and return its outputs as one value.
-    """
+    """A piece of the agent's code: transforms it, awaits it where needed, and runs it under capture into one value."""
 
     def __init__(self, shell: Any, code: str, capture: Capture) -> None:
         self._shell = shell

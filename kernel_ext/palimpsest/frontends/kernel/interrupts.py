@@ -1,11 +1,10 @@
 """Handle the stop button, which sends SIGINT, while a turn runs.
 
-Border: the main thread's signal handler only; its callers pass the function that stops a turn.
-ipykernel's own handler loses interrupts while an awaiting cell waits for another thread or runs
-blocking code, and Python's default one wedges the kernel when it raises inside the event loop
-(spec/kernel.md B1). Therefore user code gets KeyboardInterrupt, a suspended task is cancelled, and
-other work is only notified. The signal's number also goes to the engine thread through a socket,
-written by the interpreter's C code, because a Python handler waits until C code returns.
+Border: the main thread's signal handler only; its callers pass the function that stops a turn. ipykernel's own handler
+loses interrupts while an awaiting cell waits for another thread or runs blocking code, and Python's default one wedges
+the kernel when it raises inside the event loop (spec/kernel.md B1). Therefore user code gets KeyboardInterrupt, a
+suspended task is cancelled, and other work is only notified. The signal's number also goes to the engine thread through
+a socket, written by the interpreter's C code, because a Python handler waits until C code returns.
 """
 
 import asyncio

@@ -1,9 +1,8 @@
 """Run the engine's jobs on the kernel's main thread, in a cell that waits or in the idle loop.
 
-Border: decides where and when work runs on the main thread; the work itself is in
-``frontends/kernel/jobs.py`` and ``frontends/typed_input/typed_answers.py``. The engine uses the main
-thread only through this module. A waiting cell executes the work; with no cell waiting, it is posted
-to the kernel's idle loop, which runs it after the running cell.
+Border: decides where and when work runs on the main thread; the work itself is in ``frontends/kernel/jobs.py`` and
+``frontends/typed_input/typed_answers.py``. The engine uses the main thread only through this module. A waiting cell
+executes the work; with no cell waiting, it is posted to the kernel's idle loop, which runs it after the running cell.
 """
 
 import asyncio

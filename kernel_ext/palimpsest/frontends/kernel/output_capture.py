@@ -88,10 +88,7 @@ class _Stream(io.TextIOBase):
 
 
 class Capture:
-    """The outputs of one run of the agent's code.
-
-    Responsibilities: hold text, error, result, images; pass rich output to the cell if it shows it.
-    """
+    """The outputs of one run of the agent's code; rich output is passed to the cell if it shows it."""
 
     def __init__(
         self,
@@ -325,10 +322,8 @@ class Capture:
 
     def _clear_captured(self, wait: bool = False) -> None:  # noqa: FBT001, FBT002, ARG002  # IPython's signature
         """Clear the captured text, but not the cell's output, which shows the turn."""
-        self.stdout, self.stderr = (
-            TextBuffer(HEAD_CHARS, TAIL_CHARS),
-            TextBuffer(HEAD_CHARS, TAIL_CHARS),
-        )
+        self.stdout = TextBuffer(HEAD_CHARS, TAIL_CHARS)
+        self.stderr = TextBuffer(HEAD_CHARS, TAIL_CHARS)
 
     def _store_traceback(self, _kind: Any, _value: Any, lines: list[str]) -> None:
         self.error = ANSI.sub("", "\n".join(lines))

@@ -1,9 +1,8 @@
 """The magics ``%agent`` and ``%%agent``: parse the line and run the request.
 
-Border: loaded by ``%load_ext``, so no heavy module is imported here; the front end that runs requests is
-created in the background and passed as ``front``. There are two forms: a blocking one that works
-everywhere, and an awaited one, to which a transformer changes calls at the start of a line. ``Out``
-holds no answers.
+Border: loaded by ``%load_ext``, so no heavy module is imported here; the front end that runs requests is created in the
+background and passed as ``front``. There are two forms: a blocking one that works everywhere, and an awaited one, to
+which a transformer changes calls at the start of a line. ``Out`` holds no answers.
 """
 
 import functools
@@ -88,18 +87,13 @@ class RunningCells:
 
 
 def _help_text() -> str:
-    """Return the help text."""
     from palimpsest.frontends.magic.line_parser import help_text
 
     return help_text()
 
 
 class AgentMagics:
-    """The magics of one shell.
-
-    Responsibilities: parse the line; run the request; pass on to the transformers whether awaiting is
-    possible.
-    """
+    """The magics of one shell: parses the line, runs the request, passes on to the transformers whether it can await."""
 
     def __init__(
         self,

@@ -29,10 +29,7 @@ class KnownValues(Protocol):
 
 
 class Completions:
-    """A matcher for the lines of the magics.
-
-    Responsibilities: parse the line up to the cursor; return completions; register the matcher.
-    """
+    """A matcher for the lines of the magics: parses the line up to the cursor and returns completions."""
 
     def __init__(self, front: Callable[[], KnownValues | None]) -> None:
         self._front_end = front

@@ -74,19 +74,15 @@ def misspelling_sentence(
     if arguments:
         candidates = difflib.get_close_matches(name, commands, 3, MIN_SIMILARITY)
         misspelled = (candidate for candidate in candidates if _differ_by_one_slip(name, candidate))
-        sentence = next(
-            (
-                sentence
-                for candidate in misspelled
-                if (sentence := _corrected_command(rest, candidate, is_command))
-            ),
-            None,
+        matching = (
+            sentence
+            for candidate in misspelled
+            if (sentence := _corrected_command(rest, candidate, is_command))
         )
-        return (
-            _proposal_text(FOREIGN_COMMANDS[name], rest)
-            if sentence and name in FOREIGN_COMMANDS
-            else sentence
-        )
+        sentence = next(matching, None)
+        if sentence and name in FOREIGN_COMMANDS:
+            return _proposal_text(FOREIGN_COMMANDS[name], rest)
+        return sentence
     if _SINGLE_WORD.fullmatch(word) is None or name in CONVERSATION_WORDS:
         return None
     closest = difflib.get_close_matches(name, commands, 1, MIN_SIMILARITY)
@@ -112,11 +108,9 @@ def _mistake_text(rest: str, name: str, arguments: list[str]) -> str | None:
             return f"{hint} {_prompt_hint(rest)}"
     if option is not None:
         return f"%agent {name} takes no option {option}. It is for: {purpose}. {_prompt_hint(rest)}"
-    closest = (
-        difflib.get_close_matches(arguments[0].lower(), keywords(form, operation), 1, 0.6)
-        if arguments
-        else []
-    )
+    closest = []
+    if arguments:
+        closest = difflib.get_close_matches(arguments[0].lower(), keywords(form, operation), 1, 0.6)
     if len(arguments) == 1:
         if closest:
             return _proposal_text(f"{name} {closest[0]}", rest)

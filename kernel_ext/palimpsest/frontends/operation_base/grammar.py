@@ -27,11 +27,10 @@ def parse_form(form: Form, operation: type[Operation], rest: str) -> Operation |
     """
     if form.missing_message and not rest:
         raise OptionError(form.missing_message)
-    arguments = (
-        form.parse_rest(rest)
-        if form.parse_rest is not None
-        else _parse_by_fields(form, operation, rest)
-    )
+    if form.parse_rest is not None:
+        arguments = form.parse_rest(rest)
+    else:
+        arguments = _parse_by_fields(form, operation, rest)
     if arguments is None or isinstance(arguments, Operation):
         return arguments
     try:
@@ -94,7 +93,6 @@ def _word_argument(operation: type[Operation], name: str) -> OneWord | None:
 
 
 def _literal_values(operation: type[Operation], name: str) -> tuple[str, ...]:
-    """Return the literal values that a field accepts."""
     return tuple(
         choice
         for choice in get_args(operation.model_fields[name].annotation)

@@ -91,6 +91,14 @@ class Form:
     """The label of a button of the panel that runs this form, and shows the text that a cell would show."""
 
 
+def _in_tuple(make: Callable[P, T]) -> Callable[P, tuple[T, ...]]:
+    return lambda *arguments, **named: (make(*arguments, **named),)
+
+
+single_form = _in_tuple(Form)
+"""Returns the forms of an operation that has one; its parameters are those of ``Form``."""
+
+
 @dataclass(frozen=True, slots=True)
 class OneWord:
     """Annotation of a field that is written as one word."""

@@ -37,12 +37,8 @@ class CommandReport:
         """Return the report in an output format."""
         if form == "json":
             # Characters that the output cannot encode are escaped as in JSON, so that a program can still read them.
-            values = json.dumps(
-                self.json(),
-                ensure_ascii=not terminal.has_unicode_output(),
-                indent=2,
-                allow_nan=False,
-            )
+            is_ascii = not terminal.has_unicode_output()
+            values = json.dumps(self.json(), ensure_ascii=is_ascii, indent=2, allow_nan=False)
             return visible_json(values)
         tables = [table.markdown if form == "markdown" else table.text for table in self.tables]
         return "\n\n".join(
@@ -51,11 +47,6 @@ class CommandReport:
 
     def json(self) -> dict[str, Any]:
         """Return the report as plain values."""
-        return {
-            "schema": SCHEMA_VERSION,
-            "command": self.command,
-            **self.values,
-            "problems": [
-                {"where": problem.where, "what": problem.what} for problem in self.problems
-            ],
-        }
+        problems = [{"where": problem.where, "what": problem.what} for problem in self.problems]
+        head = {"schema": SCHEMA_VERSION, "command": self.command}
+        return {**head, **self.values, "problems": problems}

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput
+from palimpsest.render.content.phrases import first_names
 from palimpsest.render.safety.escaping import code_span, inline, one_line
 from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.controls.spending_limit import reached_limit_text, spent_text
@@ -34,14 +35,8 @@ def titled_list(title: str, lines: Sequence[str]) -> CommandOutput:
 
 def budget_text(budget: Budget, spent: Spent) -> str:
     """Return one sentence about the spending limit, if any, and the spending so far."""
-    parts = [
-        text
-        for text in (
-            _spent_of_limit(budget, spent, "usd"),
-            _spent_of_limit(budget, spent, "tokens"),
-        )
-        if text
-    ]
+    texts = _spent_of_limit(budget, spent, "usd"), _spent_of_limit(budget, spent, "tokens")
+    parts = [text for text in texts if text]
     if not parts:
         return f"{NO_LIMIT} So far: {spent_text(spent, 'usd')}, {spent_text(spent, 'tokens')}."
     whose = "of this session" if budget.own else "from the settings"
@@ -66,10 +61,9 @@ def waiting_text(untrusted: Sequence[UntrustedSetting]) -> str:
     names = list(dict.fromkeys(setting.key for setting in untrusted))
     if not names:
         return ""
-    shown = ", ".join(one_line(name, 60) for name in names[:MAX_NAMED_SETTINGS])
-    more = f" and {len(names) - MAX_NAMED_SETTINGS} more" if len(names) > MAX_NAMED_SETTINGS else ""
+    shown = first_names([one_line(name, 60) for name in names], MAX_NAMED_SETTINGS)
     return (
-        f"This project's files also set {shown}{more}, which waits until you trust them: "
+        f"This project's files also set {shown}, which waits until you trust them: "
         "%agent config shows what, %agent config trust believes it."
     )
 

@@ -26,13 +26,8 @@ def part_rows(messages: Messages, decisions: tuple[Decision, ...]) -> list[tuple
         for target in reversed(_targets(message)):
             if len(rows) == MAX_LISTED_PARTS:
                 return rows
-            rows.append(
-                (
-                    short(target.id),
-                    describe_target(target),
-                    _decision_text(effective, target, visible_messages),
-                )
-            )
+            shown = _decision_text(effective, target, visible_messages)
+            rows.append((short(target.id), describe_target(target), shown))
     return rows
 
 

@@ -68,11 +68,10 @@ def policy_changes(
     rows: list[tuple[str, ...]] = []
     for key, (before, now) in policy_differences(policy).items():
         sources = (origins.get(name) for name in setting_names(f"policy.{key}"))
-        origin = (
-            "this session"
-            if is_chosen
-            else next((source for source in sources if source), "the settings")
-        )
+        if is_chosen:
+            origin = "this session"
+        else:
+            origin = next((source for source in sources if source), "the settings")
         rows.append(
             (key, shown_value(now), shown_value(before), origin, number_meanings().get(key, ""))
         )

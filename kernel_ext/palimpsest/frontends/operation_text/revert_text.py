@@ -126,14 +126,11 @@ def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
         + (f" ({diff.note})" if diff.note else "")
         for diff in diffs
     ]
-    markdown = [
-        total,
-        *(
-            code_block(diff.patch, "diff") if diff.patch else f"- {inline(row)}"
-            for diff, row in zip(diffs, rows, strict=True)
-        ),
+    blocks = [
+        code_block(diff.patch, "diff") if diff.patch else f"- {inline(row)}"
+        for diff, row in zip(diffs, rows, strict=True)
     ]
-    return CommandOutput("\n\n".join(markdown), "\n".join([total, *rows]))
+    return CommandOutput("\n\n".join([total, *blocks]), "\n".join([total, *rows]))
 
 
 def diff_totals(diffs: Sequence[FileDiff]) -> str:

@@ -66,11 +66,10 @@ def _shortened(text: str) -> str:
 def session_row(session: SessionSummary, current: str) -> tuple[str, ...]:
     """Return a session's row of the table."""
     mark = "* " if session.id == current else ""
-    title = (
-        f"{session.title} (imported from {session.imported_from})"
-        if session.imported_from
-        else session.title
-    )
+    if session.imported_from:
+        title = f"{session.title} (imported from {session.imported_from})"
+    else:
+        title = session.title
     title = f"{title} (archived)" if session.archived is not None else title
     return (
         f"{mark}{session.id}",

@@ -11,10 +11,7 @@ from palimpsest.render.reports.table import (
     mark_estimate,
     shown_cell,
 )
-from palimpsest.review.session_figures import (
-    RECORDED_COLUMNS,
-    session_figures,
-)
+from palimpsest.review.session_figures import RECORDED_COLUMNS, session_figures
 from palimpsest.review.session_review import SessionReview
 
 _TOTALS: tuple[tuple[str, str, Form], ...] = (

@@ -16,6 +16,7 @@ from palimpsest.frontends.operation_base.operation import (
     InKernel,
     Operation,
     OperationContext,
+    single_form,
 )
 from palimpsest.frontends.operation_text.command_output import (
     CommandOutput,
@@ -68,15 +69,13 @@ class ShowContext(Operation):
     session: str | None = None
     question: str = Field(default="", max_length=200)
     """``at 3`` shows request 3, ``changed 3 8`` compares two, ``why 5 8`` explains item 5 of request 8."""
-    forms = (
-        Form(
-            "context",
-            "what fills the model's window, and what is gone from it, since when and why; "
-            "context at N shows request N, changed A B two compared, why ITEM N why an item is in it or not",
-            parse_rest=_parse_question,
-            keywords=tuple(CONTEXT_FORMS),
-            view="window",
-        ),
+    forms = single_form(
+        "context",
+        "what fills the model's window, and what is gone from it, since when and why; "
+        "context at N shows request N, changed A B two compared, why ITEM N why an item is in it or not",
+        parse_rest=_parse_question,
+        keywords=tuple(CONTEXT_FORMS),
+        view="window",
     )
 
     async def run(self, context: OperationContext) -> DrawnText:
@@ -203,12 +202,10 @@ class UsePolicy(Operation):
     """The id of a held request whose session is changed instead, such as a subagent's."""
     words: tuple[str, ...] = ()
     """The name of a preset, ``name=value`` for one number, or ``default``; empty only shows the policy."""
-    forms = (
-        Form(
-            "policy",
-            "what is left out for the model, and when: %agent policy [NAME] [number=value]",
-            parse_rest=_parse_policy,
-        ),
+    forms = single_form(
+        "policy",
+        "what is left out for the model, and when: %agent policy [NAME] [number=value]",
+        parse_rest=_parse_policy,
     )
 
     async def run(self, context: OperationContext) -> PolicyAnswer:

@@ -11,10 +11,10 @@ from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.operation_base.grammar import OptionError
 from palimpsest.frontends.operation_base.operation import (
     Done,
-    Form,
     InKernel,
     Operation,
     OperationContext,
+    single_form,
 )
 from palimpsest.frontends.operation_text.command_output import (
     CommandOutput,
@@ -30,7 +30,7 @@ from palimpsest.frontends.operation_text.control_text import (
     titled_list,
     trust_text,
 )
-from palimpsest.frontends.protocol.permissions import ApprovalRow, RuleRow
+from palimpsest.frontends.protocol.answers import ApprovalRow, RuleRow
 from palimpsest.frontends.typed_input.typed_values import amounts
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.layer_merge import UntrustedSetting
@@ -87,15 +87,13 @@ class SetMode(ControlOperation):
     type: Literal["mode"] = "mode"
     mode: str | None = Field(default=None, max_length=40)
     """ask, plan, accept-edits or bypass; ``default`` takes the configured one; None only shows the mode."""
-    forms = (
-        Form(
-            "mode",
-            "how freely the agent works: %agent mode ask, plan, accept-edits or bypass",
-            parse_rest=lambda rest: (
-                {"mode": " ".join(rest.split()) or None}
-                if len(rest.split()) < 2 or _MODE.fullmatch(" ".join(rest.split()))
-                else None
-            ),
+    forms = single_form(
+        "mode",
+        "how freely the agent works: %agent mode ask, plan, accept-edits or bypass",
+        parse_rest=lambda rest: (
+            {"mode": " ".join(rest.split()) or None}
+            if len(rest.split()) < 2 or _MODE.fullmatch(" ".join(rest.split()))
+            else None
         ),
     )
 
@@ -135,14 +133,12 @@ class ListApprovals(ControlOperation):
     type: Literal["approvals"] = "approvals"
     revoke: tuple[int, ...] | None = None
     """Numbers in the list as it was shown last; an empty list revokes all of it."""
-    forms = (
-        Form(
-            "permissions",
-            "what is always allowed, and every rule; %agent permissions revoke N or all",
-            parse_rest=_parse_revoke,
-            keywords=("revoke",),
-            is_never_prompt=True,
-        ),
+    forms = single_form(
+        "permissions",
+        "what is always allowed, and every rule; %agent permissions revoke N or all",
+        parse_rest=_parse_revoke,
+        keywords=("revoke",),
+        is_never_prompt=True,
     )
 
     async def run(self, context: OperationContext) -> ListedApprovals:
@@ -219,13 +215,11 @@ class SetBudget(ControlOperation):
     tokens: int | None = None
     tell: bool = False
     """Only show the limit."""
-    forms = (
-        Form(
-            "budget",
-            "what the session may spend: %agent budget 2usd, 500k tokens, or off",
-            parse_rest=_parse_limit,
-            keywords=("off",),
-        ),
+    forms = single_form(
+        "budget",
+        "what the session may spend: %agent budget 2usd, 500k tokens, or off",
+        parse_rest=_parse_limit,
+        keywords=("off",),
     )
 
     def apply(self, control: SessionControls) -> ControlAnswer:
@@ -241,13 +235,11 @@ class TrustSession(ControlOperation):
     type: Literal["trust-session"] = "trust-session"
     what: Literal["", "session"] = ""
     in_page: ClassVar[bool] = False
-    forms = (
-        Form(
-            "trust",
-            "what the session's log claims and does not hold; %agent trust session allows it",
-            ("what",),
-            is_never_prompt=True,
-        ),
+    forms = single_form(
+        "trust",
+        "what the session's log claims and does not hold; %agent trust session allows it",
+        ("what",),
+        is_never_prompt=True,
     )
 
     def apply(self, control: SessionControls) -> ControlAnswer:

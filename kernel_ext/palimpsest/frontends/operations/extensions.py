@@ -11,7 +11,7 @@ from palimpsest.frontends.operation_base.operation import (
 )
 from palimpsest.frontends.operation_text.command_output import OutputLines, TitledTable
 from palimpsest.model.wire.schema_repair import is_repaired
-from palimpsest.render.content.phrases import count
+from palimpsest.render.content.phrases import count, first_names
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.extensions.hooks import HookStatus
@@ -36,12 +36,6 @@ REPAIRED_SCHEMAS = (
     "is wrong in them: {names}. Inputs are checked against what the server wrote."
 )
 SHORTENED_DESCRIPTION = "The description of {tool!r} of the MCP server {server!r} has {chars} characters: the model is shown the first {most}."
-
-
-def names_text(names: Sequence[str]) -> str:
-    """Return names separated by commas; of many, the first and how many follow."""
-    more = f" and {len(names) - MAX_LISTED_TOOLS} more" if len(names) > MAX_LISTED_TOOLS else ""
-    return ", ".join(names[:MAX_LISTED_TOOLS]) + more
 
 
 class Extensions(Value):
@@ -87,14 +81,12 @@ class ListExtensions(Operation):
         held = services.config.held
         hooks, problems = services.hooks.status(), tuple(services.hooks.problems)
         servers = services.servers.status()
-        return Extensions(
-            hooks=hooks,
-            servers=servers,
-            remarks=problems,
-            lines=hook_lines(hooks, problems, held)
+        lines = (
+            hook_lines(hooks, problems, held)
             if self.kind == "hooks"
-            else server_lines(servers, services.registry, held),
+            else server_lines(servers, services.registry, held)
         )
+        return Extensions(hooks=hooks, servers=servers, remarks=problems, lines=lines)
 
     def output(self, answer: Extensions) -> OutputLines:
         return answer.lines
@@ -130,7 +122,7 @@ def server_lines(
             server.name,
             f"{server.state} ({server.kind})",
             server.origin,
-            names_text(server.tools) or one_line(server.problem, 300),
+            first_names(server.tools, MAX_LISTED_TOOLS) or one_line(server.problem, 300),
         )
         for server in servers
     ]
@@ -147,7 +139,9 @@ def _repaired_tools(server: McpServerStatus, registry: Registry) -> Iterator[str
     specs = [registry.spec(tool) for tool in registry.offered() if tool.name in server.tools]
     repaired = [spec.name for spec in specs if is_repaired(spec)]
     if repaired:
-        yield REPAIRED_SCHEMAS.format(server=server.name, names=names_text(repaired))
+        yield REPAIRED_SCHEMAS.format(
+            server=server.name, names=first_names(repaired, MAX_LISTED_TOOLS)
+        )
     for name, chars in server.shortened[:MAX_LISTED_TOOLS]:
         yield SHORTENED_DESCRIPTION.format(
             tool=name, server=server.name, chars=count(chars), most=count(MAX_DESCRIPTION_CHARS)

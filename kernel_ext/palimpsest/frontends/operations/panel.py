@@ -3,7 +3,12 @@
 import asyncio
 from typing import Annotated, ClassVar, Literal
 
-from palimpsest.frontends.operation_base.operation import Form, OneWord, Operation, OperationContext
+from palimpsest.frontends.operation_base.operation import (
+    OneWord,
+    Operation,
+    OperationContext,
+    single_form,
+)
 from palimpsest.frontends.operation_text.command_output import TitledTable, joined_output
 from palimpsest.frontends.operations.definitions import model_lines
 from palimpsest.frontends.protocol.connection import TypedAnswer
@@ -17,13 +22,11 @@ class ChooseModel(Operation):
     model: Annotated[str | None, OneWord(completed_by="model")] = None
     """None lists them."""
     in_page: ClassVar[bool] = False
-    forms = (
-        Form(
-            "model",
-            "the model that answers from the next prompt on: %agent model NAME",
-            ("model",),
-            in_cell=False,
-        ),
+    forms = single_form(
+        "model",
+        "the model that answers from the next prompt on: %agent model NAME",
+        ("model",),
+        in_cell=False,
     )
 
     async def run(self, context: OperationContext) -> TypedAnswer:
@@ -41,13 +44,11 @@ class ChooseAgent(Operation):
     agent: Annotated[str | None, OneWord(completed_by="agent")] = None
     """None lists them."""
     in_page: ClassVar[bool] = False
-    forms = (
-        Form(
-            "agent",
-            "the agent that answers from the next prompt on: %agent agent NAME",
-            ("agent",),
-            in_cell=False,
-        ),
+    forms = single_form(
+        "agent",
+        "the agent that answers from the next prompt on: %agent agent NAME",
+        ("agent",),
+        in_cell=False,
     )
 
     async def run(self, context: OperationContext) -> TypedAnswer:
@@ -67,13 +68,11 @@ class OpenInspector(Operation):
 
     type: Literal["open-inspector"] = "open-inspector"
     in_page: ClassVar[bool] = False
-    forms = (
-        Form(
-            "inspect",
-            "what the model saw in each request, when that changed, and what it cost",
-            in_cell=False,
-            view="inspector",
-        ),
+    forms = single_form(
+        "inspect",
+        "what the model saw in each request, when that changed, and what it cost",
+        in_cell=False,
+        view="inspector",
     )
 
     async def run(self, context: OperationContext) -> TypedAnswer:  # noqa: ARG002

@@ -158,11 +158,9 @@ class CompareRecordings(RecordingOperation):
             )
         if others and self.captured:
             raise UserError("--captured belongs to one recording; give one to compare.")
-        return (
-            self._compare_recordings(first, others[0], context)
-            if others
-            else self._compare_policies(first, context)
-        )
+        if others:
+            return self._compare_recordings(first, others[0], context)
+        return self._compare_policies(first, context)
 
     def _compare_policies(self, path: str, context: OperationContext) -> CommandReport:
         policies = _named_policies(

@@ -81,11 +81,7 @@ class Revert(Operation):
             fixed_values={"action": "unrevert"},
             parse_rest=_revert_reader("unrevert"),
         ),
-        Form(
-            "cleanup",
-            "remove what is reverted, for good",
-            fixed_values={"action": "cleanup"},
-        ),
+        Form("cleanup", "remove what is reverted, for good", fixed_values={"action": "cleanup"}),
         Form(
             "diff",
             "what the session changed in files: %agent diff, or diff last for the newest turn",

@@ -15,6 +15,7 @@ from palimpsest.frontends.operation_base.operation import (
     Operation,
     OperationContext,
     SessionAnswer,
+    single_form,
 )
 from palimpsest.frontends.operation_text.command_output import CommandOutput, OutputLines
 from palimpsest.frontends.operation_text.session_head import head_of
@@ -125,14 +126,12 @@ class ListSessions(Operation):
     number: int = Field(default=1, ge=1)
     """The number of the page, where there is no cursor."""
     limit: int | None = Field(default=None, ge=1, le=1_000)
-    forms = (
-        Form(
-            "sessions",
-            "the kept sessions: %agent sessions [words] [--all|--archived] [--page N]",
-            fixed_values={"limit": PAGE},
-            parse_rest=_parse_query,
-            view="sessions",
-        ),
+    forms = single_form(
+        "sessions",
+        "the kept sessions: %agent sessions [words] [--all|--archived] [--page N]",
+        fixed_values={"limit": PAGE},
+        parse_rest=_parse_query,
+        view="sessions",
     )
 
     async def run(self, context: OperationContext) -> ListedSessions:
@@ -168,12 +167,8 @@ class ListChildren(Operation):
 
     type: Literal["children"] = "children"
     session: Annotated[str | None, SESSION] = None
-    forms = (
-        Form(
-            "children",
-            "the sessions that tasks of this one began: %agent children [ID]",
-            ("session",),
-        ),
+    forms = single_form(
+        "children", "the sessions that tasks of this one began: %agent children [ID]", ("session",)
     )
 
     async def run(self, context: OperationContext) -> ListedSessions:
@@ -225,13 +220,11 @@ class NewSession(Operation):
     parent: str | None = None
     permission: SkipValidation[dict[str, Any] | str | None] = None
     """Permission rules in the form of the settings, for this session only; checked when they are loaded."""
-    forms = (
-        Form(
-            "new",
-            "begin a new session: %agent new [TITLE]",
-            parse_rest=lambda rest: {"title": rest or None},
-            in_cell=False,
-        ),
+    forms = single_form(
+        "new",
+        "begin a new session: %agent new [TITLE]",
+        parse_rest=lambda rest: {"title": rest or None},
+        in_cell=False,
     )
 
     async def run(self, context: OperationContext) -> OpenedSession:
@@ -250,12 +243,10 @@ class Retitle(Operation):
     session: str | None = None
     title: str | None = Field(default=None, max_length=1_000)
     """None only returns the title."""
-    forms = (
-        Form(
-            "title",
-            "call this session otherwise: %agent title NEW TITLE",
-            parse_rest=lambda rest: None if rest.startswith("--") else {"title": rest or None},
-        ),
+    forms = single_form(
+        "title",
+        "call this session otherwise: %agent title NEW TITLE",
+        parse_rest=lambda rest: None if rest.startswith("--") else {"title": rest or None},
     )
 
     async def run(self, context: OperationContext) -> SessionTitle:
@@ -324,13 +315,11 @@ class Delete(Operation):
     session: Annotated[str, SESSION]
     preview: bool = False
     """Return the sessions that would be deleted, and delete none."""
-    forms = (
-        Form(
-            "delete",
-            "delete a session for good: %agent delete ID --yes",
-            ("session",),
-            parse_rest=_parse_delete,
-        ),
+    forms = single_form(
+        "delete",
+        "delete a session for good: %agent delete ID --yes",
+        ("session",),
+        parse_rest=_parse_delete,
     )
 
     async def run(self, context: OperationContext) -> DeletedSessions:
@@ -378,14 +367,12 @@ class Fork(Operation):
     """The request's number in the session, from 1, or its id."""
     model: Annotated[str | None, Field(coerce_numbers_to_str=True)] = None
     """The model of the fork."""
-    forms = (
-        Form(
-            "fork",
-            "begin a session with all of this one, or before a message or request: "
-            "%agent fork [ID] [at MESSAGE|at request N]",
-            ("session",),
-            parse_rest=_parse_fork,
-        ),
+    forms = single_form(
+        "fork",
+        "begin a session with all of this one, or before a message or request: "
+        "%agent fork [ID] [at MESSAGE|at request N]",
+        ("session",),
+        parse_rest=_parse_fork,
     )
 
     @field_validator("request", "model", mode="before")
@@ -421,13 +408,11 @@ class ListBranches(Operation):
 
     type: Literal["branches"] = "branches"
     session: Annotated[str | None, SESSION] = None
-    forms = (
-        Form(
-            "branches",
-            "the session and its forks side by side since they part: answers, cost, context; "
-            "%agent branches [ID]",
-            ("session",),
-        ),
+    forms = single_form(
+        "branches",
+        "the session and its forks side by side since they part: answers, cost, context; "
+        "%agent branches [ID]",
+        ("session",),
     )
 
     async def run(self, context: OperationContext) -> ListedBranches:

@@ -18,10 +18,11 @@ from palimpsest.frontends.operation_base.operation import (
     Form,
     Operation,
     OperationContext,
+    single_form,
 )
 from palimpsest.frontends.operation_text.command_output import CommandOutput, unspaced_output
 from palimpsest.frontends.operation_text.command_report import CommandReport
-from palimpsest.frontends.protocol.sharing import ExportedFile, ImportProgressNotice
+from palimpsest.frontends.protocol.answers import ExportedFile, ImportProgressNotice
 from palimpsest.render.content.phrases import count, size_text, some
 from palimpsest.store.exchange.import_report import ImportControl, Imported
 from palimpsest.store.interface import Problem
@@ -84,7 +85,7 @@ class Share(FileOperation):
     """Write or rewrite the session's share page."""
 
     type: Literal["share"] = "share"
-    forms = (Form("share", "make a page of this session that can be passed on", view="share"),)
+    forms = single_form("share", "make a page of this session that can be passed on", view="share")
 
     async def run(self, context: OperationContext) -> ExportedFile:
         session_id = await context.session_id(self.session)
@@ -104,7 +105,7 @@ class Unshare(Operation):
 
     type: Literal["unshare"] = "unshare"
     session: str | None = None
-    forms = (Form("unshare", "delete that page"),)
+    forms = single_form("unshare", "delete that page")
 
     async def run(self, context: OperationContext) -> Done:
         session_id = await context.session_id(self.session)
@@ -138,13 +139,11 @@ class Export(FileOperation):
     path: str | None = Field(default=None, max_length=1000)
     prompts: Literal["markdown", "cells"] = "markdown"
     """In a notebook: the prompts as text, or as ``%%agent`` cells."""
-    forms = (
-        Form(
-            "export",
-            "write this session to a file: %agent export [md|ipynb|json|html|opencode|atif] [path]",
-            parse_rest=_parse_export,
-            keywords=("md", "ipynb", "json", "html", "opencode", "atif"),
-        ),
+    forms = single_form(
+        "export",
+        "write this session to a file: %agent export [md|ipynb|json|html|opencode|atif] [path]",
+        parse_rest=_parse_export,
+        keywords=("md", "ipynb", "json", "html", "opencode", "atif"),
     )
 
     async def run(self, context: OperationContext) -> ExportedFile:

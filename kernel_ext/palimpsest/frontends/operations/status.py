@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from palimpsest.frontends.cell_turn.services import FrontendServices
-from palimpsest.frontends.operation_base.operation import Form, Operation, OperationContext
+from palimpsest.frontends.operation_base.operation import Operation, OperationContext, single_form
 from palimpsest.frontends.operation_text.command_output import (
     CommandOutput,
     OutputLines,
@@ -18,7 +18,7 @@ from palimpsest.frontends.operation_text.revert_text import revert_state_text
 from palimpsest.frontends.operation_text.todo_text import todo_text
 from palimpsest.frontends.operations.controls import TrustProject
 from palimpsest.frontends.operations.definitions import default_model
-from palimpsest.frontends.protocol.project import SettingRow
+from palimpsest.frontends.protocol.answers import SettingRow
 from palimpsest.render.content.phrases import about_money, count, money, some
 from palimpsest.render.reports.table import Basis
 from palimpsest.render.safety.escaping import inline
@@ -26,6 +26,7 @@ from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG
+from palimpsest.transcript.messages import parts_of
 from palimpsest.transcript.parts import StepFinishPart
 from palimpsest.transcript.values import Todo, Usage, Value
 
@@ -53,7 +54,9 @@ class ShowStatus(Operation):
 
     type: Literal["status"] = "status"
     in_page: ClassVar[bool] = False
-    forms = (Form("status", "the session of this notebook, its model, what runs and what waits"),)
+    forms = single_form(
+        "status", "the session of this notebook, its model, what runs and what waits"
+    )
 
     async def run(self, context: OperationContext) -> OutputLines:
         session = await context.find(None)
@@ -141,8 +144,7 @@ def _cost_text(snapshot: Snapshot) -> str:
     has_spent = session.cost is not None or session.tokens != Usage()
     is_estimate = any(
         isinstance(part, StepFinishPart) and part.cost_listed
-        for message in snapshot.messages
-        for part in message.parts
+        for part in parts_of(snapshot.messages)
     )
     return about_money(session.cost if has_spent else 0.0, is_estimate=is_estimate)
 
@@ -165,7 +167,7 @@ class ListTodos(Operation):
 
     type: Literal["todo"] = "todo"
     in_page: ClassVar[bool] = False
-    forms = (Form("todo", "what the agent has to do in this session"),)
+    forms = single_form("todo", "what the agent has to do in this session")
 
     async def run(self, context: OperationContext) -> ListedTodos:
         return ListedTodos(todos=(await context.find(None)).snapshot(messages=False).todos)
@@ -179,7 +181,7 @@ class HideCell(Operation):
 
     type: Literal["private"] = "private"
     in_page: ClassVar[bool] = False
-    forms = (Form("private", "keep the next cell, its output and its errors from the agent"),)
+    forms = single_form("private", "keep the next cell, its output and its errors from the agent")
 
     async def run(self, context: OperationContext) -> str:
         runs = context.services.notebook_runs
@@ -195,12 +197,10 @@ class SwitchReplay(Operation):
     type: Literal["replay"] = "replay"
     on: Literal["", "on", "off"] = ""
     in_page: ClassVar[bool] = False
-    forms = (
-        Form(
-            "replay",
-            "whether cells show their recorded answers; %agent replay off lets each ask again, on ends that",
-            ("on",),
-        ),
+    forms = single_form(
+        "replay",
+        "whether cells show their recorded answers; %agent replay off lets each ask again, on ends that",
+        ("on",),
     )
 
     async def run(self, context: OperationContext) -> str:
@@ -235,14 +235,12 @@ class ListSettings(Operation):
     """List every setting with its origin."""
 
     type: Literal["config"] = "config"
-    forms = (
-        Form(
-            "config",
-            "every setting and where it came from; %agent config trust believes this project's file",
-            parse_rest=lambda rest: CONFIG_ARGUMENTS.get(rest.strip()),
-            keywords=("trust", "distrust"),
-            is_never_prompt=True,
-        ),
+    forms = single_form(
+        "config",
+        "every setting and where it came from; %agent config trust believes this project's file",
+        parse_rest=lambda rest: CONFIG_ARGUMENTS.get(rest.strip()),
+        keywords=("trust", "distrust"),
+        is_never_prompt=True,
     )
 
     async def run(self, context: OperationContext) -> ListedSettings:

@@ -5,7 +5,12 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from palimpsest.frontends.operation_base.operation import Done, Form, Operation, OperationContext
+from palimpsest.frontends.operation_base.operation import (
+    Done,
+    Operation,
+    OperationContext,
+    single_form,
+)
 from palimpsest.frontends.operation_text.command_output import CommandOutput, unspaced_output
 from palimpsest.render.reports.held_request import held_request_text
 from palimpsest.session.controls.step_mode import NO_NEW_SUMMARY, NONE_PUT_ASIDE
@@ -49,14 +54,12 @@ class SetStepMode(Operation):
     session: str | None = None
     on: bool | None = None
     """None only shows whether it is on."""
-    forms = (
-        Form(
-            "step",
-            "hold each request until you let it go: %agent step on, off, status, send, another or older",
-            parse_rest=_parse_step,
-            keywords=("on", "off", "status", "send", "another", "older"),
-            is_never_prompt=True,
-        ),
+    forms = single_form(
+        "step",
+        "hold each request until you let it go: %agent step on, off, status, send, another or older",
+        parse_rest=_parse_step,
+        keywords=("on", "off", "status", "send", "another", "older"),
+        is_never_prompt=True,
     )
 
     async def run(self, context: OperationContext) -> SteppingAnswer:
@@ -85,11 +88,10 @@ class HeldOperation(Operation):
 
     async def run(self, context: OperationContext) -> Done:
         session = await context.find(self.session)
-        request_ids = (
-            [self.hold]
-            if self.hold
-            else [request.id for request in session.held if self.applies_to(request)]
-        )
+        if self.hold:
+            request_ids = [self.hold]
+        else:
+            request_ids = [request.id for request in session.held if self.applies_to(request)]
         decide = getattr(session.step_mode, self.step_mode_method)
         outcomes = [decide(request_id) for request_id in request_ids]
         return Done(late=not any(outcomes))

@@ -8,14 +8,14 @@ from pydantic import Field
 
 from palimpsest.frontends.operation_base.grammar import OptionError
 from palimpsest.frontends.operation_base.operation import (
-    Form,
     InKernel,
     Operation,
     OperationContext,
+    single_form,
 )
 from palimpsest.frontends.operation_text.command_output import OutputLines, Rows, TitledTable
 from palimpsest.frontends.operation_text.session_list import local_time
-from palimpsest.frontends.protocol.project import StorageReport, StorageRow
+from palimpsest.frontends.protocol.answers import StorageReport, StorageRow
 from palimpsest.render.content.phrases import count, size_text, some
 from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.open_sessions.storage_cleanup import (
@@ -95,14 +95,12 @@ class ShowStorage(Operation):
     """Delete the sessions that may be deleted, for good."""
     prune: bool = False
     """A cell shows what may be deleted, instead of the disk usage."""
-    forms = (
-        Form(
-            "storage",
-            "what the sessions take; %agent storage prune [--days N] [--max-size 1GB] [--yes]",
-            parse_rest=_parse_prune,
-            keywords=("prune",),
-            is_never_prompt=True,
-        ),
+    forms = single_form(
+        "storage",
+        "what the sessions take; %agent storage prune [--days N] [--max-size 1GB] [--yes]",
+        parse_rest=_parse_prune,
+        keywords=("prune",),
+        is_never_prompt=True,
     )
 
     async def run(self, context: OperationContext) -> MeasuredStorage:
@@ -160,16 +158,8 @@ def _storage_rows(trees: Sequence[SessionTree]) -> tuple[StorageRow, ...]:
 def storage_lines(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> OutputLines:
     """Return the disk usage of the folder, the largest sessions first."""
     rows: Rows = [
-        (
-            "sessions",
-            size_text(sizes.logs),
-            some(len(sizes.sessions), "log"),
-        ),
-        (
-            "long texts and pictures",
-            size_text(sizes.blobs),
-            some(sizes.blob_count, "file"),
-        ),
+        ("sessions", size_text(sizes.logs), some(len(sizes.sessions), "log")),
+        ("long texts and pictures", size_text(sizes.blobs), some(sizes.blob_count, "file")),
         ("snapshots of files", size_text(sizes.snapshots), ""),
         ("shared pages", size_text(sizes.share), ""),
         ("the rest", size_text(sizes.other), ""),

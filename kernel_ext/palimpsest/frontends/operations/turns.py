@@ -14,6 +14,7 @@ from palimpsest.frontends.operation_base.operation import (
     Operation,
     OperationContext,
     TurnOperation,
+    single_form,
 )
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions, TurnToRetry
 from palimpsest.session.open_sessions.followed_session import KernelSession
@@ -87,7 +88,7 @@ class Cancel(Operation):
 
     type: Literal["cancel"] = "cancel"
     session: str | None = None
-    forms = (Form("stop", "stop the turn that runs"),)
+    forms = single_form("stop", "stop the turn that runs")
 
     async def run(self, context: OperationContext) -> Done:
         return Done(late=not (await context.find(self.session)).cancel(STOPPED))
@@ -100,7 +101,7 @@ class Join(TurnOperation):
     """Await the end of the running turn; if none runs, answer a prompt that a killed kernel left waiting."""
 
     type: Literal["loop"] = "loop"
-    forms = (Form("wait", "wait for the turn that runs, and show its answer"),)
+    forms = single_form("wait", "wait for the turn that runs, and show its answer")
 
     def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:  # noqa: ARG002
         return session.loop()
@@ -135,15 +136,13 @@ class Retry(TurnOperation):
     """The model for this turn."""
     mode: str | None = Field(default=None, max_length=40)
     """The permission mode of the session from now on."""
-    forms = (
-        Form(
-            "retry",
-            "send the newest request again, because it failed; or a turn's prompt, in its place: "
-            "%agent retry [ID or last] [--model NAME] [--mode MODE]",
-            ("target", "model", "mode"),
-            parse_rest=_parse_retry,
-            keywords=("last",),
-        ),
+    forms = single_form(
+        "retry",
+        "send the newest request again, because it failed; or a turn's prompt, in its place: "
+        "%agent retry [ID or last] [--model NAME] [--mode MODE]",
+        ("target", "model", "mode"),
+        parse_rest=_parse_retry,
+        keywords=("last",),
     )
 
     def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:
@@ -166,13 +165,11 @@ class Withdraw(Operation):
     session: str | None = None
     prompt_id: str | None = None
     which: Literal["newest", "all"] = "newest"
-    forms = (
-        Form(
-            "withdraw",
-            "take waiting prompts back: the newest, or %agent withdraw all",
-            parse_rest=lambda rest: {"": {}, "all": {"which": "all"}}.get(rest),
-            keywords=("all",),
-        ),
+    forms = single_form(
+        "withdraw",
+        "take waiting prompts back: the newest, or %agent withdraw all",
+        parse_rest=lambda rest: {"": {}, "all": {"which": "all"}}.get(rest),
+        keywords=("all",),
     )
 
     async def run(self, context: OperationContext) -> Withdrawn:
@@ -223,15 +220,13 @@ class Compact(TurnOperation):
     """The model that writes this one summary."""
     auto: bool = False
     """The agent continues on its own after the summary."""
-    forms = (
-        Form(
-            "compact",
-            "put a summary in the place of what was said: %agent compact [--model NAME] [--auto] [focus on ...]",
-            ("model", "auto"),
-            parse_rest=_parse_compact,
-            keywords=("focus",),
-            is_never_prompt=True,
-        ),
+    forms = single_form(
+        "compact",
+        "put a summary in the place of what was said: %agent compact [--model NAME] [--auto] [focus on ...]",
+        ("model", "auto"),
+        parse_rest=_parse_compact,
+        keywords=("focus",),
+        is_never_prompt=True,
     )
 
     def turn(self, session: KernelSession, origin: Origin | None) -> Coroutine[Any, Any, Answer]:

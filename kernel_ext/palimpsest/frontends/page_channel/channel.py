@@ -48,12 +48,12 @@ from palimpsest.frontends.protocol.connection import (
     OutcomeNotice,
     PingNotice,
     Prepare,
+    RenameNotebook,
     TellCells,
     TypedAnswer,
     Unwatch,
     Watch,
 )
-from palimpsest.frontends.protocol.sessions import RenameNotebook
 from palimpsest.frontends.protocol.transcript import Resync
 from palimpsest.session.engine import EngineFuture
 from palimpsest.session.interfaces.prompt_answer import Answer
@@ -86,11 +86,7 @@ FORMER_TYPES = {
 
 
 class Channel:
-    """Connects the browser pages with the engine.
-
-    Responsibilities: validate and remember commands; reply at once; run slow work on the engine;
-    publish records and outcomes.
-    """
+    """Connects pages with the engine: validates commands, replies at once, runs slow work, publishes outcomes."""
 
     def __init__(self, services: FrontendServices, main_thread: MainThread, shell: Any) -> None:
         self.watches = PageWatches()
@@ -223,21 +219,17 @@ class Channel:
                 return self._reply(command, watch_seconds=WATCH_SECONDS)
             case AnnounceRun():
                 self.announced(command.cells)
-                return self._reply(command)
             case Prepare():
                 self.prepare(command.session)
-                return self._reply(command)
             case Unwatch():
                 self.watches.end(command.client, command.session)
                 self._presence.gone(command.client)
                 self.cells.gone(command.client)
-                return self._reply(command)
             case _:
                 self._on_engine(command, self._run_slow_part(command))
-                return self._reply(command)
+        return self._reply(command)
 
     async def _run_slow_part(self, command: CommandBase) -> Any:
-        """Run the slow part of a command, and return its answer."""
         match command:
             case TellCells():
                 await self.cells.take(command)
@@ -363,15 +355,8 @@ class Channel:
             session_id = getattr(command, "session", None) or self._current_id
             session = self._sessions.get(session_id) if session_id is not None else None
             head = head_of(session) if session is not None else None
-        return CommandReply(
-            **{
-                "status": "ok",
-                "id": command.id,
-                "version": __version__,
-                "session": head,
-                **fields,
-            }
-        )
+        values = {"status": "ok", "id": command.id, "version": __version__, "session": head}
+        return CommandReply(**(values | fields))
 
     def _error(self, identifier: Any, sentence: str) -> dict[str, Any]:
         reply = CommandReply(
@@ -428,7 +413,6 @@ def _answer_text(command: CommandBase, answer: Any) -> str | None:
 
 
 def _validation_sentence(content: dict[str, Any], error: ValidationError) -> str:
-    """Return one sentence on the first error in a command."""
     first = error.errors()[0]
     where = ".".join(str(step) for step in first["loc"]) or "it"
     return f"The command {content.get('type')!r} is not well formed: {where}: {first['msg']}."

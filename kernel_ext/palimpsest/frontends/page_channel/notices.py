@@ -9,13 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from palimpsest.frontends.operation_text.session_head import head_at
-from palimpsest.frontends.protocol.context import ContextFill
-from palimpsest.frontends.protocol.page_records import (
-    page_record,
-    with_sentence,
-    without_replaced,
-)
-from palimpsest.frontends.protocol.transcript import RecordsNotice, SessionStateNotice
+from palimpsest.frontends.protocol.page_records import page_record, with_sentence, without_replaced
+from palimpsest.frontends.protocol.transcript import ContextFill, RecordsNotice, SessionStateNotice
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.session_record.events import Record

@@ -33,10 +33,7 @@ class _CellsRequest:
 
 
 class PageCells:
-    """Reads the notebooks of this kernel from the pages that show them.
-
-    Responsibilities: remember which pages can answer; join the pieces of answers; end the wait in time.
-    """
+    """Reads this kernel's notebooks from the pages that show them: joins pieces of answers, ends the wait in time."""
 
     def __init__(
         self, send: Callable[[BaseModel], None], clock: Callable[[], float] = time.monotonic
@@ -88,11 +85,9 @@ class PageCells:
         notebooks = _merged_notebooks(
             [cells_request.pieces[page] for page in cells_request.complete]
         )
-        return (
-            notebooks
-            if request.cell is not None
-            else [self._with_deleted(notebook) for notebook in notebooks]
-        )
+        if request.cell is not None:
+            return notebooks
+        return [self._with_deleted(notebook) for notebook in notebooks]
 
     def _with_deleted(self, page: PageNotebook) -> PageNotebook:
         """Add cells that the notebook has had to the deleted ones: a page forgets deletions when a cell runs."""

@@ -59,9 +59,8 @@ class PagePresence:
             if page in (None, session_id) and now - heard_at < FORGOTTEN_SECONDS
         ]
         if not times:
-            return self._is_watched(
-                session_id
-            )  # of pages that answer no pings, only their watch is known
+            # Of pages that answer no pings, only their watch is known.
+            return self._is_watched(session_id)
         if now - max(times) < PING_SECONDS:
             return True
         if now - self._pinged_at >= PING_SECONDS:

@@ -1,8 +1,7 @@
 """Parse a command that the user typed into the panel: ``/name arguments``.
 
-An unknown first word after a slash is not sent, since a typing error would then cost a request;
-the user gets an error, and the text returns to the panel. A path is no command, and ``--`` before a text
-always sends it, as with ``%agent``.
+An unknown first word after a slash is not sent, since a typing error would then cost a request; the user gets an error,
+and the text returns to the panel. A path is no command, and ``--`` before a text always sends it, as with ``%agent``.
 Border: pure; works on text only and runs no operation.
 """
 

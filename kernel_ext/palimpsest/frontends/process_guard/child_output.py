@@ -83,9 +83,8 @@ class ChildOutput:
                 target=self._read_until_closed, name="palimpsest-child-output", daemon=True
             )
             try:
-                Context().run(
-                    reader.start
-                )  # an empty context: the thread does not belong to the code
+                # An empty context: the thread does not belong to the code.
+                Context().run(reader.start)
             except RuntimeError:  # no thread can be started: as without a free descriptor
                 for pipe in self._pipes.values():
                     pipe.restore()

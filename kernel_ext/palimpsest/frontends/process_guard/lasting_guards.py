@@ -28,10 +28,7 @@ from palimpsest.frontends.process_guard.agent_pieces import (
     piece_thread,
 )
 from palimpsest.frontends.process_guard.event_loop import LOOP_STOPPED
-from palimpsest.frontends.process_guard.late_callbacks import (
-    LateFunction,
-    guard_callbacks,
-)
+from palimpsest.frontends.process_guard.late_callbacks import LateFunction, guard_callbacks
 from palimpsest.frontends.process_guard.loop_builtins import add_builtins
 from palimpsest.frontends.process_guard.unanswered_input import guard_debuggers, guard_questions
 from palimpsest.frontends.usage_errors import usage_error
@@ -64,11 +61,7 @@ DUMP_REFUSED = (
 LATE_PAYLOAD_REFUSED = "The code asked the page for something ({source}), which was not done."
 HARMLESS_SIGNALS = ("SIGCHLD", "SIGURG", "SIGWINCH", "SIGCONT", "SIGKILL", "SIGSTOP")
 """Signals that do not end a process by default, and two that cannot be handled."""
-TIMERS = (
-    ("SIGALRM", "ITIMER_REAL"),
-    ("SIGVTALRM", "ITIMER_VIRTUAL"),
-    ("SIGPROF", "ITIMER_PROF"),
-)
+TIMERS = (("SIGALRM", "ITIMER_REAL"), ("SIGVTALRM", "ITIMER_VIRTUAL"), ("SIGPROF", "ITIMER_PROF"))
 ORIGINAL_SIGNAL = signal.signal
 """The original function, for the guards: ``signal.signal`` is replaced for the agent's code."""
 TEMPORARY_HANDLERS: list[Any] = []
@@ -143,9 +136,8 @@ def _guard_threads() -> None:
             with piece_thread(piece, token):
                 function(*positional, **keywords)
 
-        piece.threads.add(
-            token
-        )  # before the start: the thread may not have begun when the piece ends
+        # Before the start: the thread may not have begun when the piece ends.
+        piece.threads.add(token)
 
         return start_new(run, *arguments)
 

@@ -101,12 +101,8 @@ def _restore_streams(*, is_between_cells: bool = False) -> list[Any]:
             usable.pub_thread = thread  # a kernel's stream that was closed
         setattr(sys, name, usable)
         restored.append(usable)
-        _unreported_restorations.append(
-            (
-                pieces[-1],
-                (STREAM_UNUSABLE if problem else STREAM_REPLACED).format(name=name, what=problem),
-            )
-        )
+        sentence = STREAM_UNUSABLE if problem else STREAM_REPLACED
+        _unreported_restorations.append((pieces[-1], sentence.format(name=name, what=problem)))
     return restored
 
 

@@ -83,7 +83,6 @@ def _running_threads(piece: Piece) -> Iterator[str]:
 
 
 def _is_idle_worker(thread: threading.Thread) -> bool:
-    """Return whether a thread is an idle worker of an executor."""
     frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001  # no public way
     return frame is not None and frame.f_code is executor._worker.__code__  # noqa: SLF001
 

@@ -143,11 +143,9 @@ class ProcessState:
                 handler_name = (
                     f"signal.{before.name}" if isinstance(before, signal.Handlers) else None
                 )
-                undo = (
-                    f"signal.signal(signal.{name}, {handler_name})"
-                    if handler_name
-                    else "restart the kernel"
-                )
+                undo = "restart the kernel"
+                if handler_name:
+                    undo = f"signal.signal(signal.{name}, {handler_name})"
                 yield _change_text(f"left another handler for {name}", undo)
 
     def _filter_changes(self) -> Iterator[str]:

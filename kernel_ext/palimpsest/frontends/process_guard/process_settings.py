@@ -30,49 +30,31 @@ def single_settings() -> Iterator[tuple[Setting, Any]]:
     """Yield each setting that consists of one value."""
     with suppress(OSError):  # the folder may be gone
         yield ("the working folder", "os.chdir({before})"), str(Path.cwd())
-    yield ("logging.disable", "logging.disable({before})"), logging.root.manager.disable
-    yield (
-        ("the level of the root logger", "logging.getLogger().setLevel({before})"),
-        (logging.root.level),
-    )
-    yield (
-        (
-            "the number of handlers of the root logger",
-            "del logging.getLogger().handlers[{before}:]",
-        ),
-        len(logging.root.handlers),
-    )
+    root = logging.root
+    yield ("logging.disable", "logging.disable({before})"), root.manager.disable
+    yield ("the level of the root logger", "logging.getLogger().setLevel({before})"), root.level
+    undo = "del logging.getLogger().handlers[{before}:]"
+    yield ("the number of handlers of the root logger", undo), len(root.handlers)
     yield ("the recursion limit", "sys.setrecursionlimit({before})"), sys.getrecursionlimit()
-    yield (
-        ("the thread switch interval", "sys.setswitchinterval({before})"),
-        (sys.getswitchinterval()),
-    )
+    interval = sys.getswitchinterval()
+    yield ("the thread switch interval", "sys.setswitchinterval({before})"), interval
     yield ("gc.isenabled()", "gc.enable()|gc.disable()"), gc.isenabled()
     yield ("the garbage collector's threshold", "gc.set_threshold(*{before})"), gc.get_threshold()
-    yield (
-        ("faulthandler.is_enabled()", "faulthandler.enable()|faulthandler.disable()"),
-        faulthandler.is_enabled(),
-    )
-    yield (
-        ("the default timeout of sockets", "socket.setdefaulttimeout({before})"),
-        (socket.getdefaulttimeout()),
-    )
-    yield (
-        ("the locale", "locale.setlocale(locale.LC_ALL, {before})"),
-        locale.setlocale(locale.LC_ALL),
-    )
+    undo = "faulthandler.enable()|faulthandler.disable()"
+    yield ("faulthandler.is_enabled()", undo), faulthandler.is_enabled()
+    timeout = socket.getdefaulttimeout()
+    yield ("the default timeout of sockets", "socket.setdefaulttimeout({before})"), timeout
+    names = locale.setlocale(locale.LC_ALL)
+    yield ("the locale", "locale.setlocale(locale.LC_ALL, {before})"), names
     yield ("the time zone", "set os.environ['TZ'] as before; time.tzset()"), time.tzname
     context = decimal.getcontext()
     yield ("the precision of decimal", "decimal.getcontext().prec = {before}"), context.prec
     yield ("the rounding of decimal", "decimal.getcontext().rounding = {before}"), context.rounding
-    yield (
-        ("the longest text of an integer", "sys.set_int_max_str_digits({before})"),
-        (sys.get_int_max_str_digits()),
-    )
+    digits = sys.get_int_max_str_digits()
+    yield ("the longest text of an integer", "sys.set_int_max_str_digits({before})"), digits
     if hasattr(os, "umask"):
-        umask = os.umask(
-            0o077
-        )  # the strictest value meanwhile, since other threads may write files
+        # The strictest value meanwhile, since other threads may write files.
+        umask = os.umask(0o077)
         os.umask(umask)
         yield ("the umask", "os.umask({before})"), umask
 

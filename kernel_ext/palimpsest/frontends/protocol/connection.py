@@ -37,6 +37,18 @@ class Hello(CommandBase):
     client: str = ""
 
 
+class RenameNotebook(CommandBase):
+    """Record that the notebook was renamed, and move its sessions to the new name.
+
+    Both paths are those that the server reports. If the kernel has another notebook, or it was
+    renamed already, the command has no effect.
+    """
+
+    type: Literal["rename"] = "rename"
+    was: str
+    notebook: str
+
+
 class Watch(CommandBase):
     """Send this page the session's records for the next 20 seconds."""
 

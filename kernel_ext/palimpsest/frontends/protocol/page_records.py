@@ -1,8 +1,7 @@
 """Convert records and decisions for a page: add sentences to decisions, and omit fields that no page uses.
 
-Border: values only. A log holds a decision's rule and numbers only; the sentence for a reader is
-built when it is sent, by the functions that also write HTML and text
-(``render/content/decision_reasons.py``).
+Border: values only. A log holds a decision's rule and numbers only; the sentence for a reader is built when it is sent,
+by the functions that also write HTML and text (``render/content/decision_reasons.py``).
 """
 
 from collections.abc import Sequence

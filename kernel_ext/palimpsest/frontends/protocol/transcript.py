@@ -5,12 +5,24 @@ from typing import Any, Literal
 from pydantic import Field
 
 from palimpsest.frontends.protocol.connection import CommandBase, SessionHead
-from palimpsest.frontends.protocol.context import ContextFill
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.session_record.events import PromptAdmitted
 from palimpsest.transcript.session_record.sessions import SessionInfo
 from palimpsest.transcript.values import Reply, Todo, Value
+
+
+class ContextFill(Value):
+    """The fill of the context window in the newest request."""
+
+    tokens: int
+    """Estimated, like the numbers in ``kinds``."""
+    kinds: dict[str, int] = {}
+    window: int
+    """0 where the model has no limit."""
+    reserve: int
+    message_id: str | None = None
+    """The message that answers the request, which has the numbers reported by the provider."""
 
 
 class Resync(CommandBase):

@@ -1,11 +1,10 @@
 """Show a turn in its cell as segments, each one output, between native outputs such as figures.
 
-Border: publishes displays; ``turn_output/mime_bundle.py`` builds their content, and
-``turn_output/segments.py`` finds where to cut. Everything is published on the cell's own thread and in its
-context while the cell runs, because outputs follow the context (spec/kernel.md A5). Only the open
-segment is refreshed, and always completely. It is refreshed when its steps have doubled, so that all refreshes
-together send at most twice its length; when it is long enough to be closed; and where no page watches, also
-at an interval that grows with its length.
+Border: publishes displays; ``turn_output/mime_bundle.py`` builds their content, and ``turn_output/segments.py`` finds
+where to cut. Everything is published on the cell's own thread and in its context while the cell runs, because outputs
+follow the context (spec/kernel.md A5). Only the open segment is refreshed, and always completely. It is refreshed when
+its steps have doubled, so that all refreshes together send at most twice its length; when it is long enough to be
+closed; and where no page watches, also at an interval that grows with its length.
 """
 
 import contextvars
@@ -35,7 +34,7 @@ from palimpsest.frontends.turn_output.turn_feed import TurnFeed, shown_messages
 from palimpsest.render.content.phrases import LOADING
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.interfaces.prompt_answer import Answer
-from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.messages import AssistantMessage, Message, parts_of
 from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
 from palimpsest.transcript.session_record.sessions import Busy, Retrying
 from palimpsest.transcript.visible_text import visible
@@ -385,8 +384,7 @@ def _has_running_call(messages: Sequence[Message], segment: Segment) -> bool:
     """Return whether a tool call of the segment has not ended."""
     return any(
         isinstance(part, ToolPart) and isinstance(part.state, ToolPending | ToolRunning)
-        for message in segment_messages(messages, segment)
-        for part in message.parts
+        for part in parts_of(segment_messages(messages, segment))
     )
 
 
@@ -414,14 +412,11 @@ def _is_summarising(messages: Sequence[Message]) -> bool:
 def _has_content(messages: Sequence[Message]) -> bool:
     """Return whether the messages have text or calls to show."""
     return any(
-        isinstance(part, ToolPart) or bool(getattr(part, "text", ""))
-        for message in messages
-        for part in message.parts
+        isinstance(part, ToolPart) or bool(getattr(part, "text", "")) for part in parts_of(messages)
     )
 
 
 def _last_text(messages: Sequence[Message]) -> list[Message]:
-    """Return the last message with its text parts only."""
     if not messages:
         return []
     last = messages[-1]

@@ -33,16 +33,12 @@ def turn_changes(messages: Sequence[Message], turn: str) -> tuple[FileDiff, ...]
 
 def changed_text(changes: Sequence[FileDiff]) -> str:
     """Return a summary such as "2 files changed, +3 -1: a.txt, b.txt"."""
-    added, removed = (
-        sum(change.additions for change in changes),
-        sum(change.deletions for change in changes),
-    )
+    added = sum(change.additions for change in changes)
+    removed = sum(change.deletions for change in changes)
     names = ", ".join(change.file for change in changes[:MAX_NAMED_FILES])
-    more = (
-        f" and {count(len(changes) - MAX_NAMED_FILES)} more"
-        if len(changes) > MAX_NAMED_FILES
-        else ""
-    )
+    more = ""
+    if len(changes) > MAX_NAMED_FILES:
+        more = f" and {count(len(changes) - MAX_NAMED_FILES)} more"
     return f"{some(len(changes), 'file')} changed, +{added:,} -{removed:,}: {names}{more}"
 
 

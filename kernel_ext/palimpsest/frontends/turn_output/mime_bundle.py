@@ -235,7 +235,6 @@ def _shortened(value: Any, max_chars: int) -> Any:
 
 
 def _values_json(values: Sequence[Value], scrub: Scrub) -> list[Any]:
-    """Return values as JSON values without secrets."""
     return [_scrubbed(model.model_dump(mode="json", exclude_none=True), scrub) for model in values]
 
 

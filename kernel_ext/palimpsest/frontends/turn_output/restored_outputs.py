@@ -17,7 +17,6 @@ from palimpsest.frontends.turn_output.segments import (
     Segment,
     cut_after_call,
     cut_when_long,
-    parts_of,
     segment_after,
 )
 from palimpsest.lazy_dataclasses import dataclass
@@ -26,7 +25,7 @@ from palimpsest.render.safety.allowed_elements import PICTURES
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.messages import Message
+from palimpsest.transcript.messages import Message, parts_of
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 from palimpsest.transcript.session_record.events import PromptDelivered, Record
 from palimpsest.transcript.values import Density
@@ -117,11 +116,9 @@ def _segments_and_places(
             cut_by_length = cut_when_long(messages, segment)
             if cut_segment is None:
                 break
-            next_segment = (
-                cut_by_length
-                if cut_by_length is not None and _end_of(cut_by_length) < _end_of(cut_segment)
-                else cut_segment
-            )
+            next_segment = cut_segment
+            if cut_by_length is not None and _end_of(cut_by_length) < _end_of(cut_segment):
+                next_segment = cut_by_length
             yield next_segment
             segment, outputs = segment_after(messages, next_segment), outputs + 1
             if next_segment is cut_segment:

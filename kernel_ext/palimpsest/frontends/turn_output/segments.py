@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.render.content.outline import Caps
-from palimpsest.transcript.messages import Message
+from palimpsest.transcript.messages import Message, parts_of
 from palimpsest.transcript.parts import Part, ReasoningPart, TextPart, ToolPart
 
 SEGMENT_CHARS = 8_000
@@ -36,11 +36,6 @@ class Segment:
     """Text to append where the cut fell inside a code fence."""
     caps: Caps = field(default_factory=Caps)
     first_step: int = 1
-
-
-def parts_of(messages: Sequence[Message]) -> list[Part]:
-    """Return the parts of a turn, in order."""
-    return [part for message in messages for part in message.parts]
 
 
 def segment_messages(messages: Sequence[Message], segment: Segment) -> Iterator[Message]:

@@ -223,12 +223,11 @@ class TerminalOutput:
         if groups:
             self._print_folded()
         for decisions in groups.values():
-            total = decisions[0].model_copy(
-                update={
-                    "tokens_before": sum(decision.tokens_before for decision in decisions),
-                    "tokens_after": sum(decision.tokens_after for decision in decisions),
-                }
-            )
+            update = {
+                "tokens_before": sum(decision.tokens_before for decision in decisions),
+                "tokens_after": sum(decision.tokens_after for decision in decisions),
+            }
+            total = decisions[0].model_copy(update=update)
             sentence = self._scrub(decision_sentence(total))
             self._print_line(f"--- {some(len(decisions), 'earlier output')} · {sentence} ---")
 

@@ -34,11 +34,7 @@ there within a tick of the journal, 40 ms."""
 
 
 class TurnFeed:
-    """Observes the turn of one prompt.
-
-    Responsibilities: find the prompt's own user message; return the turn's messages; collect
-    questions, answers and decisions; count ended steps.
-    """
+    """Observes the turn of one prompt: its messages, questions, answers, decisions and ended steps."""
 
     def __init__(self, prompt_id: str, origin: Origin) -> None:
         self.prompt_id = prompt_id
@@ -75,10 +71,8 @@ class TurnFeed:
         self.asking = frozenset(ask.id for ask in snapshot.asks) | frozenset(
             question.question_id for question in snapshot.questions
         )
-        unsubscribe, stop_listening = (
-            session.subscribe(self._on_records),
-            session.on_problem(self._count_problem),
-        )
+        unsubscribe = session.subscribe(self._on_records)
+        stop_listening = session.on_problem(self._count_problem)
         self._unsubscribe = lambda: (unsubscribe(), stop_listening())
 
     async def wait_for_records(self, seq: int) -> None:

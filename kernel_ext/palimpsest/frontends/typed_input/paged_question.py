@@ -112,14 +112,10 @@ def wrap_line(line: str, columns: int) -> list[str]:
     margin = line[: len(line) - len(line.lstrip(" "))][: columns // 4]
     rows, begin, used = [], 0, 0
     for position, character in enumerate(line):
-        width = _columns(character)
+        width = TAB_COLUMNS if character == "\t" else columns_of(character)
         if used + width > columns:
             rows.append(line[begin:position])
             begin, used = position, len(margin) + len(CONTINUATION_MARK)
         used += width
     rows.append(line[begin:])
     return [rows[0], *(f"{margin}{CONTINUATION_MARK}{row}" for row in rows[1:])]
-
-
-def _columns(character: str) -> int:
-    return TAB_COLUMNS if character == "\t" else columns_of(character)

@@ -49,17 +49,10 @@ MAX_ALL_IMAGE_BYTES = 32_000_000
 MAX_EARLIER_CELLS = 50
 """Maximum cells from before the extension was loaded, whose source IPython has."""
 
-_RECORDED_MESSAGES = frozenset(
-    {
-        "stream",
-        "display_data",
-        "execute_result",
-        "update_display_data",
-        "error",
-        "clear_output",
-        "comm_open",
-    }
-)
+_RECORDED_MESSAGES = frozenset({
+    "stream", "display_data", "execute_result", "update_display_data", "error", "clear_output",
+    "comm_open",
+})  # fmt: skip
 _SEGMENT_MIME = "application/vnd.palimpsest.segment+json"
 _LLM_MIME = "x-vendor/llm"
 _PLAIN_MIME = "text/plain"
@@ -473,12 +466,8 @@ def _earlier_cells(shell: Any) -> tuple[tuple[int, str], ...]:
     return tuple(
         (number, "" if may_have_tags else shortened(source, 2_000))
         for number, source in cells
-        if _is_user_code(source)
+        if not _AGENT_CELL.match(source) and "%load_ext palimpsest" not in source
     )
-
-
-def _is_user_code(source: str) -> bool:
-    return not _AGENT_CELL.match(source) and "%load_ext palimpsest" not in source
 
 
 def _store_bounded(table: "OrderedDict[str, Any]", key: str, value: Any) -> None:

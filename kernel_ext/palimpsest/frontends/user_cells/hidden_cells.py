@@ -121,11 +121,9 @@ class HiddenCells:
         except Exception:  # noqa: BLE001  # another shell's compiler
             return None
         # In a terminal, the name holds the cell's number, which is stored instead.
-        return (
-            file_name
-            if isinstance(file_name, str) and not file_name.startswith("<ipython-input")
-            else None
-        )
+        if isinstance(file_name, str) and not file_name.startswith("<ipython-input"):
+            return file_name
+        return None
 
     def _is_hidden(self, line: str) -> bool:
         keys = (_comparable_line(piece) for piece in line.split("\\n"))

@@ -17,14 +17,9 @@ MAX_OBJECTS = 20_000
 """Maximum objects within a value that are searched before its class's ``__repr__`` is called; about 10 ms."""
 _ATOMS = (int, float, complex, bool, str, bytes, type(None), CodeType, FrameType)
 _HISTORY_ATTRIBUTES = (
-    "input_hist_parsed",
-    "input_hist_raw",
-    "output_hist",
-    "output_hist_reprs",
-    "dir_hist",
-    "outputs",
-    "exceptions",
-)
+    "input_hist_parsed", "input_hist_raw", "output_hist", "output_hist_reprs", "dir_hist",
+    "outputs", "exceptions",
+)  # fmt: skip
 _COPY_OF_NAMESPACE = frozenset({"_ih", "_oh", "_dh"})
 _MRO = type.__dict__["__mro__"]
 

@@ -96,11 +96,10 @@ class _PlainCheck:
             raise NotCounted
         for axis in value.axes:
             self._check_labels(axis, depth)
-        columns = (
-            [value.iloc[:, column_number] for column_number in range(value.shape[1])]
-            if is_frame(value)
-            else [value]
-        )
+        if is_frame(value):
+            columns = [value.iloc[:, column_number] for column_number in range(value.shape[1])]
+        else:
+            columns = [value]
         if is_series(value):
             self.check(value.name, depth - 1)
         for column in columns:

@@ -95,13 +95,8 @@ def _frame_text(value: Any) -> str:
     plain_columns = [
         number for number in library_columns if _is_plain_column(value.iloc[:, number])
     ]
-    counts = dict(
-        zip(
-            plain_columns,
-            _computed_or_default(lambda: value.iloc[:, plain_columns].count(), []),
-            strict=False,
-        )
-    )
+    numbers = _computed_or_default(lambda: value.iloc[:, plain_columns].count(), [])
+    counts = dict(zip(plain_columns, numbers, strict=False))
     lines += ["", "column: type, values present"]
     lines += [
         f"  {names[number]}: {types.get(number, 'of another class')}, {counts.get(number, '?')}"
@@ -126,14 +121,8 @@ def _frame_text(value: Any) -> str:
         :, [number for number in plain_columns if number not in secret_columns]
     ]
     lines += ["", f"first {min(HEAD_ROWS, rows)} rows:", _first_rows_text(shown_frame)]
-    return "\n".join(
-        [
-            *lines,
-            "",
-            "statistics:",
-            _computed_or_default(lambda: shown_frame.describe().to_string()),
-        ]
-    )
+    described = _computed_or_default(lambda: shown_frame.describe().to_string())
+    return "\n".join([*lines, "", "statistics:", described])
 
 
 def _is_plain_column(column: Any) -> bool:

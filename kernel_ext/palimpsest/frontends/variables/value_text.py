@@ -105,10 +105,8 @@ class ValueText:
     def documentation(self, value: Any) -> str:
         """Return the documentation of a function, class or module; empty where a hidden cell defines it."""
         if is_class(value):
-            documentation_text, function = (
-                _MEMBERS.__get__(value).get("__doc__"),
-                _class_member(value, "__init__"),
-            )
+            documentation_text = _MEMBERS.__get__(value).get("__doc__")
+            function = _class_member(value, "__init__")
         elif is_module(value):
             # Read its dictionary, so that no lazy module is loaded and no ``__getattr__`` runs.
             documentation_text, function = (attributes_of(value) or {}).get("__doc__"), None

@@ -227,13 +227,8 @@ class Fingerprints:
         buffers = [
             buffer for chunk in value.chunks for buffer in chunk.buffers() if buffer is not None
         ]
-        return self._hash(
-            (
-                str(value.type),
-                len(value),
-                *(self._memory_checksum(buffer.address, buffer.size) for buffer in buffers),
-            )
-        )
+        sums = [self._memory_checksum(buffer.address, buffer.size) for buffer in buffers]
+        return self._hash((str(value.type), len(value), *sums))
 
     def _instance_checksum(self, value: Any, depth: int) -> int:
         """Return a checksum of an object: its identity, and its attributes."""

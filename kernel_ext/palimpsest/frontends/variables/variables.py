@@ -128,7 +128,6 @@ def describe_value(shell: Any, name: str, value: Any, max_chars: int) -> str:
 
 
 def _named_variable_line(describer: _ValueDescriber, value: Any) -> str:
-    """Return one line about a named variable."""
     value = as_plain_table(value)
     if is_writable(value) or value in describer.kernel_objects:
         return describer.text.summary_line(value)
@@ -148,15 +147,11 @@ def _long_text(describer: _ValueDescriber, value: Any) -> str:
         return f"module\n{describer.text.documentation(value)}"
     base = container_of(value)
     if base is dict:
-        return "\n".join(
-            [
-                f"{length_of(value)} items",
-                *(
-                    f"  {describer.text.short_text(key, 60)}: {kind_of(item)} {_item_text(describer, key, item)}"
-                    for key, item in items_of(value, MAX_ITEMS)
-                ),
-            ]
-        )
+        rows = [
+            f"  {describer.text.short_text(key, 60)}: {kind_of(item)} {_item_text(describer, key, item)}"
+            for key, item in items_of(value, MAX_ITEMS)
+        ]
+        return "\n".join([f"{length_of(value)} items", *rows])
     if base in (list, tuple):
         lines = [
             f"  [{number}] {kind_of(item)} {describer.text.summary_line(item)}"
@@ -169,11 +164,9 @@ def _long_text(describer: _ValueDescriber, value: Any) -> str:
 
 
 def _item_text(describer: _ValueDescriber, key: Any, value: Any) -> str:
-    return (
-        REDACTED
-        if type(key) is str and is_secret_variable(key)
-        else describer.text.summary_line(value)
-    )
+    if type(key) is str and is_secret_variable(key):
+        return REDACTED
+    return describer.text.summary_line(value)
 
 
 def _own_text(describer: _ValueDescriber, value: Any) -> str:

@@ -69,7 +69,6 @@ def use_older_summary(log: SessionLog, user: UserMessage) -> None:
 
 
 def _set_aside_decision(log: SessionLog, report: Decision, numbers: dict[str, Any]) -> Decision:
-    """Return the decision that sets a summary aside."""
     return Decision(
         id=log.ids.new("dec"),
         action="restore",

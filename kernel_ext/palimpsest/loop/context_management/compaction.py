@@ -1,9 +1,8 @@
 """Run a compaction: request a summary, check it, and continue the turn after it.
 
-Nothing is erased. The marker and the summary are messages like others; the fold shows only a good summary
-instead of the covered messages: a summary that failed, that is too short or that saves too little gets an
-error, and the history stays unchanged (DESIGN.md 4).
-``CompactionState`` wakes the callers that wait for a compaction to end.
+Nothing is erased. The marker and the summary are messages like others; the fold shows only a good summary instead of
+the covered messages: a summary that failed, that is too short or that saves too little gets an error, and the history
+stays unchanged (DESIGN.md 4). ``CompactionState`` wakes the callers that wait for a compaction to end.
 """
 
 import asyncio
@@ -120,10 +119,7 @@ async def run_compaction(run_context: RunContext, setup: StepSetup, user: UserMe
     state.counted = setup.policy.recovery.counted
     before = state.copy_when_idle(
         lambda: history_snapshot(
-            log,
-            setup,
-            messages_before(log.state.messages(), user.id),
-            "pre-compaction",
+            log, setup, messages_before(log.state.messages(), user.id), "pre-compaction"
         )
     )
     state.note_start()

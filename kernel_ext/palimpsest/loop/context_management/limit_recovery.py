@@ -9,11 +9,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import field
 
-from palimpsest.context.reduction.picture_limits import (
-    SentPicture,
-    limit_words,
-    sent_pictures,
-)
+from palimpsest.context.reduction.picture_limits import SentPicture, limit_words, sent_pictures
 from palimpsest.context.request_assembly.fit import KEEPS_LIMITS
 from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.loop.context_management.fit_driver import FitDriver
@@ -43,10 +39,7 @@ PICTURES_SHARE = 0.5
 
 @dataclass
 class LimitRecovery:
-    """Repairs the refused requests of one step.
-
-    Responsibilities: take each kind of limit from a refusal once; have the request rebuilt within it.
-    """
+    """Repairs the refused requests of one step: takes each kind of limit once, and has the request rebuilt within it."""
 
     requests: RequestServices
     setup: StepSetup

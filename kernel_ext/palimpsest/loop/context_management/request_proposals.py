@@ -40,11 +40,7 @@ from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
 from palimpsest.model.wire.provider_messages import MARKED_FOR, request_hash
 from palimpsest.processor.session_log import GuardedState, SessionLog
 from palimpsest.request_items import request_items
-from palimpsest.transcript.context_values.decisions import (
-    Decision,
-    Facts,
-    Purpose,
-)
+from palimpsest.transcript.context_values.decisions import Decision, Facts, Purpose
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.proposed_request import (
     CacheForecast,
@@ -194,10 +190,12 @@ def _describe_proposal(
     cache = _cache(state, setup, proposed_fit)
     tokens = _calibrated(assembly.projection.total, facts)
     items = tuple(_items(log, setup, proposed_fit))
+    messages = state.messages()
+    sent = sum(isinstance(part, StepStartPart) for message in messages for part in message.parts)
     return ProposedRequest(
         id="",
         session_id=log.session_id,
-        number=_number(state),
+        number=sent + 1,
         purpose=purpose,
         agent=setup.agent,
         subagent=session is not None and session.parent_id is not None,
@@ -223,13 +221,6 @@ def _describe_proposal(
         cost_cold=_cost(setup.info, tokens, 0),
         prunes_after=pruning_function(setup.policy.prune.rule).when == "turn end",
     )
-
-
-def _number(state: GuardedState) -> int:
-    """Return the number of the next request among those of the session's messages."""
-    messages = state.messages()
-    sent = sum(isinstance(part, StepStartPart) for message in messages for part in message.parts)
-    return sent + 1
 
 
 def _calibrated(tokens: int, facts: Facts) -> int:
@@ -266,11 +257,10 @@ def _cache(state: GuardedState, setup: StepSetup, proposed_fit: _Proposed) -> Ca
 
 def _cost(info: ModelInfo, tokens: int, cached: int) -> float | None:
     uncached = max(0, tokens - cached)
-    usage = (
-        Usage(cache_read=cached, cache_write=uncached)
-        if info.caching and info.price.cache_write is not None
-        else Usage(cache_read=cached, input=uncached)
-    )
+    if info.caching and info.price.cache_write is not None:
+        usage = Usage(cache_read=cached, cache_write=uncached)
+    else:
+        usage = Usage(cache_read=cached, input=uncached)
     return usage.cost(info.price)
 
 

@@ -19,16 +19,9 @@ from palimpsest.model.interface import Model, ModelRequest, StepFinished, StepSt
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor, Truncate
 from palimpsest.transcript.context_values.decisions import Decision, Facts
-from palimpsest.transcript.errors import (
-    Aborted,
-    ErrorValue,
-    ModelFailed,
-    UnknownError,
-)
+from palimpsest.transcript.errors import Aborted, ErrorValue, ModelFailed, UnknownError
 from palimpsest.transcript.messages import AssistantMessage
-from palimpsest.transcript.session_record.events import (
-    StepRequested,
-)
+from palimpsest.transcript.session_record.events import StepRequested
 from palimpsest.transcript.session_record.sessions import SessionInfo, Spent
 from palimpsest.transcript.values import Usage
 
@@ -96,11 +89,9 @@ async def stream_answer(
         try:
             return await _stream(requests, model, assembled, processor)
         except ModelFailed as failure:
-            repaired = (
-                await repair_refusal(failure.error, assembled)
-                if repair_refusal is not None
-                else None
-            )
+            repaired = None
+            if repair_refusal is not None:
+                repaired = await repair_refusal(failure.error, assembled)
             if repaired is None:
                 await wait_before_retry(requests, processor, failure, attempt)
                 continue

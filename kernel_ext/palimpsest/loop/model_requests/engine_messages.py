@@ -6,11 +6,7 @@ from palimpsest.context.engine_text.reminders import last_step
 from palimpsest.loop.run_inputs.run_context import StepSetup
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.transcript.errors import ErrorValue
-from palimpsest.transcript.messages import (
-    MessageTime,
-    Origin,
-    UserMessage,
-)
+from palimpsest.transcript.messages import MessageTime, Origin, UserMessage
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import MessageUpdated, PartUpdated, answer_ended
 

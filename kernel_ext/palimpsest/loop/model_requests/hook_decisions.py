@@ -90,7 +90,7 @@ def hook_decision(
     if hook_answer.action in ("clear", "truncate"):
         return _reduction_decision(decision, hook_answer, part, view, setup, facts)
     if part is not None:
-        weight = setup.count(_text(part, view))
+        weight = setup.count(whole_output(part, view.texts) or str(getattr(part, "text", "")))
         after = 0 if hook_answer.action == "drop" else weight
         decision = decision.model_copy(update={"tokens_before": weight, "tokens_after": after})
     return decision
@@ -157,10 +157,6 @@ def _reduction_decision(
     return cut.model_copy(update={"rule": hook_answer.rule}) if cut is not None else ""
 
 
-def _text(part: Part, view: View) -> str:
-    return whole_output(part, view.texts) or str(getattr(part, "text", ""))
-
-
 async def with_compacting_hooks(
     requests: RequestServices, setup: StepSetup, part: CompactionPart
 ) -> StepSetup:
@@ -224,9 +220,7 @@ async def with_request_hooks(
 
 
 def _kinds(
-    messages: Sequence[Mapping[str, Any]],
-    weights: Sequence[int],
-    assembled: Assembled,
+    messages: Sequence[Mapping[str, Any]], weights: Sequence[int], assembled: Assembled
 ) -> dict[str, int]:
     names = {"system": "system", "assistant": "assistant", "tool": "output"}
     kinds = {"tools": assembled.projection.tools_tokens}

@@ -46,11 +46,7 @@ async def propose_own_policy(
 
 
 def _policy_moment(
-    log: SessionLog,
-    setup: StepSetup,
-    view: View,
-    facts: Facts,
-    new_id: Callable[[], str],
+    log: SessionLog, setup: StepSetup, view: View, facts: Facts, new_id: Callable[[], str]
 ) -> PolicyMoment:
     return PolicyMoment(
         session_id=log.session_id,

@@ -31,12 +31,7 @@ from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import request_hash, with_marks
 from palimpsest.paused_collection import collection_paused
 from palimpsest.processor.session_log import GuardedState, SessionLog
-from palimpsest.transcript.context_values.decisions import (
-    ContextItem,
-    Facts,
-    Purpose,
-    StepRequest,
-)
+from palimpsest.transcript.context_values.decisions import ContextItem, Facts, Purpose, StepRequest
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import AssistantMessage, Messages, reported_usage
 from palimpsest.transcript.session_record.events import DecisionMade

@@ -177,10 +177,8 @@ class _CachedRequest:
         if not self._has_drops:
             return set()
         newest = newest_visible_prompt(shown, EffectiveDecisions(decisions))
-        before, self._newest_prompt_id = (
-            self._newest_prompt_id,
-            newest.id if newest is not None else None,
-        )
+        before = self._newest_prompt_id
+        self._newest_prompt_id = newest.id if newest is not None else None
         return {message for message in (before, self._newest_prompt_id) if message is not None} - (
             {before} & {self._newest_prompt_id}
         )

@@ -105,11 +105,9 @@ class GeminiPartialCalls:
     def _read_pieces(self, partial_call: PartialCall, call: Json) -> None:
         if isinstance(call.get("args"), dict) and call["args"]:
             # The server sends the whole input.
-            partial_call.args, partial_call.unfinished, partial_call.is_broken = (
-                call["args"],
-                set(),
-                False,
-            )
+            partial_call.args = call["args"]
+            partial_call.unfinished = set()
+            partial_call.is_broken = False
         pieces = call.get("partialArgs")
         for piece in pieces if isinstance(pieces, list) else ():
             if not isinstance(piece, dict) or not _set_value(partial_call, piece):

@@ -1,10 +1,9 @@
 """Send requests to any provider through litellm, and check its results against the provider's stream.
 
-This is the only module that imports litellm: in the background, with an environment in which litellm
-neither reads ``.env`` files nor uses the network; if the user imported it first, its globals stay
-unchanged. Every answer is observed below litellm's own wrapper, because that wrapper reports broken
-answers as finished (spec/model-and-store.md A3): a step is complete only when the provider itself
-reported its end.
+This is the only module that imports litellm: in the background, with an environment in which litellm neither reads
+``.env`` files nor uses the network; if the user imported it first, its globals stay unchanged. Every answer is observed
+below litellm's own wrapper, because that wrapper reports broken answers as finished (spec/model-and-store.md A3): a
+step is complete only when the provider itself reported its end.
 """
 
 import asyncio

@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from palimpsest.model.adapter.responses_calls import event_kind
-from palimpsest.model.adapter.usage import field
+from palimpsest.model.adapter.usage import field, objects
 from palimpsest.model.interface import (
     StreamEvent,
     ToolCalled,
@@ -245,11 +245,11 @@ class ProviderCalls:
     # Gemini
 
     def _gemini(self, chunk: Json) -> None:
-        for candidate in _objects(chunk.get("candidates"))[:1]:
+        for candidate in objects(chunk.get("candidates"))[:1]:
             content = candidate.get("content")
             parts = content.get("parts") if isinstance(content, dict) else None
             before, self._events = self._events, []
-            for part in _objects(parts):
+            for part in objects(parts):
                 self._gemini_part(part)
             if _ends_with_google_calls(parts):
                 self._events, self._events_after_text = before, self._events
@@ -264,10 +264,10 @@ class ProviderCalls:
                 for query in queries if isinstance(queries, list) else ():
                     if query not in self._queries:
                         self._queries.append(str(query))
-                for source in _objects(grounding.get("groundingChunks")):
+                for source in objects(grounding.get("groundingChunks")):
                     first_object = next((v for v in source.values() if isinstance(v, dict)), {})
                     self._cite(first_object.get("uri"), first_object.get("title"))
-            for page in _objects(field(candidate, "urlContextMetadata", "urlMetadata")):
+            for page in objects(field(candidate, "urlContextMetadata", "urlMetadata")):
                 status = str(page.get("urlRetrievalStatus") or "")
                 self._urls[str(page.get("retrievedUrl"))] = status.removeprefix(
                     "URL_RETRIEVAL_STATUS_"
@@ -345,7 +345,7 @@ class ProviderCalls:
             self._responses_item(chunk.get("item"))
         elif kind in {"response.completed", "response.incomplete"}:
             # The end of an answer repeats its items; some servers send them only there.
-            for item in _objects(field(chunk, "response", "output")):
+            for item in objects(field(chunk, "response", "output")):
                 self._responses_item(item)
 
     def _responses_began(self, item: Any) -> None:
@@ -395,7 +395,7 @@ def _is_run_by_google(part: Any) -> bool:
 
 def _ends_with_google_calls(parts: Any) -> bool:
     """Return whether a Gemini chunk ends with calls that Google ran, after other content."""
-    google_flags = [_is_run_by_google(part) for part in _objects(parts)]
+    google_flags = [_is_run_by_google(part) for part in objects(parts)]
     return bool(google_flags) and google_flags[-1] and not google_flags[0]
 
 
@@ -405,10 +405,6 @@ def _parsed_object(text: str) -> Json | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
-
-
-def _objects(value: Any) -> list[Json]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def _as_list(value: Any) -> Iterable[Any]:

@@ -72,11 +72,10 @@ class ResponsesCalls:
         name, _, event_part = kind.removeprefix("response.").rpartition(".")
         if name not in DELTAS or event_part not in {"delta", "done"}:
             return False
-        arguments = (
-            chunk.get("delta")
-            if event_part == "delta"
-            else chunk.get("arguments", chunk.get("input"))
-        )
+        if event_part == "delta":
+            arguments = chunk.get("delta")
+        else:
+            arguments = chunk.get("arguments", chunk.get("input"))
         self._input(chunk, arguments, is_whole=event_part == "done")
         return True
 
@@ -119,14 +118,10 @@ class ResponsesCalls:
     def _input(self, chunk: Json, arguments: Any, *, is_whole: bool) -> None:
         item_id, index = _text(chunk.get("item_id")), chunk.get("output_index")
         position = index if isinstance(index, int) else None
-        known = next(
-            (
-                known_call
-                for known_call in self._calls
-                if item_id and item_id in known_call.item_ids
-            ),
-            None,
+        matching = (
+            known_call for known_call in self._calls if item_id and item_id in known_call.item_ids
         )
+        known = next(matching, None)
         call = known or self._call_at(position)
         if call is None and position is not None and self._calls:
             call = self._calls[-1]

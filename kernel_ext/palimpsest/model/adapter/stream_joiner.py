@@ -63,17 +63,10 @@ CALL_FINISHES = frozenset({"tool_calls", "tool_use", "function_call"})
 CLIENT_CALL_TYPES = frozenset({"", "function", "custom"})
 """Types of streamed calls that the client runs."""
 
-BROKEN_FINISHES = frozenset(
-    {
-        "error",
-        "network_error",
-        "malformed_function_call",
-        "malformed_response",
-        "missing_thought_signature",
-        "unexpected_tool_call",
-        "too_many_tool_calls",
-    }
-)
+BROKEN_FINISHES = frozenset({
+    "error", "network_error", "malformed_function_call", "malformed_response",
+    "missing_thought_signature", "unexpected_tool_call", "too_many_tool_calls",
+})  # fmt: skip
 """Finish reasons that mean that the provider failed."""
 
 

@@ -1,9 +1,8 @@
 """Normalise the token usage that a provider reported, or estimate it.
 
-Providers report the prompt with or without cached tokens, the answer with or without the
-thinking, or nothing at all; here it becomes one ``Usage`` that counts every token once. A report with an
-impossible number is ignored in favour of our own tokenizer, since it could otherwise lift a spending limit.
-An unknown price makes the cost unknown, never zero.
+Providers report the prompt with or without cached tokens, the answer with or without the thinking, or nothing at all;
+here it becomes one ``Usage`` that counts every token once. A report with an impossible number is ignored in favour of
+our own tokenizer, since it could otherwise lift a spending limit. An unknown price makes the cost unknown, never zero.
 """
 
 from collections.abc import Callable

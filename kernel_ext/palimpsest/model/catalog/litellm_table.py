@@ -297,11 +297,9 @@ def _value(facts: dict[str, Any], name: str, above: str, service: str) -> float 
     if above and service:
         long_price, tier = _value(facts, name, above, ""), _value(facts, name, "", service)
         plain = _number(facts, name)
-        return (
-            long_price * tier / plain
-            if long_price is not None and tier is not None and plain
-            else tier
-        )
+        if long_price is not None and tier is not None and plain:
+            return long_price * tier / plain
+        return tier
     plain, plain_input = _number(facts, name), _number(facts, INPUT)
     dearer_input = _number(facts, f"{INPUT}{above}{service}")
     if plain is None or not plain_input or dearer_input is None or name.startswith("output"):

@@ -206,7 +206,6 @@ def _settings(ref: ModelRef, model_id: str, overrides: Overrides) -> dict[str, A
 
 
 def _overridden(facts: ModelInfo, settings: dict[str, Any]) -> ModelInfo:
-    """Return facts overridden by the configured values."""
     changes: dict[str, Any] = {}
     for field_name, setting_name in (
         ("window", "window"),

@@ -70,11 +70,9 @@ class AnthropicEvents:
             number = self._calls.get(index)
             text = delta["partial_json"]
             piece = Function(None, text if isinstance(text, str) else "")
-            return (
-                None
-                if number is None
-                else Delta(tool_calls=[CallPiece(number, None, "function", piece)])
-            )
+            if number is None:
+                return None
+            return Delta(tool_calls=[CallPiece(number, None, "function", piece)])
         return _thinking(delta)
 
     def _start(self, index: Any, block: dict[str, Any]) -> Delta | None:

@@ -1,8 +1,7 @@
 """Convert any exception of a model call to one of the transcript's error values.
 
-The classes that litellm raises are only hints, so the server's real answer decides, which
-``exception_details`` reads; ``connection_failures`` finds the reason for no answer, and ``explanations``
-writes the message.
+The classes that litellm raises are only hints, so the server's real answer decides, which ``exception_details`` reads;
+``connection_failures`` finds the reason for no answer, and ``explanations`` writes the message.
 """
 
 import re
@@ -70,17 +69,11 @@ MISSING_KEY = re.compile(
     r"|incorrect api key",
     re.IGNORECASE,
 )
-CREDENTIAL_CLASSES = frozenset(
-    {
-        "NoCredentialsError",
-        "PartialCredentialsError",
-        "CredentialRetrievalError",
-        "ProfileNotFound",
-        "DefaultCredentialsError",
-        "RefreshError",
-        "BedrockMissingCredentialsError",
-    }
-)
+CREDENTIAL_CLASSES = frozenset({
+    "NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError",
+    "ProfileNotFound", "DefaultCredentialsError", "RefreshError",
+    "BedrockMissingCredentialsError",
+})  # fmt: skip
 """Exceptions that cloud clients raise before they send a request."""
 
 
@@ -102,11 +95,10 @@ def classify(
     where = server_name(provider, url)
     if details.redirected_from is not None:
         where = f"{address(details.redirected_from)} leads to {where}, which"
-    reason = (
-        None
-        if details.answered
-        else connection_failure(details.causes, where, address(api_base), url)
-    )
+    if details.answered:
+        reason = None
+    else:
+        reason = connection_failure(details.causes, where, address(api_base), url)
     if reason is not None and not (reason.begun and details.mid_stream):
         return ApiError(
             message=reason.message,
@@ -182,16 +174,9 @@ def _is_auth(details: ExceptionDetails) -> bool:
 
 def _is_connection(details: ExceptionDetails) -> bool:
     names = {
-        "APIConnectionError",
-        "ConnectionError",
-        "ConnectError",
-        "TransportError",
-        "ClientConnectionError",
-        "Timeout",
-        "TimeoutError",
-        "APITimeoutError",
-        "DecodingError",
-    }
+        "APIConnectionError", "ConnectionError", "ConnectError", "TransportError",
+        "ClientConnectionError", "Timeout", "TimeoutError", "APITimeoutError", "DecodingError",
+    }  # fmt: skip
     return details.answered or details.streamed or bool(details.classes & names)
 
 

@@ -14,16 +14,10 @@ from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.providers import HOW_TO_START, is_loopback
 
 NO_NETWORK = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN})
-CLOSED_CLASSES = frozenset(
-    {
-        "RemoteProtocolError",
-        "ServerDisconnectedError",
-        "ClientOSError",
-        "ReadError",
-        "WriteError",
-        "CloseError",
-    }
-)
+CLOSED_CLASSES = frozenset({
+    "RemoteProtocolError", "ServerDisconnectedError", "ClientOSError", "ReadError", "WriteError",
+    "CloseError",
+})  # fmt: skip
 TLS_RECORD = r"bytearray(b'\x15\x03"
 """The HTTP client's quotation of a server's TLS alert that happens to contain a line end."""
 NO_TEXT = "illegal request line"

@@ -29,30 +29,14 @@ MASKED_KEY = re.compile(
 """A wrong key in a provider's message: its beginning and end, with asterisks between."""
 MAX_BODY_CHARS = 2_000
 
-SILENT_CLASSES = frozenset(
-    {
-        "ReadTimeout",
-        "APITimeoutError",
-        "SocketTimeoutError",
-        "Timeout",
-        "WriteTimeout",
-        "PoolTimeout",
-        "TimeoutError",
-    }
-)
-UNREADABLE_CLASSES = frozenset(
-    {
-        "KeyError",
-        "IndexError",
-        "TypeError",
-        "AttributeError",
-        "AssertionError",
-        "JSONDecodeError",
-        "UnicodeDecodeError",
-        "ValidationError",
-        "StreamTooLong",
-    }
-)
+SILENT_CLASSES = frozenset({
+    "ReadTimeout", "APITimeoutError", "SocketTimeoutError", "Timeout", "WriteTimeout",
+    "PoolTimeout", "TimeoutError",
+})  # fmt: skip
+UNREADABLE_CLASSES = frozenset({
+    "KeyError", "IndexError", "TypeError", "AttributeError", "AssertionError", "JSONDecodeError",
+    "UnicodeDecodeError", "ValidationError", "StreamTooLong",
+})  # fmt: skip
 """Exceptions raised by parsing an event of a stream that is not in the expected format."""
 NETWORK_MODULES = frozenset({"httpx", "httpcore", "h11", "h2", "aiohttp"})
 CLIENT_ERROR, LAST_STATUS = 400, 600
@@ -176,7 +160,6 @@ def scrub(text: str, environment: Mapping[str, str] | None = None) -> str:
 
 
 def _wrapped_errors(exception: BaseException) -> list[BaseException]:
-    """Return the exception and those that it wraps."""
     errors: list[BaseException] = []
     current: BaseException | None = exception
     while current is not None and current not in errors:

@@ -1,9 +1,8 @@
 """Recognise a provider's error that means that the request does not fit the context window.
 
-Pure; the patterns are in ``refusal_patterns``, and the session's policy chooses the table.
-Similar messages about rate limits, billing or a window that is too small are distinguished. Only real
-error fields may be passed in, never text of a user or model, which may well be about context
-overflow.
+Pure; the patterns are in ``refusal_patterns``, and the session's policy chooses the table. Similar messages about rate
+limits, billing or a window that is too small are distinguished. Only real error fields may be passed in, never text of
+a user or model, which may well be about context overflow.
 """
 
 import re

@@ -1,9 +1,8 @@
 """Patterns that classify providers' error messages: request too long, rate limit, billing.
 
-Data only; ``model/errors/overflow_detection.py`` reads it. Providers agree on neither status nor wording,
-so each table lists the patterns of one recorded agent, and ``UNION`` is ours: the certain patterns of all,
-without their guesses from words that merely occur near each other (spec/context-stability.md 1.9,
-spec/session-engine.md 1.9).
+Data only; ``model/errors/overflow_detection.py`` reads it. Providers agree on neither status nor wording, so each table
+lists the patterns of one recorded agent, and ``UNION`` is ours: the certain patterns of all, without their guesses from
+words that merely occur near each other (spec/context-stability.md 1.9, spec/session-engine.md 1.9).
 """
 
 import re

@@ -140,11 +140,9 @@ def _from_value(value: dict[str, Any], depth: int) -> ErrorBody:
     if isinstance(inner, dict) and inner:
         inner_body = _from_object(inner, depth)
         outer = _code(value)
-        return (
-            inner_body
-            if inner_body.code or outer == "error"
-            else ErrorBody(inner_body.message, outer, value=inner_body.value)
-        )
+        if inner_body.code or outer == "error":
+            return inner_body
+        return ErrorBody(inner_body.message, outer, value=inner_body.value)
     return _from_object(value, depth)
 
 

@@ -1,9 +1,8 @@
 """Write neutral messages in the shape a provider accepts, and hash the result.
 
-Pure. Each provider has its own rules, which its profile states: the ids of tool calls, the places of
-images, the thinking that may be sent back. The result has OpenAI's shape, which litellm translates
-further; the same input always gives the same bytes, since prompt caches and the recorded hashes
-depend on it (spec/session-engine.md 1.11).
+Pure. Each provider has its own rules, which its profile states: the ids of tool calls, the places of images, the
+thinking that may be sent back. The result has OpenAI's shape, which litellm translates further; the same input always
+gives the same bytes, since prompt caches and the recorded hashes depend on it (spec/session-engine.md 1.11).
 """
 
 import hashlib
@@ -13,11 +12,7 @@ from typing import Any
 
 from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.wire.media import media
-from palimpsest.model.wire.native_blocks import (
-    has_signed_thinking,
-    native_content,
-    whole_blocks,
-)
+from palimpsest.model.wire.native_blocks import has_signed_thinking, native_content, whole_blocks
 from palimpsest.model.wire.sequential_calls import sequential_calls
 from palimpsest.model.wire.tool_call_text import (
     allowed_ids,
@@ -296,10 +291,7 @@ def with_marks(messages: Sequence[Body], marks: Iterable[int]) -> tuple[Body, ..
 def _with_cache_mark(message: Body) -> Body:
     content = message.get("content")
     if isinstance(content, list) and content:
-        return {
-            **message,
-            "content": [*content[:-1], {**content[-1], MARK: CACHE_MARK}],
-        }
+        return {**message, "content": [*content[:-1], {**content[-1], MARK: CACHE_MARK}]}
     return {**message, MARK: CACHE_MARK}
 
 

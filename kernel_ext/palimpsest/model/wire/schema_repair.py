@@ -39,19 +39,10 @@ SCHEMA_LISTS = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 SCHEMA_MAPS = frozenset({"properties", "patternProperties", "dependentSchemas"})
 NOT_AT_TOP = ("anyOf", "oneOf", "allOf", "not", "enum", "const", "if", "then", "else")
 """Keywords that no provider accepts at the top of an input's schema, beside ``type: object``."""
-DROPPED_KEYWORDS = frozenset(
-    {
-        "$ref",
-        "$schema",
-        "$id",
-        "id",
-        "$anchor",
-        "$defs",
-        "definitions",
-        "$dynamicRef",
-        "$vocabulary",
-    }
-)
+DROPPED_KEYWORDS = frozenset({
+    "$ref", "$schema", "$id", "id", "$anchor", "$defs", "definitions", "$dynamicRef",
+    "$vocabulary",
+})  # fmt: skip
 """Keywords without meaning for a model; references were replaced by their targets before."""
 MAX_CHOICES = 500
 """Maximum values of one enumeration; providers' limits are between this number and a thousand."""
@@ -111,15 +102,13 @@ def with_plain_names(schema: Any, names: re.Pattern[str]) -> Any:
         for property_name in refused_names:
             del renamed["properties"][property_name]
         required_names = renamed.pop("required", ())
-        required = (
-            [
+        required = []
+        if isinstance(required_names, list):
+            required = [
                 property_name
                 for property_name in required_names
                 if property_name in renamed["properties"]
             ]
-            if isinstance(required_names, list)
-            else []
-        )
         renamed |= {"required": required} if required else {}
         names_text = ", ".join(
             json.dumps(property_name, ensure_ascii=False) for property_name in refused_names

@@ -2,9 +2,8 @@
 
 Lines end with LF, CRLF or CR; comments, ids and delays are ignored; the data of one event may take several lines.
 Servers omit the empty line between events, the space after the colon and the end marker, so an event is passed on as
-soon as its data is a whole JSON value.
-Border: bytes in, JSON values out, without their meaning; nothing of a network is imported, so that captured answers are
-read by the same rules.
+soon as its data is a whole JSON value. Border: bytes in, JSON values out, without their meaning; nothing of a network
+is imported, so that captured answers are read by the same rules.
 """
 
 import json

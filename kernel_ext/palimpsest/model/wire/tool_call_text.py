@@ -113,11 +113,9 @@ def _allowed_id(identifier: str, rule: IdRule) -> str:
         case "any":
             return joined_surrogates(identifier)
         case "short":
-            return (
-                joined_surrogates(identifier)
-                if len(identifier) <= SHORT_CHARS
-                else _shortened(identifier)
-            )
+            if len(identifier) <= SHORT_CHARS:
+                return joined_surrogates(identifier)
+            return _shortened(identifier)
         case "words":
             return as_words(identifier)
         case "short_words":

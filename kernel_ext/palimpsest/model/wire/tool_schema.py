@@ -1,9 +1,8 @@
 """Write the schema of a tool's input in the subset of JSON Schema that a provider supports.
 
-Pure. Some models require function schemas in OpenAPI 3.0, which has fewer fields, ``anyOf`` only without other
-fields, and enumerations only of strings. The adapter translates them for the provider's own interface, but not
-behind a gateway with another interface. What the subset cannot express is left out; the tool itself
-still validates its input.
+Pure. Some models require function schemas in OpenAPI 3.0, which has fewer fields, ``anyOf`` only without other fields,
+and enumerations only of strings. The adapter translates them for the provider's own interface, but not behind a gateway
+with another interface. What the subset cannot express is left out; the tool itself still validates its input.
 """
 
 import copy

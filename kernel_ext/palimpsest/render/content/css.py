@@ -1,7 +1,6 @@
 """CSS for a session as a separate page and as an excerpt in a notebook, with the look of the cell.
 
-Border: constants only. Colours are variables, so that the surrounding page chooses light
-or dark; no file is loaded.
+Border: constants only. Colours are variables, so that the surrounding page chooses light or dark; no file is loaded.
 """
 
 LIGHT = """

@@ -75,11 +75,9 @@ def decision_sentence(decision: Decision) -> str:
         case "pin":
             return PINNED
         case "drop":
-            return (
-                EXCLUDED
-                if decision.rule == EXCLUDE
-                else joined_sentences(f"{SET_ASIDE}.", reason_text)
-            )
+            if decision.rule == EXCLUDE:
+                return EXCLUDED
+            return joined_sentences(f"{SET_ASIDE}.", reason_text)
         case "truncate" if decision.rule == PICTURES_RULE:
             return reason_text
         case "truncate":

@@ -16,6 +16,7 @@ from palimpsest.render.content.phrases import (
     cells_text,
     error_texts,
     first_code_line,
+    first_names,
     reply_text,
     size_text,
     step_text,
@@ -53,12 +54,7 @@ from palimpsest.transcript.parts import (
     ToolState,
 )
 from palimpsest.transcript.provider_calls import AT_PROVIDER, is_provider_call
-from palimpsest.transcript.retry_runs import (
-    RetryLines,
-    message_retries,
-    retry_lines,
-    retry_words,
-)
+from palimpsest.transcript.retry_runs import RetryLines, message_retries, retry_lines, retry_words
 from palimpsest.transcript.session_record.events import (
     DecisionMade,
     PermissionAsked,
@@ -409,9 +405,8 @@ class _OutlineBuilder:
         return self._line(_without_traceback(message))
 
     def _change_items(self, part: PatchPart) -> list[Item]:
-        names = ", ".join(self._line(name) for name in part.files[:6])
-        others = f" and {len(part.files) - 6} more" if len(part.files) > 6 else ""
-        return [NoticeItem("±", f"changed {names}{others}")] if part.files else []
+        names = first_names([self._line(name) for name in part.files], 6)
+        return [NoticeItem("±", f"changed {names}")] if part.files else []
 
     def summary_items(self, message: Message) -> Iterable[Item]:
         """Yield the item on a summary's grade: the names and numbers that the model no longer sees."""

@@ -26,16 +26,8 @@ SIGNS = {
 """The sign of each state of a tool call; they differ in shape, not only in colour."""
 
 _SUBJECT_KEYS = (
-    "path",
-    "file_path",
-    "command",
-    "pattern",
-    "code",
-    "name",
-    "url",
-    "query",
-    "description",
-)
+    "path", "file_path", "command", "pattern", "code", "name", "url", "query", "description",
+)  # fmt: skip
 _OPENINGS = ("import ", "from ", "#", "%", "@", "plt.figure", "plt.style")
 _CENT_DIGITS = 3
 ONE_CENT = 0.01

@@ -54,11 +54,9 @@ def _readable_input(part: ToolPart) -> str | None:
     if part.tool == "todowrite" and isinstance(arguments.get("todos"), list):
         # The output repeats the list of the input.
         is_done = isinstance(part.state, ToolCompleted)
-        return (
-            ""
-            if is_done
-            else "\n".join(_label_text(todo, "content") for todo in arguments["todos"])
-        )
+        if is_done:
+            return ""
+        return "\n".join(_label_text(todo, "content") for todo in arguments["todos"])
     if part.tool == "question" and isinstance(arguments.get("questions"), list):
         is_done = isinstance(part.state, ToolCompleted)
         return "" if is_done else "\n".join(map(_question, arguments["questions"]))

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.outline import OutlineStep
 from palimpsest.render.content.phrases import some
-from palimpsest.transcript.messages import AssistantMessage, Message
+from palimpsest.transcript.messages import AssistantMessage, Message, parts_of
 from palimpsest.transcript.parts import StepFinishPart
 
 
@@ -85,9 +85,7 @@ def figures_item(messages: Sequence[Message]) -> OutlineStep | None:
 
 
 def _steps(messages: Iterable[Message]) -> list[StepFinishPart]:
-    return [
-        part for message in messages for part in message.parts if isinstance(part, StepFinishPart)
-    ]
+    return [part for part in parts_of(messages) if isinstance(part, StepFinishPart)]
 
 
 def _is_summary(message: Message) -> bool:

@@ -319,18 +319,11 @@ def _attachments(parts: Iterable[Part]) -> Json:
 
 
 def _call(part: ToolPart) -> Json:
-    return {
-        "tool_call_id": part.call_id,
-        "function_name": part.tool,
-        "arguments": part.state.input,
-    }
+    return {"tool_call_id": part.call_id, "function_name": part.tool, "arguments": part.state.input}
 
 
 def _metrics(usage: Usage, cost: float | None) -> Json:
-    extra = {
-        "reasoning_tokens": usage.reasoning,
-        "cache_creation_input_tokens": usage.cache_write,
-    }
+    extra = {"reasoning_tokens": usage.reasoning, "cache_creation_input_tokens": usage.cache_write}
     metrics: Json = {
         "prompt_tokens": usage.prompt,
         "completion_tokens": usage.output + usage.reasoning,
@@ -343,9 +336,5 @@ def _metrics(usage: Usage, cost: float | None) -> Json:
 
 
 def _definition(tool: ToolSpec) -> Json:
-    function = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-    }
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}

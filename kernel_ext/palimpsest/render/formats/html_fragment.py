@@ -62,7 +62,6 @@ def render_excerpt(
 
 
 def _turns(messages: Messages) -> Sequence[list[Message]]:
-    """Group messages into turns."""
     turns: list[list[Message]] = []
     for message in messages:
         if not turns or begins_turn(message):

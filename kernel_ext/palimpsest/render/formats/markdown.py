@@ -30,13 +30,7 @@ from palimpsest.render.content.phrases import (
 )
 from palimpsest.render.content.work_rows import TurnEnd, WorkRow
 from palimpsest.render.formats.item_writer import ItemWriter, joined_blocks
-from palimpsest.render.safety.escaping import (
-    code_block,
-    code_element,
-    code_span,
-    inline,
-    one_line,
-)
+from palimpsest.render.safety.escaping import code_block, code_element, code_span, inline, one_line
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.transcript.messages import Message
 
@@ -94,9 +88,8 @@ def _step(item: OutlineStep) -> str:
     row = f"*{inline(item.words)}*"
     if item.used is None or item.window is None:
         return row
-    bar = gauge_bar(
-        item.used, item.window, free="\u00a0"
-    )  # The background of inline code shows what is free.
+    # The background of inline code shows what is free.
+    bar = gauge_bar(item.used, item.window, free="\u00a0")
     share = f"*{share_text(item.used, item.window)}*"
     return f"{row} · `{bar}` {share}" if bar else f"{row} · {share}"
 

@@ -85,8 +85,6 @@ def notebook(
 
 @dataclass(eq=False)
 class _NotebookWriter:
-    """Collects the cells of a notebook."""
-
     _scrub: Scrub
     _embed: Embed
     _notes: OutlineNotes | None

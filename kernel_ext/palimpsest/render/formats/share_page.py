@@ -25,12 +25,7 @@ from palimpsest.render.content.outline import (
 from palimpsest.render.content.phrases import count, size_text, some
 from palimpsest.render.content.work_rows import Row, TurnEnd, WorkRow
 from palimpsest.render.formats.html import end_row, render_item, work_row
-from palimpsest.render.formats.item_writer import (
-    MessageRows,
-    Numbered,
-    in_turns,
-    turn_rows,
-)
+from palimpsest.render.formats.item_writer import MessageRows, Numbered, in_turns, turn_rows
 from palimpsest.render.safety.escaping import clean, in_html, one_line
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Attachment, FilePart

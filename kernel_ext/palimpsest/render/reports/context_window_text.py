@@ -1,8 +1,7 @@
 """Write a context window as plain text and as Markdown: a bar of characters and tables.
 
-Border: pure. Every kind has a sign of its own in the bar, which its row repeats, so that nothing
-depends on colour. Numbers come before text from a session, so that right-to-left text moves
-nothing.
+Border: pure. Every kind has a sign of its own in the bar, which its row repeats, so that nothing depends on colour.
+Numbers come before text from a session, so that right-to-left text moves nothing.
 """
 
 from collections.abc import Sequence

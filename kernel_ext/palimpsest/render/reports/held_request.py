@@ -9,10 +9,7 @@ from palimpsest.render.content.decision_reasons import decision_sentence, reason
 from palimpsest.render.content.phrases import count, money, some
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import Decision
-from palimpsest.transcript.context_values.proposed_request import (
-    CacheForecast,
-    ProposedRequest,
-)
+from palimpsest.transcript.context_values.proposed_request import CacheForecast, ProposedRequest
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.ids import short
 
@@ -57,11 +54,9 @@ def _cached(proposal: ProposedRequest) -> str:
     cache = proposal.cache
     if not cache.tokens:
         return ""
-    cold = (
-        f"; {money(proposal.cost_cold)} without it"
-        if proposal.cost_cold is not None and proposal.cost_cold != proposal.cost
-        else ""
-    )
+    cold = ""
+    if proposal.cost_cold is not None and proposal.cost_cold != proposal.cost:
+        cold = f"; {money(proposal.cost_cold)} without it"
     return f" ({count(cache.tokens)} from the cache, {_cache_time_left(cache, proposal.now)}{cold})"
 
 

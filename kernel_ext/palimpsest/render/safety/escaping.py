@@ -3,11 +3,10 @@
 Border: strings in, strings out. The result is shown by front ends that trust it, so no HTML of
 a model or a tool may reach it, whatever Markdown dialect reads it.
 
-Dialects disagree about where code and maths begin and end, and through such a disagreement a tag
-can escape from "code". So nothing here relies on such a guess: outside code ``<`` and ``&`` become
-entities and there are no three backticks or tildes in a row; a block of code is written again in the
-one form that every reader agrees on; and text that could be harmful is written as ``<code>`` with
-every special character as an entity.
+Dialects disagree about where code and maths begin and end, and through such a disagreement a tag can escape from
+"code". So nothing here relies on such a guess: outside code ``<`` and ``&`` become entities and there are no three
+backticks or tildes in a row; a block of code is written again in the one form that every reader agrees on; and text
+that could be harmful is written as ``<code>`` with every special character as an entity.
 """
 
 import html
@@ -38,42 +37,12 @@ typesets the text between two plain signs. MathJax pairs no signs of different e
 its own; and readers that search the Markdown for maths do not find an entity.
 """
 _NO_ENTITY = lazy_pattern(r"[^A-Za-z0-9 .,;\u00a0-\U0010ffff]")
-_LANGUAGES = frozenset(
-    [
-        "bash",
-        "c",
-        "console",
-        "cpp",
-        "css",
-        "diff",
-        "go",
-        "html",
-        "ini",
-        "java",
-        "javascript",
-        "json",
-        "julia",
-        "latex",
-        "make",
-        "markdown",
-        "powershell",
-        "pycon",
-        "pytb",
-        "python",
-        "python3",
-        "r",
-        "ruby",
-        "rust",
-        "sh",
-        "shell",
-        "sql",
-        "toml",
-        "ts",
-        "typescript",
-        "xml",
-        "yaml",
-    ]
-)
+_LANGUAGES = frozenset([
+    "bash", "c", "console", "cpp", "css", "diff", "go", "html", "ini", "java", "javascript",
+    "json", "julia", "latex", "make", "markdown", "powershell", "pycon", "pytb", "python",
+    "python3", "r", "ruby", "rust", "sh", "shell", "sql", "toml", "ts", "typescript", "xml",
+    "yaml",
+])  # fmt: skip
 PLAIN = "\u00a0"
 """The language of a code block that has none: a no-break space.
 
@@ -158,7 +127,6 @@ def _entities(text: str) -> str:
 def in_html(text: str) -> str:
     """Return text as HTML outside of code, where MathJax may look for maths.
 
-    Links and styles made by TeX commands would not be checked, so such a command is shown as text
-    but disabled.
+    Links and styles made by TeX commands would not be checked, so such a command is shown as text but disabled.
     """
     return tex_without_commands(html.escape(text), "\\\u200b")

@@ -1,9 +1,8 @@
 """Convert a model's Markdown to HTML that is safe by construction.
 
-Border: pure. markdown-it-py parses the text (CommonMark, with tables and strikethrough; no HTML); every
-character of it is escaped when it is written, and the only tags are those of this module and of
-markdown-it's own blocks. Links lead to the web, to mail or within the page, images become links, maths
-stays as it is.
+Border: pure. markdown-it-py parses the text (CommonMark, with tables and strikethrough; no HTML); every character of it
+is escaped when it is written, and the only tags are those of this module and of markdown-it's own blocks. Links lead to
+the web, to mail or within the page, images become links, maths stays as it is.
 """
 
 # ruff: noqa: ARG002 -- markdown-it calls each rule with all of its arguments

@@ -4,9 +4,8 @@ A policy is a preset and changes to it (``context/policy_overrides.py``). The se
 to change a value: ``[policy]`` names any of them, and ``[compaction]`` and ``[tool_output]`` name
 the most common ones; these win, since environment flags set them too.
 
-The number of turns that are sent is limited by the history limit for the session's key. A key names
-the user of the session, or a group if several users sent prompts in it; a session for a task of another
-session has a thread suffix.
+The number of turns that are sent is limited by the history limit for the session's key. A key names the user of the
+session, or a group if several users sent prompts in it; a session for a task of another session has a thread suffix.
 """
 
 from collections.abc import Mapping, Set
@@ -139,11 +138,9 @@ class ConfiguredPolicy:
     def _with_fixed_values(self, policy: Policy) -> Policy:
         """Return a policy with the fixed values set as configured."""
         configured = policy_numbers(self.policy)
-        return (
-            policy_with_changes(policy, {key: configured[key] for key in self.fixed})
-            if self.fixed
-            else policy
-        )
+        if self.fixed:
+            return policy_with_changes(policy, {key: configured[key] for key in self.fixed})
+        return policy
 
 
 def policy_from(configured: Policy, current: Policy, changes: tuple[str | Policy, ...]) -> Policy:
@@ -245,13 +242,12 @@ def _locked_values(locked: Mapping[str, str], policy: Policy) -> dict[str, str]:
 
 def without_recall(policy: Policy) -> Policy:
     """Return the policy for a step without the tool ``recall``, so that no note mentions it."""
-    return policy.model_copy(
-        update={
-            "truncate": policy.truncate.model_copy(update={"recall": False}),
-            "prune": policy.prune.model_copy(update={"recall": False}),
-            "recovery": policy.recovery.model_copy(update={"recall": False}),
-        }
-    )
+    update = {
+        "truncate": policy.truncate.model_copy(update={"recall": False}),
+        "prune": policy.prune.model_copy(update={"recall": False}),
+        "recovery": policy.recovery.model_copy(update={"recall": False}),
+    }
+    return policy.model_copy(update=update)
 
 
 def without_task(policy: Policy) -> Policy:

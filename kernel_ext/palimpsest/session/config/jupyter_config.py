@@ -1,8 +1,7 @@
 """Read ``c.Palimpsest`` from Jupyter's and IPython's system configuration, which an administrator writes.
 
-``c.Palimpsest.defaults`` are values that users may change; ``c.Palimpsest.locked`` are values that
-nobody can. Only system directories are read, since a file in the user's own directory could be
-changed by the user.
+``c.Palimpsest.defaults`` are values that users may change; ``c.Palimpsest.locked`` are values that nobody can. Only
+system directories are read, since a file in the user's own directory could be changed by the user.
 
 Border: reads files with traitlets' own loaders; ``layer_merge`` interprets the values.
 """

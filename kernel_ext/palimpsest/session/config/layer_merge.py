@@ -51,11 +51,7 @@ _AGENT_RULES = re.compile(r"""^agent\.("[^"]*"|[^."]+)\.permission$""")
 
 
 class LayerMerge:
-    """Validates layers and merges each over those before it.
-
-    Responsibilities: keep valid values, report invalid ones, record where each value came from,
-    and enforce what an administrator locked.
-    """
+    """Merges valid values of each layer over those before it, with origins, problems and an administrator's locks."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []

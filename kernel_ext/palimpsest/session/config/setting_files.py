@@ -42,10 +42,7 @@ PROJECT_NAMES = tuple(
 SHARE_MODES = {True: "auto", False: "disabled"}
 """The meaning of OpenCode's older boolean form of the setting ``share``."""
 AUTO_SHARE = "PALIMPSEST_AUTO_SHARE"
-SWITCHES_OFF = {
-    "PALIMPSEST_DISABLE_AUTOCOMPACT": "auto",
-    "PALIMPSEST_DISABLE_PRUNE": "prune",
-}
+SWITCHES_OFF = {"PALIMPSEST_DISABLE_AUTOCOMPACT": "auto", "PALIMPSEST_DISABLE_PRUNE": "prune"}
 """Environment flags, and the setting in the table ``compaction`` that each switches off."""
 OUTPUT_TOKENS = "PALIMPSEST_OUTPUT_TOKEN_MAX"
 REPLAY = "PALIMPSEST_REPLAY"

@@ -1,7 +1,6 @@
 """All settings, with their types and built-in values.
 
-Border: values only; files are read by ``setting_files``, and layers are merged by
-``layer_merge``.
+Border: values only; files are read by ``setting_files``, and layers are merged by ``layer_merge``.
 """
 
 import re

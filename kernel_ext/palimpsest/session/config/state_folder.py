@@ -1,8 +1,7 @@
 """Locate the folder that stores the user's decisions, outside every project, and check that it can be trusted.
 
-Only the environment that the process was started with may name it, since a project can bring its
-own ``.env``. Border: names folders and checks them; their contents are known to the modules that
-write them.
+Only the environment that the process was started with may name it, since a project can bring its own ``.env``. Border:
+names folders and checks them; their contents are known to the modules that write them.
 """
 
 import os

@@ -200,14 +200,12 @@ class ContextEditor:
         return Target(next(message for message in self._messages if message.id == parent))
 
     def _undo_decision(self, summary: Message) -> Decision:
-        saved = next(
-            (
-                decision
-                for decision in reversed(self._decisions)
-                if decision.action == "summarise" and decision.message_id == summary.id
-            ),
-            None,
+        matching = (
+            decision
+            for decision in reversed(self._decisions)
+            if decision.action == "summarise" and decision.message_id == summary.id
         )
+        saved = next(matching, None)
         return Decision(
             id=self._new_id(),
             action="restore",

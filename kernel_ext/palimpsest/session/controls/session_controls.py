@@ -36,10 +36,7 @@ OnLoop = Callable[..., Any]
 
 @dataclass(eq=False, repr=False)
 class SessionControls:
-    """The user's controls of one session.
-
-    Responsibilities: read and change mode, approvals and spending limit.
-    """
+    """The user's controls of one session: read and change mode, approvals and spending limit."""
 
     _effective_rules: EffectiveRules
     _rules: Rules

@@ -38,10 +38,7 @@ SET_PRICE = ' Give it a price in the configuration (models."{model}".price), or 
 
 @dataclass(eq=False, repr=False)
 class SpendingLimit:
-    """The spending limit of one session, in dollars and tokens.
-
-    Responsibilities: add up the spending, children included; ask the user when a limit is reached.
-    """
+    """Adds up a session's spending, children included; asks the user when its limit, in dollars or tokens, is reached."""
 
     _effective_rules: EffectiveRules
     _log: SessionLog

@@ -30,10 +30,7 @@ MAX_ANSWER_CHARS = 20_000
 
 
 class UserQuestions:
-    """The open questions that the model asked in one session.
-
-    Responsibilities: journal questions and answers; wake the calls that wait; the first answer counts.
-    """
+    """The open questions that the model asked in one session, journaled; the first answer counts and wakes the call."""
 
     def __init__(self, log: SessionLog) -> None:
         self._log = log

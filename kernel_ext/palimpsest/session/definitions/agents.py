@@ -1,8 +1,7 @@
 """Define agents: each a name for a prompt, a model, permission rules and a step limit.
 
-Border: values; files are read by ``agent_files``, settings come from ``config``. *Primary* agents
-answer the user; *subagents* work for another agent, in their own session; *hidden* ones are used
-only by the engine.
+Border: values; files are read by ``agent_files``, settings come from ``config``. *Primary* agents answer the user;
+*subagents* work for another agent, in their own session; *hidden* ones are used only by the engine.
 """
 
 from collections.abc import Iterable, Mapping

@@ -24,10 +24,7 @@ FIELDS_WITHOUT_TRUST = ("description", "mode", "hidden", "color", "prompt", "tem
 
 @dataclass(slots=True)
 class DefinitionTrust:
-    """Collects what is held back from the files that were read.
-
-    Responsibilities: separate settings that apply from those that need trust, and collect those.
-    """
+    """Separates settings in read files into those that apply and those that need trust, which it collects."""
 
     trusts: Callable[[str], bool] = lambda _digest: False
     """Returns whether the user trusted the file with this digest."""

@@ -1,9 +1,8 @@
 """Parse a Markdown file with YAML frontmatter between two lines of dashes.
 
-Border: the only module that uses yaml; text in, values out. Frontmatter is often written by hand
-without quotes (``description: Use it so: first ...``), so what YAML refuses is parsed again with such
-values quoted. Aliases are refused: they are not needed here, and a small file of them can
-expand to gigabytes.
+Border: the only module that uses yaml; text in, values out. Frontmatter is often written by hand without quotes
+(``description: Use it so: first ...``), so what YAML refuses is parsed again with such values quoted. Aliases are
+refused: they are not needed here, and a small file of them can expand to gigabytes.
 """
 
 import re
@@ -75,7 +74,6 @@ def _quote_value(match: "re.Match[str]") -> str:
 
 
 def _problem_line(error: yaml.YAMLError) -> str:
-    """Return the problem and its line number, in one line."""
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
     # The frontmatter's first line is the second of the file.

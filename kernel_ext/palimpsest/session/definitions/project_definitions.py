@@ -76,11 +76,7 @@ class DefinitionSources:
 
 
 class ProjectDefinitions:
-    """The agents, commands and skills of a project, by name.
-
-    Responsibilities: read them; read them again when a file changed; update the mappings that callers
-    hold in place.
-    """
+    """A project's agents, commands and skills by name; a changed file is read again into the mappings that callers hold."""
 
     def __init__(self, sources: DefinitionSources, base: Callable[[], Rules]) -> None:
         self.agents: dict[str, Agent] = {}

@@ -87,11 +87,7 @@ class HookStatus:
 
 @dataclass(slots=True, eq=False)
 class HookRegistry:
-    """The hooks of a kernel.
-
-    Responsibilities: load configured and installed hooks, once, before the first turn; store those that
-    cells add; call a hook with a timeout.
-    """
+    """The hooks of a kernel: configured and installed ones, loaded once, and those of cells; each call has a timeout."""
 
     sources: Sequence[HookSource] = ()
     installed: bool = True

@@ -18,7 +18,7 @@ from palimpsest.tools.mcp.servers import McpServers
 from palimpsest.tools.mcp.values import sanitize
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.ids import Ids
-from palimpsest.transcript.messages import Message, UserMessage
+from palimpsest.transcript.messages import Message, UserMessage, parts_of
 from palimpsest.transcript.parts import TextPart
 from palimpsest.transcript.session_record.events import PartUpdated
 from palimpsest.transcript.session_record.hook_values import PromptEvent, SystemEvent
@@ -122,9 +122,7 @@ class TurnExtensions:
             return
         state = self._log.state
         visible = View(state.messages(), state.decisions).folded_messages(policy.compact)
-        named_before = {
-            name for message in visible for part in message.parts for name in _servers_in(part)
-        }
+        named_before = {name for part in parts_of(visible) for name in _servers_in(part)}
         new = [(name, text) for name, text in new if name not in named_before]
         info = prompts[-1].info
         if new and isinstance(info, UserMessage):

@@ -55,10 +55,7 @@ NOT_ASKED = (
 
 
 class FollowedSession:
-    """A session that another kernel writes, followed live, until it can be continued here.
-
-    Responsibilities: fold new records, notify subscribers, refuse changes while the other kernel writes it.
-    """
+    """A session that another kernel writes: followed live, and changes refused, until it can be continued here."""
 
     def __init__(
         self,
@@ -300,11 +297,9 @@ class FollowedSession:
         if self._taken_over is not None:
             return self._taken_over.basis()
         with self._lock:
-            messages, decisions, older = (
-                self._state.messages(),
-                self._state.decisions,
-                self._state.older,
-            )
+            messages = self._state.messages()
+            decisions = self._state.decisions
+            older = self._state.older
         steps = (
             record.event.request
             for record in self._store.read(self.id)

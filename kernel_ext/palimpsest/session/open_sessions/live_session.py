@@ -101,10 +101,7 @@ NOT_SENT = "Nothing was sent to the model, since your prompt could not be writte
 
 
 class LiveSession:
-    """A session that this kernel writes.
-
-    Responsibilities: build the context of a run; serve front ends from any thread.
-    """
+    """A session that this kernel writes: builds the context of a run, and serves front ends from any thread."""
 
     def __init__(
         self, services: Services, journal: Journal, loop: asyncio.AbstractEventLoop

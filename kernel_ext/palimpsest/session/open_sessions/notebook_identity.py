@@ -158,14 +158,12 @@ def marks_of(session_id: str, state: State) -> SessionMarks:
             continue
         newest_prompt_ms = max(newest_prompt_ms, info.time.created)
         if info.origin is not None and info.origin.kind == "cell":
-            text = next(
-                (
-                    text_part.text
-                    for text_part in message.parts
-                    if isinstance(text_part, TextPart) and not text_part.synthetic
-                ),
-                "",
+            matching = (
+                text_part.text
+                for text_part in message.parts
+                if isinstance(text_part, TextPart) and not text_part.synthetic
             )
+            text = next(matching, "")
             prompts.append(RecordedPrompt(info.id, info.origin.cell_id, text.strip()))
         for part in message.parts:
             if isinstance(part, NotebookPart):

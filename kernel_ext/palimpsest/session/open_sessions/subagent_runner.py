@@ -25,7 +25,7 @@ from palimpsest.tools.tool import Abort, ToolContext
 from palimpsest.tools.workflow.task import MAX_SHOWN_CALLS, SubagentResult, SubagentTask
 from palimpsest.transcript.call_outcomes import call_outcome
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.messages import AssistantMessage, Messages, Origin
+from palimpsest.transcript.messages import AssistantMessage, Messages, Origin, parts_of
 from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import PartUpdated, Record
 from palimpsest.transcript.session_record.sessions import SessionInfo
@@ -235,8 +235,7 @@ def calls_of(messages: Messages) -> list[dict[str, str]]:
     """Return the tool calls of a session as the parent's card lists them."""
     return [
         {"tool": part.tool, "title": _subject(part), "state": call_outcome(part).status}
-        for message in messages
-        for part in message.parts
+        for part in parts_of(messages)
         if isinstance(part, ToolPart) and not (part.metadata or {}).get("failed_attempt")
     ]
 

@@ -121,11 +121,9 @@ class Workspace:
         services.rules.effective.default_model = services.models.default_model
         services.rules.effective.default_agent = services.agents.default_agent
         factory = services.sessions.child_sessions
-        factory.begin, factory.resume, factory.end = (
-            self._create_child,
-            self._resume,
-            self._open_children.end,
-        )
+        factory.begin = self._create_child
+        factory.resume = self._resume
+        factory.end = self._open_children.end
         factory.runner = functools.partial(ChildSessionRunner, services)
         self.sharing = SharingService(services, self._flushed_id, self._note_share)
         self.replay = RecordedAnswers(services, self._flushed_id, self._live_state)
@@ -476,9 +474,8 @@ class Workspace:
     def _belongs_to(self, summary: SessionSummary, notebook: str) -> bool:
         """Return whether a notebook continues a session without being asked."""
         recognised = self._recognised.get(notebook, RecognisedNotebook())
-        is_moved = (
-            summary.id in recognised.moved
-        )  # another kernel may write its record, with the old name
+        # Another kernel may write its record, with the old name.
+        is_moved = summary.id in recognised.moved
         return (
             _is_continued_by(summary, notebook) or is_moved
         ) and summary.id not in recognised.of_other_notebooks
@@ -529,7 +526,6 @@ class Workspace:
     async def _create_child_of(
         self, parent_id: str, title: str | None, rules: Rules
     ) -> LiveSession:
-        """Create a child session of another one."""
         services = self._services
         await self._flush(parent_id)
         state = await asyncio.to_thread(self._store.open_live, parent_id)
@@ -550,7 +546,6 @@ class Workspace:
         return await self._create_with_rules(session, rules)
 
     async def _create_with_rules(self, session: SessionInfo, rules: Rules) -> LiveSession:
-        """Create a session with its own permission rules."""
         if rules:
             session = with_own_rules(session, rules)
             allowed = tuple(rule for rule in rules if rule.action == "allow")

@@ -160,10 +160,7 @@ Relay = Callable[[PendingAsk, "asyncio.Future[Reply]", Abort], Awaitable[Reply]]
 
 
 class Asks:
-    """The open permission questions of one session.
-
-    Responsibilities: decide by rules; journal questions and answers; wake the calls that wait for an answer.
-    """
+    """The permission questions of one session: decided by rules, or journaled until an answer wakes the calls."""
 
     def __init__(
         self,
@@ -262,11 +259,9 @@ class Asks:
 
     async def _wait_until_on_disk(self, permission: str, abort: Abort) -> None:
         """Wait until a call that may end this process is on disk with its answer, so that the next kernel can name it."""
-        unwritten = (
-            await self._log.wait_until_written(abort.is_set)
-            if permission in MAY_END_THE_KERNEL
-            else ""
-        )
+        unwritten = ""
+        if permission in MAY_END_THE_KERNEL:
+            unwritten = await self._log.wait_until_written(abort.is_set)
         if unwritten:
             raise UserError(unwritten)
 

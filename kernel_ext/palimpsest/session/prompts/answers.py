@@ -22,6 +22,7 @@ from palimpsest.transcript.messages import (
     StoppedBy,
     UserMessage,
     is_summary,
+    parts_of,
     stop_reason_of,
     stop_reason_of_error,
 )
@@ -47,10 +48,8 @@ def format_of(format_option: Any) -> dict[str, Any] | None:
     if isinstance(format_option, type) and issubclass(format_option, BaseModel):
         schema = _pydantic_schema(format_option)
     elif isinstance(format_option, Mapping) and format_option.get("type") == JSON_SCHEMA:
-        schema, retries = (
-            format_option.get("schema"),
-            format_option.get("retryCount", DEFAULT_RETRIES),
-        )
+        schema = format_option.get("schema")
+        retries = format_option.get("retryCount", DEFAULT_RETRIES)
     if not isinstance(schema, Mapping):
         raise UserError(f"{FORMAT_FORMS}, not {format_option!r:.60}.")
     if isinstance(retries, bool) or not isinstance(retries, int) or not 0 <= retries <= MAX_RETRIES:
@@ -153,12 +152,7 @@ def collect_answer(
     """Return the answer to a user message, from the assistant messages after it."""
     answers = answers_after(messages, message_id)
     infos = [m.info for m in answers if isinstance(m.info, AssistantMessage)]
-    costs = [
-        part.cost
-        for message in answers
-        for part in message.parts
-        if isinstance(part, StepFinishPart)
-    ]
+    costs = [part.cost for part in parts_of(answers) if isinstance(part, StepFinishPart)]
     known_costs = [cost for cost in costs if cost is not None]
     usage = Usage()
     for info in infos:

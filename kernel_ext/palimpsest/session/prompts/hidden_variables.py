@@ -1,8 +1,7 @@
 """Hide variables from the agent by the name patterns of the setting ``hidden_variables``.
 
-Border: wraps the readers of the user's variables, so that lists, descriptions, mentions and completions all
-pass here. A hidden variable is not shown, offered or described; permissions decide what the agent's own Python
-may read.
+Border: wraps the readers of the user's variables, so that lists, descriptions, mentions and completions all pass here.
+A hidden variable is not shown, offered or described; permissions decide what the agent's own Python may read.
 """
 
 import re

@@ -10,6 +10,7 @@ import platform
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
@@ -110,30 +111,19 @@ class NotebookMentions:
                     [mention.target or "*"],
                     title=f"Read @{mention.kind} {mention.target}".strip(),
                 )
+                new_parts += await self.mention_parts(tools.namespace, mention, runs, new)
             except PermissionDenied:
                 new_parts.append(_denied_note(mention, new))
-                continue
-            new_parts += await self._parts_or_note(tools.namespace, mention, runs, new)
+            except HiddenVariable as hidden:
+                new_parts.append(engine_text(new, str(hidden), {"mention": mention.target}))
+            except (NotFound, TimeoutError):
+                continue  # a word with an at sign that names no variable, or a kernel that is busy
         has_error = any(
             isinstance(part, NotebookPart) and part.about == "error" for part in new_parts
         )
         if FIX.match(typed.text) and has_error:
             new_parts.append(engine_text(new, HOW_TO_FIX, {"fix": True}))
         return new_parts
-
-    async def _parts_or_note(
-        self,
-        namespace: Namespace | None,
-        mention: NotebookMention,
-        runs: Sequence[CellRun],
-        new: New,
-    ) -> list[Part]:
-        try:
-            return await self.mention_parts(namespace, mention, runs, new)
-        except HiddenVariable as hidden:
-            return [engine_text(new, str(hidden), {"mention": mention.target})]
-        except (NotFound, TimeoutError):
-            return []  # a word with an at sign that names no variable, or a kernel that is busy
 
     async def mention_parts(
         self,
@@ -149,12 +139,8 @@ class NotebookMentions:
             description_task = namespace.describe(mention.target, VARIABLE_CHARS)
             description = await asyncio.wait_for(description_task, VARIABLE_SECONDS)
             head = VARIABLE_HEAD.format(name=mention.target)
-            text = as_note(
-                head,
-                [
-                    f"<variables>\n{as_data(description, self._services.secrets.clean)}\n</variables>"
-                ],
-            )
+            value = as_data(description, self._services.secrets.clean)
+            text = as_note(head, [f"<variables>\n{value}\n</variables>"])
             return [self._part(new, text, "mention", names=(mention.target,))]
         what = f"{mention.kind} {mention.target}".strip()
         run = named_run(mention, runs)
@@ -163,12 +149,10 @@ class NotebookMentions:
             return [engine_text(new, unknown, {"mention": what})]
         if run.hidden:
             return [engine_text(new, HIDDEN_CELL.format(what=what), {"mention": what})]
-        count, clean = (
-            self._services.models.count(self._services.rules.policy.estimator),
-            self._services.secrets.clean,
-        )
+        count = self._services.models.count(self._services.rules.policy.estimator)
+        clean = self._services.secrets.clean
         if mention.kind != "error":
-            described = run if mention.kind == "cell" else _without_source(run)
+            described = run if mention.kind == "cell" else replace(run, source="")
             piece = cell_text(described, MENTION_TOKENS, count, clean, markup_text)
             return [self._part(new, as_note(CELL_HEAD, [piece]), "mention", run)]
         piece = cell_text(run, ERROR_TOKENS, count, clean, markup_text)
@@ -237,20 +221,6 @@ def _denied_note(mention: NotebookMention, new: New) -> TextPart:
     what = mention.target if mention.kind == "variable" else f"{mention.kind} {mention.target}"
     text = DENIED.format(what=what.strip())
     return engine_text(new, text, {"mention": what.strip()})
-
-
-def _without_source(run: CellRun) -> CellRun:
-    """Return a run with its outputs alone."""
-    return CellRun(
-        run.serial,
-        run.version,
-        source="",
-        cell_id=run.cell_id,
-        number=run.number,
-        status=run.status,
-        outputs=run.outputs,
-        dropped=run.dropped,
-    )
 
 
 def _words_in(run: CellRun) -> frozenset[str]:

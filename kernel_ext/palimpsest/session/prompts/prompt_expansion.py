@@ -1,9 +1,8 @@
 """Expand a prompt that names a command, an agent or a file, before its first request.
 
-Border: on the engine's loop, between a prompt's delivery and the step that sends it. The user's text
-stays as it is; the expansion is written beside it as synthetic parts, with shell
-output and files filled in. A shell command needs the same permission as with the bash tool, and a file is read
-as by the read tool.
+Border: on the engine's loop, between a prompt's delivery and the step that sends it. The user's text stays as it is;
+the expansion is written beside it as synthetic parts, with shell output and files filled in. A shell command needs the
+same permission as with the bash tool, and a file is read as by the read tool.
 """
 
 import asyncio
@@ -75,10 +74,7 @@ Announce = Callable[[str, dict[str, Any]], None]
 
 
 class Expander:
-    """Expands the prompts of one session.
-
-    Responsibilities: add the texts of the commands, agents, files and cells that a prompt names, once.
-    """
+    """Adds, once, the texts of the commands, agents, files and cells that a prompt of one session names."""
 
     def __init__(self, services: Services, announce: Announce) -> None:
         definitions = services.agents.definitions
@@ -177,10 +173,7 @@ class Expander:
         if not any(isinstance(part, SubtaskPart) for part in parts):
             parts += await self._project_file_parts(tools, user, typed, new)
             parts += await self._notebook.parts(
-                tools,
-                typed,
-                new,
-                self.other_mentions(typed.text, tools.root, tools.cwd),
+                tools, typed, new, self.other_mentions(typed.text, tools.root, tools.cwd)
             )
         return parts
 

@@ -1,8 +1,7 @@
 """Convert pictures and documents passed with a prompt from Python into attachments.
 
-Border: bytes and objects in, attachments out; nothing is stored. The user's own code passes them,
-so a path is read without checks; a text file is better named in the prompt with an at sign, which shows it
-line by line.
+Border: bytes and objects in, attachments out; nothing is stored. The user's own code passes them, so a path is read
+without checks; a text file is better named in the prompt with an at sign, which shows it line by line.
 """
 
 import base64

@@ -1,8 +1,7 @@
 """Read a session's own hidden or truncated texts, for the tool ``recall``.
 
-Border: reads the session's journal, including messages before the live window, and the blobs that
-its parts name; for a task also those of the calling session. Parts that the user excluded from the
-context are not found here.
+Border: reads the session's journal, including messages before the live window, and the blobs that its parts name; for a
+task also those of the calling session. Parts that the user excluded from the context are not found here.
 """
 
 import asyncio

@@ -21,7 +21,7 @@ from palimpsest.store.file_snapshots.file_restore import (
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry, UnsafeTree
 from palimpsest.transcript.errors import NotFound
-from palimpsest.transcript.messages import Messages
+from palimpsest.transcript.messages import Messages, parts_of
 from palimpsest.transcript.parts import PatchPart, StepFinishPart
 from palimpsest.transcript.session_record.reverts import RevertedFile, RevertState
 from palimpsest.transcript.strings.relative_paths import path_problem
@@ -93,8 +93,7 @@ def _files_without_snapshot(
     """
     snapshot_names = [
         part.snapshot
-        for message in messages
-        for part in message.parts
+        for part in parts_of(messages)
         if isinstance(part, StepFinishPart) and part.snapshot is not None
     ]
     tree = trees.tree(snapshot_names[-1]) if snapshot_names else None
@@ -157,9 +156,7 @@ def preview_files(snapshots: Snapshots, files: Files) -> tuple[RevertedFile, ...
 
 
 def revert_files(
-    snapshots: Snapshots,
-    files: Files,
-    overwrite: Collection[str],
+    snapshots: Snapshots, files: Files, overwrite: Collection[str]
 ) -> tuple[RevertedFile, ...]:
     """Restore the files, and return what was done with each, sorted by path; ``overwrite`` names conflicts."""
     moves = plan_restores(snapshots, files[0])

@@ -63,24 +63,23 @@ def forked_session(
     if parent is None:
         raise NotFound(f"Session {parent_id!r} has no readable beginning.")
     slot = _slot(state, message) if state is not None and message is not None else None
-    session = parent.model_copy(
-        update={
-            "id": new_id(),
-            "title": _title(store, parent.title),
-            "time": SessionTime(created=now, updated=now),
-            "notebook": notebook if notebook is not None else parent.notebook,
-            "parent_id": None,
-            "limits": (),
-            "metadata": _metadata(parent),
-            "cost": None,
-            "tokens": Usage(),
-            "unpriced": None,
-            "below": None,
-            "share": None,
-            "summary": _summary(parent, state, slot),
-            "revert": _revert(parent, state, slot),
-        }
-    )
+    update = {
+        "id": new_id(),
+        "title": _title(store, parent.title),
+        "time": SessionTime(created=now, updated=now),
+        "notebook": notebook if notebook is not None else parent.notebook,
+        "parent_id": None,
+        "limits": (),
+        "metadata": _metadata(parent),
+        "cost": None,
+        "tokens": Usage(),
+        "unpriced": None,
+        "below": None,
+        "share": None,
+        "summary": _summary(parent, state, slot),
+        "revert": _revert(parent, state, slot),
+    }
+    session = parent.model_copy(update=update)
     if slot is not None and seq is None:
         seq = slot.first_seq - 1
     return store.fork(parent_id, session, seq=seq)
@@ -102,7 +101,6 @@ def _title(store: Store, title: str) -> str:
 
 
 def _newest_record(store: Store, session_id: str) -> SessionInfo | None:
-    """Return the newest ``SessionInfo`` in a session's log."""
     for record in store.stream(session_id):
         if isinstance(record.event, SessionCreated | SessionUpdated):
             return record.event.session
@@ -144,11 +142,9 @@ def _before_request(store: Store, session_id: str, request: int | str) -> tuple[
             if filled_request[0] and filled_request[0] == request
         ]
     if not matching:
-        advice = (
-            f"Name one from 1 to {len(filled)}, or its id."
-            if filled
-            else "Fork it at a message, or whole."
-        )
+        advice = "Fork it at a message, or whole."
+        if filled:
+            advice = f"Name one from 1 to {len(filled)}, or its id."
         raise NotFound(
             f"There is no request {request!r} in session {session_id!r}; it has {len(filled)}. {advice}"
         )

@@ -1,9 +1,8 @@
 """Plan a revert: which messages and parts it hides, and the steps whose file changes it undoes.
 
-Border: pure. Reverting an answer reverts its prompt too, since an unanswered prompt
-would be answered again at once; a revert in the middle of an answer keeps its beginning, if that has some text or
-a tool call. The file changes of all hidden steps are undone, including those before the place that was
-named. Order is that of the list, never that of ids.
+Border: pure. Reverting an answer reverts its prompt too, since an unanswered prompt would be answered again at once; a
+revert in the middle of an answer keeps its beginning, if that has some text or a tool call. The file changes of all
+hidden steps are undone, including those before the place that was named. Order is that of the list, never that of ids.
 """
 
 from palimpsest.lazy_dataclasses import dataclass
@@ -53,10 +52,7 @@ def plan_revert(
     first = messages[place]
     names = [message_part.id for message_part in first.parts]
     visible = names.index(part) if part in names else 0
-    hidden = [
-        first.model_copy(update={"parts": first.parts[visible:]}),
-        *messages[place + 1 :],
-    ]
+    hidden = [first.model_copy(update={"parts": first.parts[visible:]}), *messages[place + 1 :]]
     return RevertPlan(
         messages[place].id,
         part,

@@ -146,9 +146,8 @@ class Runner:
     async def loop(self) -> Answer:
         """Await the end of the run and return its final answer; start a run where none is active.
 
-        All callers that join get the same answer. A run that is started answers what was left: the newest
-        message, if it has no answer yet, and the prompts that wait. Raises UserError when the session has
-        neither.
+        All callers that join get the same answer. A run that is started answers what was left: the newest message, if
+        it has no answer yet, and the prompts that wait. Raises UserError when the session has neither.
         """
         begins = not self.busy
         if begins:

@@ -59,11 +59,7 @@ LOGGER = logging.getLogger(__name__)
 
 
 class TitleWriter:
-    """Writes the title of one session.
-
-    Responsibilities: replace a default title by the beginning of the prompt; request a better one
-    beside the first step, at most once.
-    """
+    """Replaces a session's default title by the beginning of the prompt, then at most once by a requested one."""
 
     def __init__(self, services: Services, log: SessionLog) -> None:
         self._services = services

@@ -39,10 +39,7 @@ MAX_TURNS = 4
 
 @dataclass(eq=False, repr=False)
 class TurnSummaries:
-    """Writes the summaries of one session's turns, and of the session.
-
-    Responsibilities: request the summary of each turn that ended with an answer, one request at a time.
-    """
+    """Requests and writes the summary of each turn of a session that ended with an answer, one request at a time."""
 
     _services: Services
     _log: SessionLog

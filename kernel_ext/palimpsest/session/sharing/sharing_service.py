@@ -156,9 +156,8 @@ class AutoShare:
     async def settle(self) -> None:
         """Wait until the page contains the newest turn."""
         if self._services.sessions.share == "auto":
-            await (
-                self._journal.flush()
-            )  # ``_on_records`` has seen the end of the turn when this returns
+            # ``_on_records`` has seen the end of the turn when this returns.
+            await self._journal.flush()
         if self._task is not None:
             await self._task
 

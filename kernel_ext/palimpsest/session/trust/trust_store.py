@@ -1,9 +1,8 @@
 """Store which files of a project the user trusts, in the user's own folder.
 
-Trust is bound to the project's path and to the contents of its settings, the files that its hooks
-and servers run, and each agent, command or skill that sets more than an untrusted project may. A
-changed file needs trust again, and so does a copy of the folder elsewhere. ``untrusted_allow_list`` defines which
-settings apply without trust.
+Trust is bound to the project's path and to the contents of its settings, the files that its hooks and servers run, and
+each agent, command or skill that sets more than an untrusted project may. A changed file needs trust again, and so does
+a copy of the folder elsewhere. ``untrusted_allow_list`` defines which settings apply without trust.
 
 Border: stores answers; upper layers ask the user.
 """

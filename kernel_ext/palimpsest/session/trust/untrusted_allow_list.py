@@ -5,8 +5,7 @@ trust. Listed are rules that deny or ask, smaller limits, how much of a conversa
 commands that are not defined elsewhere, and the rehearsal model, which costs nothing and sends nothing. A setting
 that is added later needs trust until it is listed here.
 
-Border: pure; ``layer_merge`` validates settings, and ``trust_store`` stores the user's
-trust.
+Border: pure; ``layer_merge`` validates settings, and ``trust_store`` stores the user's trust.
 """
 
 import re

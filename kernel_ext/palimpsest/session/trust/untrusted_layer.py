@@ -94,7 +94,6 @@ def _value_at(data: Mapping[str, Any], path: Path) -> Any:
 
 
 def _merge_tables(table: dict[str, Any], more: Mapping[str, Any]) -> None:
-    """Merge nested tables into a table."""
     for name, value in more.items():
         if isinstance(value, Mapping) and isinstance(table.get(name), dict):
             _merge_tables(table[name], value)

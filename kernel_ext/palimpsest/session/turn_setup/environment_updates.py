@@ -5,9 +5,8 @@ and of the kernel's variables are written beside the user's text as synthetic pa
 it is sent and is the same in every later request. Variables that a prompt does not name are described only as far
 as the setting ``variables`` allows.
 
-A front end names a notebook relative to the folder in which its kernel started; the project may
-begin above that folder, and two folders may each have an analysis.ipynb, so sessions are stored by
-the path in the project.
+A front end names a notebook relative to the folder in which its kernel started; the project may begin above that
+folder, and two folders may each have an analysis.ipynb, so sessions are stored by the path in the project.
 """
 
 import asyncio

@@ -90,7 +90,10 @@ class NotebookUpdates:
         pages = await self._pages(user)
         recorded = reader.runs().runs
         noted = self._read_noted(reader.kernel)
-        edits = self._edits(pages, recorded, noted)
+        edits: Sequence[CellEdit] = ()
+        if pages is not None:
+            edits = cell_edits(pages, recorded, noted.edits, self._source_hashes)
+            self._source_hashes = source_hashes(pages)
         new = [
             run
             for run in recorded
@@ -129,15 +132,6 @@ class NotebookUpdates:
             return None
         self._asked_prompt = user.id
         return await reader.page(CellsWanted(), PAGE_SECONDS)
-
-    def _edits(
-        self, pages: Sequence[PageNotebook] | None, recorded: Sequence[CellRun], noted: _NotedRuns
-    ) -> Sequence[CellEdit]:
-        if pages is None:
-            return ()
-        edits = cell_edits(pages, recorded, noted.edits, self._source_hashes)
-        self._source_hashes = source_hashes(pages)
-        return edits
 
     def _limits(self, info: ModelInfo) -> NoteLimits:
         tokens = self._services.kernel.notebook_tokens

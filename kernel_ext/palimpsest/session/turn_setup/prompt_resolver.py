@@ -405,11 +405,9 @@ class PromptResolver:
         part = marker_of(messages, user)
         if part is None or part.model is None:
             return None
-        return (
-            None
-            if self._services.rules.locked.locked_by("model", "compaction.model")
-            else part.model.id
-        )
+        if self._services.rules.locked.locked_by("model", "compaction.model"):
+            return None
+        return part.model.id
 
     def _summary_model(self, name: str | None) -> SummaryModel | None:
         """Return the model that the policy names for summaries; the result for an unknown model holds the problem."""

@@ -158,11 +158,9 @@ class SystemPrompts:
         if services.agents.definitions is None or not services.agents.definitions.skills:
             return ""
         rules = services.rules.effective.rules_of(session, services.rules.base, agent.rules)
-        return (
-            ""
-            if hidden_tools({SKILL_NAME: SKILL_NAME}, rules)
-            else skill_list(services.agents.definitions.skills)
-        )
+        if hidden_tools({SKILL_NAME: SKILL_NAME}, rules):
+            return ""
+        return skill_list(services.agents.definitions.skills)
 
 
 def _request_key(

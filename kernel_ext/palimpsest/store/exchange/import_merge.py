@@ -73,11 +73,9 @@ def _cleared_at(part: Part | None) -> Any:
 
 
 def _clear_decision(part: Part) -> Decision:
-    output = (
-        part.state.output
-        if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted)
-        else ""
-    )
+    output = ""
+    if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
+        output = part.state.output
     placeholder = PrunePolicy().placeholder
     return Decision(
         id=f"dec_{hashlib.sha256(part.id.encode()).hexdigest()[:26]}",

@@ -207,9 +207,7 @@ def parts_in_order(info: Json, parts: list[Json]) -> tuple[Json, ...]:
     return tuple(sorted(parts, key=lambda part: _place(part, created)))
 
 
-def in_order(
-    messages: list[tuple[Json, tuple[Json, ...]]],
-) -> list[tuple[Json, tuple[Json, ...]]]:
+def in_order(messages: list[tuple[Json, tuple[Json, ...]]]) -> list[tuple[Json, tuple[Json, ...]]]:
     """Return messages by time, an answer after its prompt; ids wrap around, so they only break ties."""
     ids = {info["id"]: info for info, _ in messages}
 

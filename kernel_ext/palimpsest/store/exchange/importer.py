@@ -154,8 +154,6 @@ def _import_note(state: State) -> Mapping[str, Any]:
 
 @dataclass(eq=False, repr=False)
 class _Import:
-    """Imports one session."""
-
     _store: Store
     _source: SourceSession
     _fingerprint: str

@@ -13,12 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from palimpsest.store.disk import (
-    open_regular,
-    storage_errors,
-    temporary_folder,
-    write_fully,
-)
+from palimpsest.store.disk import open_regular, storage_errors, temporary_folder, write_fully
 
 MAX_VALUE_BYTES = 64_000_000
 ALLOWED_EXTRA_BYTES = 1_000_000
@@ -46,10 +41,7 @@ FETCHING_OPCODES = frozenset(
 
 
 class PlainDatabase:
-    """An open database.
-
-    Responsibilities: find the known tables that are plain; yield their rows within the limits of the file's size.
-    """
+    """An open database: finds the known plain tables, and yields their rows within the limits of the file's size."""
 
     def __init__(
         self, connection: sqlite3.Connection, tables: Mapping[str, str], size: int

@@ -9,10 +9,7 @@ from collections.abc import Iterable
 
 from palimpsest.store.file_snapshots.snapshots import Snapshots
 from palimpsest.store.file_snapshots.trees import TreeEntry
-from palimpsest.transcript.context_values.hidden_cells import (
-    BrokenNotebook,
-    without_hidden_cells,
-)
+from palimpsest.transcript.context_values.hidden_cells import BrokenNotebook, without_hidden_cells
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.session_record.reverts import ChangeStatus, FileDiff
 

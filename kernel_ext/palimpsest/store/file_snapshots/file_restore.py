@@ -30,7 +30,6 @@ PERMISSION_BITS = 0o777
 """Permission bits that are restored; the setuid and setgid bits are not."""
 UNSAFE_PATH = "nothing is done with it: {problem}"
 PROTECTED = "it holds keys or says what runs, and another kernel kept it; name it to bring it back"
-FOLDER_IS_FILE = "a file stands where its folder was"
 
 
 @dataclass(frozen=True, slots=True)

@@ -339,11 +339,10 @@ class Snapshots:
         if parent is None:
             rules = self._rules(self.root)
         else:
-            rules = (
-                parent.rules.below(self.root / disk_name(prefix))
-                if own_stamp is not None
-                else parent.rules
-            )
+            if own_stamp is not None:
+                rules = parent.rules.below(self.root / disk_name(prefix))
+            else:
+                rules = parent.rules
         new_folder = self._folders[prefix] = _Folder(stamp, rules)
         return new_folder
 

@@ -1,8 +1,7 @@
 """Follow a session that another kernel writes, by polling its log.
 
-Polling works on network disks too. Records that were returned may turn out not to belong to the
-session, when a takeover cut them off: ``resets`` is then incremented, and the records are returned
-again from the beginning.
+Polling works on network disks too. Records that were returned may turn out not to belong to the session, when a
+takeover cut them off: ``resets`` is then incremented, and the records are returned again from the beginning.
 """
 
 import asyncio

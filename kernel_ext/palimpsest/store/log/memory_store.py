@@ -9,12 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from palimpsest.store.interface import (
-    Owner,
-    Problem,
-    SessionSummary,
-    TakenOver,
-)
+from palimpsest.store.interface import Owner, Problem, SessionSummary, TakenOver
 from palimpsest.store.log.takeover import (
     fork_of,
     late_fork_session,
@@ -165,13 +160,12 @@ class MemoryStore:
         if record_count != len(log.records):
             state = self.load(session_id)
             messages = state.older + len(state.slots())
-            summary = (
-                None
-                if state.session is None
-                else SessionSummary.of(
+            if state.session is None:
+                summary = None
+            else:
+                summary = SessionSummary.of(
                     session_id, state.session, messages=messages, deleted=state.deleted
                 )
-            )
             self._summaries[session_id] = len(log.records), summary
         return summary
 

@@ -1,9 +1,8 @@
 """Append records to one segment, and stop when another kernel took the session over.
 
-Each record is one line and one ``os.write`` on a file opened for appending, so a killed process
-leaves at most one unfinished line. A higher segment in the directory means that the session has a
-new writer: its header names the byte up to which this writer's segment counts. Records after that byte,
-and records not written yet, are saved to a fork.
+Each record is one line and one ``os.write`` on a file opened for appending, so a killed process leaves at most one
+unfinished line. A higher segment in the directory means that the session has a new writer: its header names the byte up
+to which this writer's segment counts. Records after that byte, and records not written yet, are saved to a fork.
 
 The user may remove, rename or replace the project's folder meanwhile. An open file can still be written after its
 folder was renamed, so nothing is lost then; ``missing_reason`` reports that the log is not where it was opened.

@@ -1,9 +1,8 @@
 """Read the segments that make up a session's log.
 
-A segment is written by one writer and begins with a header that names the previous segment and
-the byte at which it cuts that segment: records that an old writer appended after the cut are not part of the
-session. A fork's first record names the place in its parent's segments up to which the parent's records
-belong to it. Reading never changes a file.
+A segment is written by one writer and begins with a header that names the previous segment and the byte at which it
+cuts that segment: records that an old writer appended after the cut are not part of the session. A fork's first record
+names the place in its parent's segments up to which the parent's records belong to it. Reading never changes a file.
 """
 
 import json
@@ -213,11 +212,9 @@ class Segments:
                 parent_id, name, recorded_offset(path, place.offset, place.seq + 1)
             )
             parent_place = self.forked_from(parent_id, parents)
-            return (
-                parents
-                if parent_place is None
-                else [*self.parent_ranges(parent_place, seen), *parents]
-            )
+            if parent_place is None:
+                return parents
+            return [*self.parent_ranges(parent_place, seen), *parents]
         return []
 
     def _ranges_back_from(self, session_id: str, name: str, end: int | None) -> list[SegmentRange]:
@@ -287,11 +284,10 @@ def _guess_header(path: Path, length: int) -> Header | None:
         if number < epoch
     )
     previous = next((segment for segment in below if is_regular(segment)), None)
-    cut = (
-        None
-        if previous is None
-        else _find_cut(previous, SegmentRange("", path.name, path, length, None))
-    )
+    if previous is None:
+        cut = None
+    else:
+        cut = _find_cut(previous, SegmentRange("", path.name, path, length, None))
     name = None if previous is None else previous.name
     return Header(path.parent.name, epoch, name, cut, length, damaged=True)
 

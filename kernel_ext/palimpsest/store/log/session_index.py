@@ -1,9 +1,8 @@
 """Cache the session list in a file, derived from the logs and rebuilt where it is out of date.
 
-An entry is valid while the newest segment of its session has the name, size and time that it had
-when the entry was made; otherwise the head and the tail of the log are read again. If many must be
-read, the newest sessions are first, and the cache is written at intervals, so that after a kill the
-next kernel only reads the remaining ones.
+An entry is valid while the newest segment of its session has the name, size and time that it had when the entry was
+made; otherwise the head and the tail of the log are read again. If many must be read, the newest sessions are first,
+and the cache is written at intervals, so that after a kill the next kernel only reads the remaining ones.
 """
 
 import json

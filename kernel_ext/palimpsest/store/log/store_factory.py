@@ -6,11 +6,7 @@ from pathlib import Path
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.project_folder.layout import (
-    ForeignFolder,
-    find_project,
-    prepare,
-)
+from palimpsest.store.project_folder.layout import ForeignFolder, find_project, prepare
 from palimpsest.store.project_folder.migration_run import LayoutNotReady
 from palimpsest.store.project_folder.migrations import STEPS, LayoutStep
 from palimpsest.transcript.strings.disk_words import disk_reason

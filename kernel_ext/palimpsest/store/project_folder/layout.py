@@ -24,10 +24,7 @@ from palimpsest.store.project_folder.layout_file import (
     read_layout,
     write_layout,
 )
-from palimpsest.store.project_folder.migration_run import (
-    migrate,
-    refuse_newer,
-)
+from palimpsest.store.project_folder.migration_run import migrate, refuse_newer
 from palimpsest.store.project_folder.migrations import STEPS, LayoutStep, is_older, newest_version
 from palimpsest.store.project_folder.names import FOLDER as FOLDER
 from palimpsest.store.project_folder.project_id import new_project_id

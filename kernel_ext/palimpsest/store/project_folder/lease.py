@@ -1,9 +1,8 @@
 """Leases: hold a session for one kernel, and detect when the holder is gone.
 
-A lease is fresh when its counter changes while it is watched. Clocks do not count, since two hosts do
-not share one, nor does a bare process id, which is reused. The lease is advisory; the segments
-(segment_writer.py) protect the log, since a suspended kernel resumes without knowing that its lease
-is lost.
+A lease is fresh when its counter changes while it is watched. Clocks do not count, since two hosts do not share one,
+nor does a bare process id, which is reused. The lease is advisory; the segments (segment_writer.py) protect the log,
+since a suspended kernel resumes without knowing that its lease is lost.
 """
 
 import errno
@@ -18,13 +17,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from palimpsest.lazy_dataclasses import dataclass
-from palimpsest.store.disk import (
-    NOFOLLOW,
-    read_json,
-    scratch_file,
-    write_atomically,
-    write_fully,
-)
+from palimpsest.store.disk import NOFOLLOW, read_json, scratch_file, write_atomically, write_fully
 from palimpsest.store.interface import Owner
 
 HEARTBEAT_SECONDS = 1.0

@@ -182,16 +182,12 @@ def _window_start(state: State, slots: Sequence[MessageSlot]) -> int | None:
     places = {slot.id: index for index, slot in enumerate(slots)}
     dropped = undone_compactions(state.decisions)
     for index in sorted((places[slot.id] for slot in markers if slot.id in places), reverse=True):
-        marker = _marker(state, slots[index])
+        message = state.message(slots[index].id)
+        parts = () if message is None else message.parts
+        marker = next((part for part in parts if isinstance(part, CompactionPart)), None)
         if marker is not None and _is_completed(state, slots, index, dropped):
             return min(index, places.get(marker.tail_start_id or "", index))
     return None
-
-
-def _marker(state: State, slot: MessageSlot) -> CompactionPart | None:
-    message = state.message(slot.id)
-    parts = () if message is None else message.parts
-    return next((part for part in parts if isinstance(part, CompactionPart)), None)
 
 
 def _is_completed(

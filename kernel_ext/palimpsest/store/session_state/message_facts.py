@@ -25,7 +25,7 @@ from palimpsest.transcript.session_record.events import (
 from palimpsest.transcript.session_record.sessions import Spent
 from palimpsest.transcript.session_record.spending import recorded_spending
 
-MOST_ANSWERS = 1_000
+MAX_ANSWERS = 1_000
 """Number of newest answers whose usage may still be reported; that of older ones is added up."""
 
 
@@ -122,7 +122,7 @@ class MessageFacts:
             self._spent = None
         elif isinstance(info, AssistantMessage):
             self._answers[info.id] = recorded_spending([info])
-        if len(self._answers) > MOST_ANSWERS:
+        if len(self._answers) > MAX_ANSWERS:
             name, oldest = self._answers.popitem(last=False)
             self.ids[name] = True
             if self._spent is not None:

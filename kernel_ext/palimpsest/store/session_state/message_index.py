@@ -69,15 +69,14 @@ class MessageIndex(Value):
             first -= 1
         while last < len(self.ids) and first < last and starts[last - 1] == starts[last]:
             last += 1
-        part_index = self.model_copy(
-            update={
-                "size": starts[last] - starts[first],
-                "ids": self.ids[first:last],
-                "seqs": self.seqs[first:last],
-                "starts": tuple(start - starts[first] for start in starts[first:last]),
-                "spent": None,
-            }
-        )
+        update = {
+            "size": starts[last] - starts[first],
+            "ids": self.ids[first:last],
+            "seqs": self.seqs[first:last],
+            "starts": tuple(start - starts[first] for start in starts[first:last]),
+            "spent": None,
+        }
+        part_index = self.model_copy(update=update)
         return starts[first], part_index
 
     def blocks(self) -> list[tuple[int, int, int]]:

@@ -19,11 +19,7 @@ from palimpsest.store.log_lines import (
     record_of,
     seq_of,
 )
-from palimpsest.store.session_state.message_list import (
-    LatestValue,
-    MessageList,
-    event_of,
-)
+from palimpsest.store.session_state.message_list import LatestValue, MessageList, event_of
 from palimpsest.store.session_state.state_values import Summary
 from palimpsest.store.session_state.step_requests import Requests
 from palimpsest.transcript.context_values.decisions import ContextItem, Decision, StepRequest

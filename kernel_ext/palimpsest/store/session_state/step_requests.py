@@ -28,15 +28,8 @@ REFRESH = 100
 """Number of shortened requests after which a request is written in full, to limit the loss by a damaged line."""
 
 SHARED_FIELDS = (
-    "purpose",
-    "model",
-    "parameters",
-    "policy",
-    "policy_blob",
-    "projection",
-    "system",
-    "tools",
-)
+    "purpose", "model", "parameters", "policy", "policy_blob", "projection", "system", "tools",
+)  # fmt: skip
 SHARED_FACTS = ("estimator", "window", "reserve", "versions")
 ROLES = {"system": "s", "user": "u", "assistant": "a", "tool": "t"}
 ROLE_OF_LETTER = {letter: role for role, letter in ROLES.items()}

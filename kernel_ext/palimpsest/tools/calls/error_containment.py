@@ -1,8 +1,7 @@
 """Call user code, directly or in a thread, so that it only ever raises subclasses of ``Exception``.
 
-On an asyncio loop ``sys.exit()`` and a keyboard interrupt end the loop itself, and with it every
-session; StopIteration cannot pass through a future; a cancellation from within the code looks like
-the end of the kernel.
+On an asyncio loop ``sys.exit()`` and a keyboard interrupt end the loop itself, and with it every session; StopIteration
+cannot pass through a future; a cancellation from within the code looks like the end of the kernel.
 
 Work that would block the loop runs in a thread and is abandoned at once when the call is stopped. It
 should check the abort flag; the caller continues whether or not it does.

@@ -131,10 +131,8 @@ class _SchemaCleaner:
             if not self._is_lenient:
                 raise
             return self.clean(siblings)
-        outer_references, self._open_references = (
-            self._open_references,
-            (*self._open_references, reference),
-        )
+        outer_references = self._open_references
+        self._open_references = (*self._open_references, reference)
         target = self.clean(definition)
         self._open_references = outer_references
         if not isinstance(target, dict):
@@ -220,14 +218,12 @@ def _reference_target(root: Mapping[str, Any], reference: str) -> Any:
     if target is None or not reference.startswith(ROOT_REFERENCE):
         name = reference.rpartition("/")[2]
         places = (root.get(place) for place in ("$defs", "definitions"))
-        target = next(
-            (
-                definitions[name]
-                for definitions in places
-                if isinstance(definitions, dict) and name in definitions
-            ),
-            None,
+        matching = (
+            definitions[name]
+            for definitions in places
+            if isinstance(definitions, dict) and name in definitions
         )
+        target = next(matching, None)
     if target is None:
         raise KeyError(reference.rpartition("/")[2])
     return target

@@ -56,9 +56,8 @@ def _compiled_pattern(pattern: str) -> tuple[SchemaValidator, int] | None:
 def pattern_weight(pattern: str) -> int:
     """Return an upper estimate of a pattern's letters with its repetitions written out."""
     if "(?" in pattern and re.search(r"\(\?[a-zA-Z-]*x", pattern):
-        return _verbose_pattern_weight(
-            pattern
-        )  # in verbose patterns, blanks and comments do not count
+        # In verbose patterns, blanks and comments do not count.
+        return _verbose_pattern_weight(pattern)
     sums, last_weight, position = [0], 0, 0
     while position < len(pattern):
         character = pattern[position]

@@ -116,11 +116,9 @@ def _outline(known: KnownCells, recorded: NotebookRuns) -> str:
     has_several_notebooks = len({entry.notebook for entry in known.cells if entry.live}) > 1
     last_heading = ""
     for cell in known.cells[:MAX_CELLS]:
-        heading = (
-            _notebook_heading(cell, is_needed=has_several_notebooks)
-            if known.origin == "page"
-            else ""
-        )
+        heading = ""
+        if known.origin == "page":
+            heading = _notebook_heading(cell, is_needed=has_several_notebooks)
         if heading != last_heading:
             lines.append(heading)
             last_heading = heading

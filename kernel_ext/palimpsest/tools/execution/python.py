@@ -109,11 +109,9 @@ def _metadata(outcome: PythonOutcome, scrub: Callable[[str], str]) -> dict[str, 
 
 def _left_running_metadata(outcome: PythonOutcome) -> dict[str, Any]:
     running = outcome.left_running
-    return (
-        {"left_running": list(running.words)}
-        if running is not None and not running.all_ended.done()
-        else {}
-    )
+    if running is not None and not running.all_ended.done():
+        return {"left_running": list(running.words)}
+    return {}
 
 
 def first_line(code: str) -> str:

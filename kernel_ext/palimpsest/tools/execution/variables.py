@@ -61,11 +61,5 @@ class VariablesTool:
 
 def _variable_line(variable: VariableInfo) -> str:
     description = variable.summary if variable.value is None else variable.value
-    return " - ".join(
-        word
-        for word in (
-            f"{variable.name}: {variable.kind}" if variable.kind else variable.name,
-            description,
-        )
-        if word
-    )
+    name = f"{variable.name}: {variable.kind}" if variable.kind else variable.name
+    return " - ".join(word for word in (name, description) if word)

@@ -117,7 +117,8 @@ def replace_real(real: Path, data: bytes) -> None:
                     _set_mode(file.fileno(), temporary, mode)
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
-            _remove_file(temporary, folder)
+            with suppress(OSError):
+                os.unlink(temporary, dir_fd=folder)
             raise
 
 
@@ -141,11 +142,6 @@ def _overwrite(name: str, data: bytes, folder: int | None) -> None:
     flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     with os.fdopen(os.open(name, flags, 0o666, dir_fd=folder), "wb") as file:
         file.write(data)
-
-
-def _remove_file(name: str, folder: int | None) -> None:
-    with suppress(OSError):
-        os.unlink(name, dir_fd=folder)
 
 
 def read_for_prompt(path: Path, within: Path | None, max_bytes: int) -> bytes:

@@ -12,26 +12,11 @@ from pathlib import Path
 from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.file_access.gitignore_patterns import GitignorePatterns, pattern_lines
 
-ALWAYS_SKIPPED = frozenset(
-    [
-        ".git",
-        ".hg",
-        ".svn",
-        ".palimpsest",
-        ".ipynb_checkpoints",
-        "__pycache__",
-        "node_modules",
-        ".venv",
-        "venv",
-        ".tox",
-        ".mypy_cache",
-        ".ruff_cache",
-        ".pytest_cache",
-        ".hypothesis",
-        ".cache",
-        ".DS_Store",
-    ]
-)
+ALWAYS_SKIPPED = frozenset([
+    ".git", ".hg", ".svn", ".palimpsest", ".ipynb_checkpoints", "__pycache__", "node_modules",
+    ".venv", "venv", ".tox", ".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis",
+    ".cache", ".DS_Store",
+])  # fmt: skip
 
 MAX_FILE_BYTES = 1_000_000
 """Maximum bytes of a ``.gitignore``. A file over a limit is not used at all, since a line that is not read may include

@@ -221,16 +221,9 @@ def notebook_text(text: str, name: str = "n.ipynb", hidden: HiddenRuns = NONE_HI
         # No notebook, a broken one, or one of an older format: return its text unchanged.
         return visible.text
     hidden_count = len(cells) - len(cell_texts)
-    return "\n".join(
-        [
-            *cell_texts,
-            *(
-                [f"({_cell_count_text(hidden_count)} kept from you by the user.)"]
-                if hidden_count
-                else []
-            ),
-        ]
-    )
+    if hidden_count:
+        cell_texts.append(f"({_cell_count_text(hidden_count)} kept from you by the user.)")
+    return "\n".join(cell_texts)
 
 
 def _cell_count_text(number: int) -> str:
@@ -275,8 +268,7 @@ def _first_instruction_file(folder: Path) -> Path | None:
 class ShownInstructions:
     """Tracks which instruction files the concurrent calls of one answer show.
 
-    Responsibilities: assign each file to one call only; files that earlier answers showed are found in
-    the transcript.
+    Responsibilities: assign each file to one call only; files that earlier answers showed are found in the transcript.
     """
 
     def __init__(self) -> None:

@@ -89,8 +89,6 @@ class GlobTool:
 
 @dataclass
 class _NameSearch:
-    """One search for file names."""
-
     root: Path
     folder: Path
     name_pattern: re.Pattern[str]

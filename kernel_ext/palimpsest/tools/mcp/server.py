@@ -12,10 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from palimpsest.tools.mcp import client
-from palimpsest.tools.mcp.tool_listing import (
-    ToolListing,
-    list_offered_tools,
-)
+from palimpsest.tools.mcp.tool_listing import ToolListing, list_offered_tools
 from palimpsest.tools.mcp.values import (
     McpContent,
     McpServerSpec,

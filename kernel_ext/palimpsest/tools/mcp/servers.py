@@ -13,21 +13,10 @@ from typing import Literal
 
 from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.mcp import client
-from palimpsest.tools.mcp.remote_tools import (
-    McpTool,
-    resource_tools,
-    server_of,
-)
+from palimpsest.tools.mcp.remote_tools import McpTool, resource_tools, server_of
 from palimpsest.tools.mcp.server import GRACE_SECONDS, MAX_RETRIES, McpServer, State
-from palimpsest.tools.mcp.tool_listing import (
-    OfferedTool,
-    ToolListing,
-    left_out_texts,
-)
-from palimpsest.tools.mcp.values import (
-    MAX_DESCRIPTION_CHARS,
-    McpServerSpec,
-)
+from palimpsest.tools.mcp.tool_listing import OfferedTool, ToolListing, left_out_texts
+from palimpsest.tools.mcp.values import MAX_DESCRIPTION_CHARS, McpServerSpec
 from palimpsest.tools.registration.builtin_tools import is_reserved_name
 from palimpsest.tools.registration.registry import Registry
 
@@ -61,10 +50,7 @@ def _ready_sentence(server: McpServer) -> str:
 
 
 class McpServers:
-    """Manages all MCP servers of a kernel.
-
-    Responsibilities: connect them, keep the registry's tools up to date, and report each problem once.
-    """
+    """Connects a kernel's MCP servers, keeps the registry's tools up to date, and reports each problem once."""
 
     def __init__(
         self,
@@ -241,7 +227,9 @@ class McpServers:
         """Update the registry to the connected servers' tools; returns sentences about tools left out."""
         clashes: list[str] = []
         offered: dict[str, tuple[McpServer, OfferedTool]] = {}
-        names = self._names_of_others()
+        names = {
+            name.casefold(): name for name in self._registry.names if not self._is_of_server(name)
+        }
         for server in self._servers:
             if server.state != "connected":
                 continue
@@ -257,12 +245,6 @@ class McpServers:
         self._update_registry(offered)
         self._update_resource_tools()
         return clashes
-
-    def _names_of_others(self) -> dict[str, str]:
-        """Return the names in the registry that are not of servers, by their casefolded form."""
-        return {
-            name.casefold(): name for name in self._registry.names if not self._is_of_server(name)
-        }
 
     def _is_of_server(self, name: str) -> bool:
         offered = self._offered.get(name)

@@ -1,7 +1,6 @@
 """Values for MCP servers: their configuration, their tools and resources, and results of calls.
 
-Border: values only. ``client.py`` creates them from the protocol, ``servers.py`` and ``remote_tools.py``
-use them.
+Border: values only. ``client.py`` creates them from the protocol, ``servers.py`` and ``remote_tools.py`` use them.
 """
 
 import re

@@ -135,11 +135,10 @@ HARMLESS_PROGRAMS: Mapping[str, HarmlessOptions] = {
 }  # fmt: skip
 """Harmless options by program, or by program and subcommand.
 
-Left out on purpose: ``uniq`` writes its second file, ``date`` sets the clock, ``printf`` and ``test``
-evaluate expressions in brackets, ``ps`` shows the environment of this kernel, ``git grep`` opens a pager
-of the caller's choice. ``rg``, ``diff`` and ``grep -r`` read files in folders, ``git show``,
-``git blame`` and patches show files of earlier commits, which may hold keys. Programs that ``git`` runs
-because of its configuration are not detected.
+Left out on purpose: ``uniq`` writes its second file, ``date`` sets the clock, ``printf`` and ``test`` evaluate
+expressions in brackets, ``ps`` shows the environment of this kernel, ``git grep`` opens a pager of the caller's choice.
+``rg``, ``diff`` and ``grep -r`` read files in folders, ``git show``, ``git blame`` and patches show files of earlier
+commits, which may hold keys. Programs that ``git`` runs because of its configuration are not detected.
 """
 
 

@@ -12,24 +12,10 @@ from functools import lru_cache
 from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 
-LEADING_KEYWORDS = frozenset(
-    [
-        "if",
-        "then",
-        "elif",
-        "else",
-        "fi",
-        "for",
-        "while",
-        "until",
-        "do",
-        "done",
-        "case",
-        "esac",
-        "in",
-        "time",
-    ]
-)
+LEADING_KEYWORDS = frozenset([
+    "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac",
+    "in", "time",
+])  # fmt: skip
 """Keywords before a command, or around several commands."""
 KEYWORDS = LEADING_KEYWORDS | {"select", "function", "coproc"}
 """Words that are not a program at the beginning of a command."""

@@ -28,30 +28,10 @@ _COMMAND_START = lazy_pattern(
 _LEADING_REDIRECTIONS = lazy_pattern(r"\A\s*(?:(?:\d*|\{\w+\}|&)[<>]+[|&]?\s*[^\s<>]+\s+)+")
 _PROGRAM_BEFORE_SPECIAL = lazy_pattern(r"\s*([\w./+-]+)(?=[$`<>(){}\"'\\])")
 
-FILE_PROGRAMS = frozenset(
-    [
-        "cd",
-        "pushd",
-        "rm",
-        "rmdir",
-        "mv",
-        "cp",
-        "mkdir",
-        "touch",
-        "chmod",
-        "chown",
-        "ln",
-        "tee",
-        "truncate",
-        "install",
-        "rsync",
-        "dd",
-        "cat",
-        "head",
-        "tail",
-        "less",
-    ]
-)
+FILE_PROGRAMS = frozenset([
+    "cd", "pushd", "rm", "rmdir", "mv", "cp", "mkdir", "touch", "chmod", "chown", "ln", "tee",
+    "truncate", "install", "rsync", "dd", "cat", "head", "tail", "less",
+])  # fmt: skip
 
 
 def simple_commands(command: str) -> tuple[str, ...]:

@@ -151,11 +151,10 @@ def process_dependent_paths(text: str, folder: Path) -> list[str]:
         words = words_of(piece)
         for word in words[1:MAX_NAMES] if words and not _reads_no_content(words) else ():
             path = os.path.join(folder, os.path.expanduser(word))  # noqa: PTH111, PTH118 - any text
-            place = (
-                None
-                if DEVICE.fullmatch(word) or len(path) > MAX_NAME_CHARS
-                else _entry_to_system(path)
-            )
+            if DEVICE.fullmatch(word) or len(path) > MAX_NAME_CHARS:
+                place = None
+            else:
+                place = _entry_to_system(path)
             paths |= {place: None} if place is not None else {}
     return list(paths)
 

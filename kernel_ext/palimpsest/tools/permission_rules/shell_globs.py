@@ -26,11 +26,9 @@ class ShellGlobs:
 
     def __init__(self) -> None:
         self._listed: dict[str, Mapping[str, bool]] = {}
-        self._patterns, self._entries, self._compared = (
-            MAX_PATTERNS,
-            MAX_ENTRIES,
-            MAX_COMPARED_NAMES,
-        )
+        self._patterns = MAX_PATTERNS
+        self._entries = MAX_ENTRIES
+        self._compared = MAX_COMPARED_NAMES
         self.is_exhausted = False
         """Whether a pattern was not expanded because of a bound."""
 

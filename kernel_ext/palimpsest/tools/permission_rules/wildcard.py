@@ -5,11 +5,7 @@ well as paths; other characters are literal, and the complete text must match.
 """
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import TypeVar
-
-Choice = TypeVar("Choice")
 
 
 @lru_cache(maxsize=4096)
@@ -33,12 +29,3 @@ def literal_beginning(pattern: str) -> str:
     end = min((position for position in map(text.find, "*?") if position >= 0), default=len(text))
     # "git *" also covers "git" without arguments.
     return text[: end - 1] if text.endswith(" *") and end == len(text) - 1 else text[:end]
-
-
-def most_specific_value(text: str, patterns: Mapping[str, Choice]) -> Choice | None:
-    """Return the value of the longest matching pattern, or None, independent of the order of the table."""
-    chosen: Choice | None = None
-    for pattern, choice in sorted(patterns.items(), key=lambda entry: (len(entry[0]), entry[0])):
-        if matches(text, pattern):
-            chosen = choice
-    return chosen

@@ -32,15 +32,9 @@ from palimpsest.tools.workflow.todo import TodoWriteTool
 from palimpsest.transcript.values import Action
 
 OTHER_RESERVED_NAMES = (
-    "list_mcp_resources",
-    "list_mcp_resource_templates",
-    "read_mcp_resource",
-    "budget",
-    "doom_loop",
-    "external_directory",
-    "private_network",
-    "structuredoutput",
-)
+    "list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource", "budget",
+    "doom_loop", "external_directory", "private_network", "structuredoutput",
+)  # fmt: skip
 """Reserved names other than those of built-in tools: permissions, and tools of other origin."""
 
 

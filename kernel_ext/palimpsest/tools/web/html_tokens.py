@@ -53,10 +53,7 @@ class HtmlToken:
 
 @dataclass
 class HtmlReader:
-    """Tokenizes a page in one pass.
-
-    Responsibilities: yield displayed tags and texts in order; store the title; take linear time.
-    """
+    """Tokenizes a page in one pass, in linear time: yields displayed tags and texts in order, stores the title."""
 
     source: str
     title: str = ""

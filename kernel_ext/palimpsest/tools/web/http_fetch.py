@@ -1,8 +1,7 @@
 """Fetch one URL over HTTP, with limits on time and size, from the address that was approved.
 
-Border: the only module that imports httpx, on first use. A name is resolved once, and the connection
-goes to a resolved address, so that a name cannot point to another machine after the user was asked.
-Redirects are returned, not followed.
+Border: the only module that imports httpx, on first use. A name is resolved once, and the connection goes to a resolved
+address, so that a name cannot point to another machine after the user was asked. Redirects are returned, not followed.
 """
 
 import asyncio
@@ -134,11 +133,10 @@ async def resolve_target(url: str, lookup: Lookup = system_lookup) -> FetchTarge
         return FetchTarget(
             clean_url, scheme, netloc, host, None, is_private=is_local_name(host), proxy=proxy
         )
-    addresses = (
-        [literal_address]
-        if literal_address is not None
-        else await _resolved_addresses(host, port, lookup)
-    )
+    if literal_address is not None:
+        addresses = [literal_address]
+    else:
+        addresses = await _resolved_addresses(host, port, lookup)
     return FetchTarget(
         url=clean_url,
         scheme=scheme,

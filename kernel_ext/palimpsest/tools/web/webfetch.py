@@ -103,11 +103,10 @@ class WebFetchTool:
     async def _ask(self, target: FetchTarget, previous_url: str, context: ToolContext) -> None:
         origin = f"{target.scheme}://{target.netloc}/*"
         if not (previous_url and _is_same_page(previous_url, target.url)):
-            title = (
-                f"Fetch {target.url}"
-                if not previous_url
-                else f"Follow {previous_url} to {target.url}"
-            )
+            if not previous_url:
+                title = f"Fetch {target.url}"
+            else:
+                title = f"Follow {previous_url} to {target.url}"
             await context.ask(self.permission, [target.url], title=title, always=[origin])
         if target.is_private:
             await context.ask(
@@ -165,8 +164,6 @@ async def _page_outcome(fetched: FetchedPage, format_: Format, context: ToolCont
 def _converted_page(html: str, url: str, format_: Format) -> str:
     from palimpsest.tools.web import html_conversion  # noqa: PLC0415 - its libraries, which most sessions never need
 
-    return (
-        html_conversion.to_markdown(html, url)
-        if format_ == "markdown"
-        else html_conversion.to_text(html, url)
-    )
+    if format_ == "markdown":
+        return html_conversion.to_markdown(html, url)
+    return html_conversion.to_text(html, url)

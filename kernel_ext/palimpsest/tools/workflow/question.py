@@ -23,9 +23,8 @@ MAX_TITLE_CHARS = 200
 class Interview(Protocol):
     """Asks the user of a session questions.
 
-    Contract: returns one tuple of strings for each question, in order, an empty one where nothing
-    was chosen. Raises PermissionDenied with a sentence for the model when no user answers, and
-    Aborted when the turn was stopped.
+    Contract: returns one tuple of strings for each question, in order, an empty one where nothing was chosen. Raises
+    PermissionDenied with a sentence for the model when no user answers, and Aborted when the turn was stopped.
     """
 
     async def ask(

@@ -30,17 +30,9 @@ PersonRule = Literal[
     "user/redo-compaction",
 ]
 EngineRule = Literal[
-    "truncate",
-    "recover/oversized",
-    "limit/pictures",
-    "limit/tools",
-    "remind/steered",
-    "remind/mode",
-    "compact",
-    "compact/aside",
-    "compact/plan",
-    "import",
-]
+    "truncate", "recover/oversized", "limit/pictures", "limit/tools", "remind/steered",
+    "remind/mode", "compact", "compact/aside", "compact/plan", "import",
+]  # fmt: skip
 OwnRule = EngineRule | PersonRule
 """Rules besides those of pruning (``transcript/context_values/prune_policy.py``) and of a user's hooks."""
 
@@ -153,16 +145,9 @@ class ContextItem(Value):
 
 
 REQUEST_KINDS = (
-    "system",
-    "tools",
-    "instructions",
-    "summary",
-    "user",
-    "notebook",
-    "assistant",
-    "reasoning",
+    "system", "tools", "instructions", "summary", "user", "notebook", "assistant", "reasoning",
     "output",
-)
+)  # fmt: skip
 """The kinds of content by which a request's tokens are counted, in the order of the gauge."""
 
 

@@ -8,10 +8,7 @@ from dataclasses import replace
 
 from palimpsest.transcript.provider_profile.profile import ProviderProfile, profile
 from palimpsest.transcript.provider_profile.provider_table import TurnOrder
-from palimpsest.transcript.provider_profile.recorded_agents import (
-    ProviderFamily,
-    openclaw_family,
-)
+from palimpsest.transcript.provider_profile.recorded_agents import ProviderFamily, openclaw_family
 from palimpsest.transcript.values import ModelRef
 
 ONE_TABLE_SINCE = 3

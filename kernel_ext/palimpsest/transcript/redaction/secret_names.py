@@ -21,17 +21,9 @@ SECRET_WORDS = frozenset(
     ]
 )  # fmt: skip
 SECRET_ENDS = (
-    "password",
-    "passwd",
-    "passphrase",
-    "pass",
-    "pwd",
-    "secret",
-    "token",
-    "key",
-    "creds",
+    "password", "passwd", "passphrase", "pass", "pwd", "secret", "token", "key", "creds",
     "credentials",
-)
+)  # fmt: skip
 """Words that make a secret of a name that ends with them without a separator, such as ``PGPASSWORD`` and ``HFTOKEN``."""
 SECRET_PARTS = ("password", "passwd", "passphrase", "credential", "secret", "apikey", "webhook")
 """Parts that count anywhere in a name."""

@@ -207,11 +207,9 @@ def scrub_values(text: str, values: Iterable[str]) -> str:
 def scrub(text: str, values: Iterable[str] = ()) -> str:
     """Replace exact values, and all text in the form of a secret; a second call changes nothing."""
     secret_values = tuple(values)
-    return (
-        _remembered(text, secret_values)
-        if len(text) <= MAX_REMEMBERED_CHARS
-        else _scrubbed(text, secret_values)
-    )
+    if len(text) <= MAX_REMEMBERED_CHARS:
+        return _remembered(text, secret_values)
+    return _scrubbed(text, secret_values)
 
 
 def _scrubbed(text: str, values: tuple[str, ...]) -> str:

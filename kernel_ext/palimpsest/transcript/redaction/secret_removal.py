@@ -19,11 +19,7 @@ from pydantic import BaseModel
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.parts import TextPart, ToolCompleted, ToolFailed, ToolRunning
 from palimpsest.transcript.redaction.assigned_words import hide_assigned_passwords
-from palimpsest.transcript.redaction.held_secrets import (
-    HELD,
-    MIN_SECRET_CHARS,
-    is_worth_hiding,
-)
+from palimpsest.transcript.redaction.held_secrets import HELD, MIN_SECRET_CHARS, is_worth_hiding
 from palimpsest.transcript.redaction.named_forms import CODE, NAMES, PLACEHOLDER
 from palimpsest.transcript.redaction.secret_names import is_secret_name
 from palimpsest.transcript.redaction.secret_patterns import REDACTED, scrub, secret_spans
@@ -229,11 +225,10 @@ def _model(value: BaseModel, scrub: Scrub) -> BaseModel:
         else:
             is_output = name in output_fields
             cleaned = _without_assigned(value, name, field_value) if is_output else field_value
-            new = (
-                _redacted_metadata(cleaned, scrub)
-                if name == "metadata"
-                else _redacted_value(cleaned, scrub)
-            )
+            if name == "metadata":
+                new = _redacted_metadata(cleaned, scrub)
+            else:
+                new = _redacted_value(cleaned, scrub)
         if new is not field_value:
             update[name] = new
     return value.model_copy(update=update) if update else value

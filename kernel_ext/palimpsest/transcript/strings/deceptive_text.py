@@ -68,11 +68,9 @@ def deceptions(values: Mapping[str, Any], *, command: bool = False) -> tuple[str
         for sentence in _of_text(name, text, is_command=is_command)
     )
     first_sentences = tuple(islice(sentences, MAX_SENTENCES + 1))
-    return (
-        first_sentences
-        if len(first_sentences) <= MAX_SENTENCES
-        else (*first_sentences[:MAX_SENTENCES], MORE)
-    )
+    if len(first_sentences) <= MAX_SENTENCES:
+        return first_sentences
+    return (*first_sentences[:MAX_SENTENCES], MORE)
 
 
 def _texts(name: str, value: Any, *, command: bool) -> Iterator[tuple[str, str, bool]]:

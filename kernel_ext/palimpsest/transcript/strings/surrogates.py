@@ -54,11 +54,9 @@ def _joined(value: Any) -> Any:
             return joined_surrogates(value)
         case BaseModel():
             all_fields = {**value.__dict__, **(value.__pydantic_extra__ or {})}
-            return (
-                value.model_copy(update=changed)
-                if (changed := _changed_entries(all_fields))
-                else value
-            )
+            if changed := _changed_entries(all_fields):
+                return value.model_copy(update=changed)
+            return value
         case Mapping():
             return _mapping(value)
         case list() | tuple():

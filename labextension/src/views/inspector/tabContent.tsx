@@ -159,22 +159,22 @@ function TimelineTab({ isExplained, explain, ...props }: ITimelineTabProps) {
 
 /** What stands above the grid of the Timeline tab, in a window of JupyterLab. */
 const ABOVE_PX = 590;
-const LEAST_PX = 300;
-const MOST_PX = 560;
+const MIN_GRID_PX = 300;
+const MAX_GRID_PX = 560;
 
 /** Draws the grid as high as the window leaves room, at least fourteen rows. */
 function ItemsCard({ hasKinds }: { hasKinds: boolean }) {
   const { words } = useHost();
   const { item } = useInspectorCursor();
   const room = useSyncExternalStore(followResizes, windowHeight) - ABOVE_PX;
-  const height = hasKinds ? MOST_PX : Math.min(MOST_PX, room);
+  const height = hasKinds ? MAX_GRID_PX : Math.min(MAX_GRID_PX, room);
   return (
     <div className="plm-Inspector-card">
       <div className="plm-Inspector-head">
         <h3>{words.__('Items by requests')}</h3>
         <GridLegend hasKinds={hasKinds} />
       </div>
-      <ItemGrid height={Math.max(height, LEAST_PX)} />
+      <ItemGrid height={Math.max(height, MIN_GRID_PX)} />
       {item === null && (
         <p className="plm-Muted">
           {words.__('Choose a square to read why it is, or is not, there.')}

@@ -11,7 +11,7 @@ export const HEAD_PX = 20;
 /** The width of a request's number above wide columns, in CSS pixels. */
 const NUMBER_PX = 26;
 /** The least width of the cursor. */
-const LEAST_CURSOR_PX = 3;
+const MIN_CURSOR_PX = 3;
 /** Columns up to this width are named in tens. */
 const NARROW_PX = 11;
 
@@ -244,7 +244,7 @@ class GridBrush {
     context.strokeStyle = this._colour('accent');
     context.lineWidth = 1.5;
     const bottom = Math.min(this._y(rows.length), height - 1);
-    const width = Math.max(column, LEAST_CURSOR_PX);
+    const width = Math.max(column, MIN_CURSOR_PX);
     context.strokeRect(x - 0.5, HEAD_PX - 2, width, bottom - HEAD_PX + 2);
     const row = item === null ? -1 : rows.indexOf(item);
     if (row >= this._firstRow && row < this._lastRow) {
