@@ -17,8 +17,7 @@ ALLOWED = {
     "store/takeover_kernel.py": 1,  # two kernels take each other's lease at random moments
     "e2e/test_hosts.py": 1,  # code of a cell that is stopped
     "e2e/test_saved_answer.py": 1,  # code in a saved answer, which never runs
-    "e2e/test_view.py": 1,  # code of a cell that runs until a file is there
-    "e2e/test_panel.py": 2,  # likewise, and an import that is held
+    "e2e/test_panel.py": 1,  # code of a cell that runs until a file is there
     "e2e/recorded_turns.py": 1,  # the agent's code, which is stopped
     "e2e/test_inspector_tab.py": 1,  # likewise
     "frontends/page_channel/test_channel.py": 1,  # code of a cell that runs until a thread is done

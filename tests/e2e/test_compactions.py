@@ -16,21 +16,17 @@ from tests.e2e.jupyterlab import (
     wait_until_drawn,
 )
 from tests.e2e.shared_browser import SIZE
-from tests.e2e.test_inspector import INSPECT, OPEN_FILE, close, inspected, unpacked
+from tests.e2e.test_inspector import INSPECT, close, inspected
 from tests.e2e.test_panel import (
     AXE,
     COMMAND,
     RUN,
     VIOLATIONS,
     at_rest,
-    book,
-    open_notebook,
     open_scripted_notebook,
     send,
     transcript_region,
 )
-
-import palimpsest
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -155,66 +151,3 @@ def in_themes_and_widths(page: Page, region: Locator) -> None:
         )
         assert over <= 1, f"{over} px too wide at {width}"
     page.set_viewport_size(SIZE)  # type: ignore[arg-type]
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_inspector_views.py has compactions
-def test_a_recorded_file_shows_its_compaction(page: Page, lab: Lab, seen: PageErrors) -> None:
-    path = unpacked(lab, "claude_code/compaction_session.jsonl", "claude-compacted.jsonl")
-    with palimpsest.open_recording(lab.folder / path) as recording:
-        [session] = recording
-        [kept] = session.compactions().json()["compactions"]
-    open_notebook(page, lab, book(lab, "beside-compaction.ipynb", "1"))
-    page.evaluate(OPEN_FILE, path)
-    views = inspected(page)
-    views.get_by_role("tab", name="Requests").click()
-    region = views.get_by_role("group", name="Compactions")
-    for sentence in kept["sentences"]:
-        expect(region).to_contain_text(sentence)
-    expect(region.locator(".plm-Inspector-text")).to_have_text(kept["summary"])
-    photograph(page, "compactions-claude")
-    close(page)
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit labextension/tests/views/modelContext/heldRequest.test.tsx grades and refuses one
-def test_a_new_summary_is_graded_and_refused_on_the_card_of_the_request_that_would_use_it(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    panel = open_scripted_notebook(
-        page, lab, "new-summary.ipynb", ANSWERS, "%agent compact", "%agent step on"
-    )
-    for words in ("First", "Second", "Third"):
-        send(panel, words)
-        expect(transcript_region(panel).get_by_text(words, exact=True).first).to_be_visible()
-        at_rest(panel)
-    page.evaluate(RUN, 1)
-    strip = transcript_region(panel).get_by_role("button", name="Compacted")
-    expect(strip).to_contain_text("keeps 0 of 1 paths, 0 of 2 errors, 7 of 8 identifiers")
-    strip.click()
-    page.evaluate(RUN, 2)
-    expect(page.locator(".jp-Notebook").get_by_text("Step mode is on")).to_be_visible()
-
-    send(panel, "Fourth")
-    card = transcript_region(panel).get_by_role("group", name=re.compile("is held"))
-    new = card.get_by_role("group", name="The new summary")
-    expect(new).to_contain_text("It would be the first to use a new summary.")
-    expect(new).to_contain_text("Likely to be needed, by the last 5 answers (an estimate): ")
-    new.get_by_role("button", name="What it does not keep: 4 names").press("Enter")
-    expect(new.get_by_text("data/penguins.csv likely to be needed")).to_be_visible()
-    for theme in SAMPLED_THEMES:
-        choose_theme(page, theme)
-        new.scroll_into_view_if_needed()
-        photograph(page, f"new-summary-{theme.removeprefix('JupyterLab ').lower()}")
-        page.add_script_tag(path=str(AXE))
-        assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == [], theme
-    choose_theme(page, THEMES[0])
-
-    new.get_by_role("button", name="Keep the older context instead").press("Enter")
-    expect(new).to_have_count(0)
-    expect(
-        transcript_region(panel).get_by_text("the model sees again what this summary stood for")
-    ).to_be_visible()
-    card.get_by_role("button", name="Send", exact=True).press("1")
-    expect(transcript_region(panel).get_by_text("I call").first).to_be_visible()
-    at_rest(panel)
-    assert seen.errors == []

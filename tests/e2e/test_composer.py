@@ -15,8 +15,6 @@ from tests.e2e.jupyterlab import (
 )
 from tests.e2e.test_panel import (
     AXE,
-    BEGIN,
-    BLOCKS,
     RUN,
     VIOLATIONS,
     at_rest,
@@ -26,7 +24,6 @@ from tests.e2e.test_panel import (
     open_scripted_notebook,
     send,
     transcript_region,
-    waiting_prompts,
 )
 from tests.sample_size import SOAKING
 
@@ -67,62 +64,6 @@ def test_the_text_field_gets_the_keyboard_when_the_kernel_has_answered(
 
     assert was_early, "the panel was there before it was asked for"
     expect(composer(page.locator("#jupyter-palimpsest-panel"))).to_be_focused()
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_panel.py has prompts that wait, and labextension/tests/views/chat/chatPanel.test.tsx edits one
-def test_a_waiting_prompt_is_taken_back_and_edited(page: Page, lab: Lab, seen: PageErrors) -> None:
-    code = BLOCKS.format(flag="edit.flag")
-    answers = f"calls('python', code={code!r}), says('First done.'), says('Second done.')"
-    panel = open_scripted_notebook(page, lab, "edit.ipynb", answers, "%%agent -y\nwork")
-    page.evaluate(BEGIN, 1)
-    expect(panel.get_by_role("button", name="Stop", exact=True)).to_be_visible()
-    send(panel, "then that")
-    waiting = waiting_prompts(panel, 1)
-    waiting.get_by_role("button", name="edit", exact=True).click()
-    expect(composer(panel)).to_have_value("then that")
-    expect(composer(panel)).to_be_focused()
-    expect(waiting).to_have_count(0)
-    send(panel, "then this")
-    photograph(page, "composing-queued")
-    (lab.folder / "edit.flag").touch()
-
-    expect(transcript_region(panel).get_by_text("Second done.")).to_be_visible()
-    at_rest(panel)
-    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["work", "then this"])
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx chooses them
-def test_agent_and_model_are_chosen_for_a_prompt(page: Page, lab: Lab, seen: PageErrors) -> None:
-    setting = "%load_ext palimpsest"
-    open_notebook(page, lab, book(lab, "choose.ipynb", setting, "%agent status"))
-    page.evaluate(READY)
-    panel = open_panel(page)
-    page.evaluate(RUN, 0)
-    chip = panel.get_by_role("button", name="Agent: build")
-    chip.click()
-    photograph(page, "composing-agents")
-    panel.get_by_role("button", name="plan").click()
-    expect(panel.get_by_role("button", name="Agent: plan")).to_be_focused()
-    panel.get_by_role("button", name="Model: rehearsal/rehearsal").click()
-    expect(panel.get_by_role("textbox", name="Find or write one")).to_be_focused()
-    photograph(page, "composing-models")
-    assert violations(page) == []
-    panel.get_by_role("textbox", name="Find or write one").press("Escape")
-    send(panel, "calculate 6*7")
-
-    expect(transcript_region(panel).locator(".plm-Text").first).to_be_visible()
-    at_rest(panel)
-    expect(panel.get_by_role("button", name="Agent: plan")).to_be_visible()
-    expect(panel.get_by_role("button", name="Allow once")).to_have_count(0)
-    if (
-        SOAKING
-    ):  # in each run tests/e2e/test_step_mode.py has a page that was reloaded ask what is chosen
-        page.reload()
-        page.locator(".jp-Notebook .jp-Cell").first.wait_for()
-        panel = open_panel(page)
-        expect(panel.get_by_role("button", name="Agent: plan")).to_be_visible()
-    assert seen.errors == []
 
 
 @pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx tells what fills it, and tests/e2e/test_inspector.py opens it

@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.jupyterlab import (
     SAMPLED_THEMES,
-    SECOND_LOOK,
     THEMES,
     Lab,
     PageErrors,
@@ -16,9 +15,6 @@ from tests.e2e.jupyterlab import (
 )
 from tests.e2e.shared_browser import SIZE
 from tests.e2e.test_panel import (
-    AXE,
-    RUN,
-    VIOLATIONS,
     at_rest,
     open_scripted_notebook,
     send,
@@ -32,38 +28,6 @@ ANSWERS = (
     "calls('list', path='.'), says('There is one notebook. ' * 300).in_pieces(4_000), says('Two.'), says('Three.'),"
     f"says({SUMMARY!r}), says('Four.')"
 )
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_inspector.py pins, and labextension/tests/views/modelContext/editButtons.test.tsx leaves out and restores
-def test_a_call_is_pinned_left_out_and_restored(page: Page, lab: Lab, seen: PageErrors) -> None:
-    panel = open_scripted_notebook(page, lab, "panel-wishes.ipynb", ANSWERS, "%agent compact")
-    send(panel, "What is here?")
-    expect(transcript_region(panel).get_by_text("There is one notebook.").first).to_be_visible()
-    at_rest(panel)
-    row = transcript_region(panel).get_by_role("button", name="list")
-    row.press("Enter")
-
-    transcript_region(panel).get_by_role("button", name="Exclude").press("Enter")
-    expect(row).to_contain_text("excluded")
-    expect(
-        transcript_region(panel).get_by_text(
-            "Excluded from every request, as asked; it is kept here"
-        )
-    ).to_be_visible()
-    row.scroll_into_view_if_needed()
-    photograph(page, "panel-left-out")
-    transcript_region(panel).get_by_role("button", name="Restore", exact=True).click()
-    expect(row).not_to_contain_text("excluded")
-    transcript_region(panel).get_by_role("button", name="Pin", exact=True).click()
-    expect(row).to_contain_text("pinned")
-    row.scroll_into_view_if_needed()
-    photograph(page, "panel-pinned")
-    choose_theme(page, SECOND_LOOK)
-    photograph(page, "panel-pinned-dark")
-
-    page.add_script_tag(path=AXE)
-    assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == []
-    assert seen.errors == []
 
 
 @pytest.mark.soak  # with each commit labextension/tests/views/modelContext/compaction.test.tsx and editButtons.test.tsx have it
@@ -121,31 +85,6 @@ def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: Page
         transcript_region(panel).get_by_text("the model sees again what this summary stood for")
     ).to_be_visible()
     photograph(page, "panel-undone")
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit a call is left out and restored, above
-def test_words_that_were_left_out_say_so(page: Page, lab: Lab, seen: PageErrors) -> None:
-    chooses = (
-        "session = next(iter(harness.workspace._open.values()))\n"
-        "for message in session.snapshot().messages[:2]:\n"
-        "    session.edit_context('exclude', message.id)"
-    )
-    panel = open_scripted_notebook(
-        page, lab, "panel-words.ipynb", "says('One.'), says('Two.')", chooses
-    )
-    for words, answer in (("The first question", "One."), ("The second question", "Two.")):
-        send(panel, words)
-        expect(transcript_region(panel).get_by_text(answer)).to_be_visible()
-        at_rest(panel)
-
-    page.evaluate(RUN, 1)
-
-    restore = transcript_region(panel).get_by_role("button", name="Restore", exact=True)
-    expect(restore).to_have_count(2)
-    photograph(page, "panel-words-left-out")
-    restore.first.click()
-    expect(restore).to_have_count(1)
     assert seen.errors == []
 
 

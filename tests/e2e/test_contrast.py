@@ -9,7 +9,6 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
     READY,
-    SAMPLED_THEMES,
     THEMES,
     Lab,
     PageErrors,
@@ -128,26 +127,6 @@ def test_a_question_a_wait_and_an_error_can_be_read_in_every_theme(
     assert page.locator(PANEL).evaluate("node => node.scrollHeight <= node.clientHeight"), (
         "only the transcript scrolls, never the panel"
     )
-
-
-@pytest.mark.soak  # with each commit the next test looks at the same lines
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_what_a_colour_says_is_said_by_lines_where_the_system_paints(
-    page: Page, lab: Lab, server: FaultServer, scheme: str
-) -> None:
-    panel = begin(page, lab, server, f"forced-{scheme}.ipynb")
-    expect(allow(panel)).to_be_visible()
-    page.emulate_media(forced_colors="active", color_scheme=scheme)  # type: ignore[arg-type]
-    photograph(page, f"forced-{scheme}-asks")
-    page.add_script_tag(path=AXE)
-    for where in (CELL, PANEL):
-        assert page.evaluate(VIOLATIONS, where) == []
-
-    has_lines(page, panel)
-    allow(panel).click()
-    expect(panel.get_by_text("tries again")).to_be_visible()
-    stop(panel)
-    tells_parts_of_the_window(page, panel, f"forced-{scheme}-window")
 
 
 def has_lines(page: Page, panel: Locator) -> None:
@@ -323,38 +302,6 @@ def test_every_sign_of_a_turn_is_painted_where_the_system_chooses_the_colours(
     stopped = said.locator(".plm-Failure .plm-StatusIcon[data-state='stopped']")
     assert contrast(stopped) > 4.5
     tells_parts_of_the_window(page, panel, f"signs-{scheme}-window")
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_turn_rows.py has axe look at a folded and an opened turn
-def test_axe_finds_nothing_in_a_turn_that_is_folded_or_open_nor_in_the_composers_chips(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    (lab.folder / "signs.txt").write_text("It holds 1.\n")
-    notebook = begin_scripted(page, lab, "axe-turn", script(*FULL_TURN), "%%agent -y\nGo.")
-    panel = open_panel(page)
-    notebook.run(1)
-    notebook.run(2)
-    at_rest(panel)
-    composer(panel).press_sequentially("see @sig")
-    expect(panel.get_by_role("option").first).to_be_visible()
-    composer(panel).press("Enter")
-    expect(panel.locator(".plm-MentionChip")).to_be_visible()
-    page.add_script_tag(path=AXE)
-    places = (notebook.cell(2), transcript_region(panel))
-
-    if SOAKING:  # in each run test_turn_rows.py looks at folded turns
-        accessible(page, "folded", SAMPLED_THEMES)
-    for place in places:
-        closed = place.locator(".plm-Disclosure-head[aria-expanded='false']")
-        while closed.count():
-            closed.first.click()
-    for place in places:
-        place.locator(".plm-TurnSummary").last.hover()
-    accessible(page, "open", THEMES)
-    panel.locator(".plm-TurnSummary-steps").click()
-    expect(panel.locator(".plm-Step").first).to_be_visible()
-    accessible(page, "all-steps", SAMPLED_THEMES, ("dark", "light") if SOAKING else ())
     assert seen.errors == []
 
 

@@ -1,14 +1,13 @@
 """Failures are shown in cell and panel, with a button for the remedy."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.forked_kernels import STARTED
-from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph, record, recorded
+from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph
 from tests.e2e.test_panel import (
     BEGIN,
     RUN,
@@ -21,17 +20,9 @@ from tests.e2e.test_panel import (
     transcript_region,
 )
 
-from palimpsest.model.script import calls, fails, out_of_quota, says, unauthorized
-from palimpsest.testing import FaultServer
-
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 OUTPUT = ".jp-Notebook .plm-SegmentWidget"
-REFUSALS = (
-    fails(429, "Slow down.", retry_after=3),
-    fails(429, "Slow down.", retry_after=1),
-    fails(500, "Out of order.", retry_after=3),
-)
 KILL = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
 
 
@@ -64,101 +55,6 @@ def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: 
         ".includes('It is 42.')"
     )
     assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit the cell does, above
-def test_the_panel_tries_again_and_says_what_else_helps(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    answers = "says(''), says('At last.'), fails(401, 'No such key.')"
-    panel = open_scripted_notebook(page, lab, "again-panel.ipynb", answers)
-    send(panel, "Hello?")
-    expect(transcript_region(panel).get_by_text("without a word")).to_be_visible()
-    panel.get_by_role("button", name="Retry", exact=True).press("Enter")
-    expect(transcript_region(panel).get_by_text("At last.")).to_be_visible()
-    at_rest(panel)
-    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["Hello?"])
-
-    send(panel, "And now?")
-    # The first failure has nearly the same text, and stays visible.
-    expect(panel.locator(".plm-Failure-advice")).to_have_text("Or choose another model.")
-    at_rest(panel)
-    expect(panel.get_by_role("button", name="Retry", exact=True)).to_have_count(0)
-    photograph(page, "again-key")
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit labextension/tests/state/lines/retryRuns.test.ts has the row, and tests/frontends/turn_output/test_cell_output.py counts down
-def test_a_retry_is_one_row_that_counts_down_and_says_once_what_happened(
-    page: Page, lab: Lab
-) -> None:
-    with FaultServer(*REFUSALS, says("Here I am.")) as server:
-        setting = (
-            f"%env OPENAI_BASE_URL={server.url}/v1\n%env OPENAI_API_KEY=none\n"
-            "%env OPENAI_MODEL=fault\n%env PALIMPSEST_CONFIG_CONTENT=titles = false\n"
-            "%load_ext palimpsest"
-        )
-        open_notebook(page, lab, book(lab, "again-row.ipynb", setting, "%%agent\nHello?"))
-        page.evaluate(READY)
-        panel = open_panel(page)
-        page.evaluate(RUN, 0)
-        expect(composer(panel)).to_be_visible()
-        record(page, f"{OUTPUT} .plm-TurnFooter, #jupyter-palimpsest-panel")
-        page.evaluate(BEGIN, 1)
-        places = {"cell": page.locator(OUTPUT).last, "panel": transcript_region(panel)}
-        for attempt in (2, 4):
-            for place in places.values():
-                expect(place.get_by_text(f"Attempt {attempt} in")).to_be_visible()
-            photograph(page, f"retry-row-{attempt}")
-            for name, place in places.items():
-                said = place.locator(".plm-TurnFooter").inner_text()
-                assert place.locator(".plm-Failure").count() == 0, name
-                assert said.count("Slow down.") == 1, (name, said)
-                assert said.count("127.0.0.1") == 1, (name, said)
-                assert not re.search(r"--model|%agent|http|came|answered after", said), (name, said)
-        for name, place in places.items():
-            expect(place.get_by_text("Here I am.")).to_be_visible()
-            told = place.locator(".plm-Failure")
-            expect(told).to_have_count(1)
-            expect(told).to_contain_text("Failed 3 times; answered after")
-            expect(told).to_contain_text("answered 429: Slow down. Then: 500: Out of order.")
-            assert not re.search(r"--model|%agent|http", told.inner_text()), name
-        photograph(page, "retry-row-answered")
-        expect(panel.get_by_role("log")).to_contain_text("Slow down. It is sent again.")
-        at_rest(panel)
-        assert len(server.requests) == len(REFUSALS) + 1
-        for words in ("Attempt 2 in 2 s", "Attempt 2 in 1 s"):
-            assert any(words in told for told in recorded(page)), words
-
-        # Beside other work it joins the row of work, and is read by opening that.
-        server.script(fails(429, "Slow down.", retry_after=1), calls("list"), says("No files."))
-        send(panel, "Any files?")
-        expect(transcript_region(panel).get_by_text("No files.")).to_be_visible()
-        at_rest(panel)
-        work = transcript_region(panel).locator(".plm-Work")
-        expect(work).to_have_text("searched once · sent again once")
-        photograph(page, "retry-row-folded")
-        work.get_by_role("button").first.click()
-        expect(work.locator(".plm-Failure")).to_contain_text("answered 429: Slow down. Failed once")
-        photograph(page, "retry-row-unfolded")
-
-        # What ends a turn is one row, with one address, one advice and one button.
-        server.script(unauthorized())
-        send(panel, "And now?")
-        failure = transcript_region(panel).locator(".plm-Failure[data-state=error]")
-        expect(failure).to_contain_text("Set the environment variable OPENAI_API_KEY")
-        expect(failure).to_have_count(1)
-        photograph(page, "retry-row-key")
-        assert failure.inner_text().count("127.0.0.1") == 1
-        assert failure.inner_text().count("choose another model") == 1
-        at_rest(panel)
-        server.script(out_of_quota())
-        send(panel, "And then?")
-        expect(failure).to_have_count(2)
-        expect(failure.last).to_contain_text("no quota left. Raise it there, or choose another")
-        photograph(page, "retry-row-quota")
-        assert failure.last.inner_text().count("choose another model") == 1
-        assert "--model" not in failure.last.inner_text()
 
 
 @pytest.fixture

@@ -106,21 +106,3 @@ def test_a_cell_that_was_changed_meanwhile_is_not_replaced(page: Page, lab: Lab)
 
     expect(said.get_by_text("The cell was changed since; nothing was replaced.")).to_be_visible()
     assert sources(page)[2] == "total = 13"
-
-
-@pytest.mark.soak  # with each commit it has them in the panel
-def test_the_answer_in_a_cell_has_the_buttons_too(page: Page, lab: Lab) -> None:
-    notebook = begin(page, lab, "fix-magic", SCRIPT, FAILING, "%agent fix", told=True)
-    for number in (1, 2, 3):
-        notebook.run(number)
-    answer = notebook.cell(3)
-
-    press(answer.get_by_role("button", name="Changes to cell 3"))
-    page.set_viewport_size({"width": 400, "height": 800})
-    answer.get_by_role("button", name="Copy", exact=True).scroll_into_view_if_needed()
-    look(page, "fix-cell-narrow")
-    press(answer.get_by_role("button", name="Insert below"))
-    press(answer.get_by_role("button", name="Run again"))
-
-    expect(notebook.cell(2).locator(".jp-OutputArea-output")).to_have_text("3.0")
-    assert sources(page)[2:] == [FIXED, "%agent fix", FIXED]

@@ -253,12 +253,6 @@ def test_it_says_why_pins_and_follows_a_turn(page: Page, lab: Lab, seen: PageErr
     assert seen.errors == []
 
 
-RUNNING = (
-    "*[one for number in range(8)"
-    " for one in (calls('list', path='.'), says(f'Answer {number}. ' * 20))]"
-)
-
-
 def grid_shows_cursor(views: Locator) -> bool:
     """Return whether the cursor's column is in the part of the grid that is seen."""
     return bool(
@@ -272,60 +266,3 @@ def grid_shows_cursor(views: Locator) -> bool:
             int(cursor(views).get_attribute("aria-valuenow") or 0),
         )
     )
-
-
-@pytest.mark.soak  # with each commit the test above follows a turn, and labextension/tests/views/inspector/runningSession.test.tsx has patches
-def test_it_follows_a_running_session_by_patches_and_stays_where_its_user_is(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    frames: list[str] = []
-    page.on(
-        "websocket",
-        lambda socket: socket.on("framereceived", lambda data: frames.append(text_of(data))),
-    )
-    panel = open_scripted_notebook(page, lab, "inspect-running.ipynb", RUNNING)
-    send(panel, "What is here?")
-    at_rest(panel)
-    page.evaluate(INSPECT, {})
-    views = inspected(page)
-    send(panel, "And now?")
-    at_rest(panel)
-    expect(cursor(views)).to_have_attribute("aria-valuemax", "4")
-    expect(cursor(views)).to_have_attribute("aria-valuenow", "4")
-    views.get_by_role("tab", name="Items").click()
-    find = views.get_by_placeholder("Find items")
-    find.fill("list")
-    grid = views.get_by_role("grid")
-    grid.click(position={"x": 128, "y": 32})
-    name = views.get_by_role("group", name="The chosen item").get_by_role("heading").inner_text()
-    cursor(views).press("Home")
-    frames.clear()
-
-    for number in range(3, 7):
-        send(panel, f"Turn {number}?")
-        at_rest(panel)
-        expect(cursor(views)).to_have_attribute("aria-valuemax", str(2 * number))
-
-    # The cursor was moved, so it stays; so do item, filter and tab.
-    expect(cursor(views)).to_have_attribute("aria-valuenow", "1")
-    expect(find).to_have_value("list")
-    heading = views.get_by_role("group", name="The chosen item").get_by_role("heading")
-    expect(heading).to_have_text(name)
-    cursor(views).press("End")
-    send(panel, "Turn 7?")
-    at_rest(panel)
-    expect(cursor(views)).to_have_attribute("aria-valuenow", "14")
-    photograph(page, "inspector-running")
-    answers = [one for one in frames if '"milliseconds"' in one]
-    patches = [one for one in answers if '"patch": {' in one or '"patch":{' in one]
-    wholes = [one for one in answers if '"policies": [{' in one or '"policies":[{' in one]
-    # On a busy machine one patch tells of several turns.
-    assert len(patches) >= 2
-    # A ruler that is fitted anew has a whole view; that is seldom, and of a session this small.
-    assert len(wholes) <= 3
-    assert sum(map(len, patches)) / 10 < 10_000
-    assert seen.errors == []
-
-
-def text_of(frame: str | bytes) -> str:
-    return frame if isinstance(frame, str) else frame.decode("utf-8", "replace")

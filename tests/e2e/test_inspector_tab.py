@@ -1,13 +1,7 @@
 """The inspector's tab over its life: restored, linked to, compared, without its kernel, and over changed files."""
 
-import lzma
-import os
 import re
-import signal
 import urllib.request
-import zipfile
-from itertools import islice
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -22,7 +16,6 @@ from tests.e2e.jupyterlab import (
 from tests.e2e.test_inspector import (
     INSPECT,
     OPEN_FILE,
-    SAMPLES,
     close,
     cursor,
     inspected,
@@ -30,14 +23,12 @@ from tests.e2e.test_inspector import (
     unpacked,
 )
 from tests.e2e.test_panel import (
-    BEGIN,
     RUN,
     at_rest,
     book,
     open_scripted_notebook,
     send,
 )
-from tests.sample_size import sample_size
 from tests.waiting import LAST_RESORT_SECONDS, eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -249,97 +240,6 @@ def answers_anew(sent: Locator, words: str) -> None:
     expect(sent.locator("mark").first).to_have_text(words, ignore_case=True)
     find.fill(f"no {words} such words")
     expect(sent).to_contain_text("0 blocks")
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_inspector_cell.py asks while a cell runs, and labextension/tests/inspector/kernelSource.test.ts has a kernel that does not answer
-def test_it_answers_while_a_cell_runs_and_says_when_it_waits(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    flag = lab.folder / "tab-busy.flag"
-    pid = "import os\npathlib = __import__('pathlib')\npathlib.Path('tab-busy.pid').write_text(str(os.getpid()))"
-    panel = open_scripted_notebook(
-        page, lab, "tab-busy.ipynb", ANSWERS, pid, BLOCKS.format(flag=str(flag))
-    )
-    send(panel, "What is here?")
-    at_rest(panel)
-    page.evaluate(RUN, 1)
-    kernel = int((lab.folder / "tab-busy.pid").read_text())
-    page.evaluate(BEGIN, 2)
-    expect(page.locator(".jp-InputArea-prompt", has_text="[*]")).to_be_visible()
-    page.evaluate(INSPECT, {})
-    views = inspected(page)
-    views.get_by_role("tab", name="Requests").click()
-    sent = views.get_by_role("group", name="The request as it is sent")
-    expect(sent.get_by_text("What is here?").first).to_be_visible()
-    expect(strip(page)).to_have_count(0)
-    assert not flag.exists()
-
-    os.kill(kernel, signal.SIGSTOP)
-    try:
-        sent.get_by_role("searchbox").fill("here")
-        expect(strip(page)).to_contain_text("The kernel is busy: the answer comes")
-        photograph(page, "inspector-waits")
-    finally:
-        os.kill(kernel, signal.SIGCONT)
-    expect(sent.locator("mark").first).to_have_text("here")
-    expect(strip(page)).to_have_count(0)
-    flag.touch()
-    assert seen.errors == []
-
-
-def wrong_files(folder: Path) -> dict[str, tuple[str, str]]:
-    """Write files that are no recordings; return for each what the tab says, and what it shows of it."""
-    folder.mkdir(exist_ok=True)
-    packed = (SAMPLES / "claude_code" / "cc1df109.jsonl.xz").read_bytes()
-    lines = lzma.decompress(packed).decode().splitlines()
-    broken = [*lines[:20], '{"type": "user", "message": {', *lines[20:]]
-    (folder / "broken.jsonl").write_text("\n".join(broken) + "\n")
-    (folder / "none.eval").write_bytes(b"")
-    (folder / "none.jsonl").write_bytes(b"")
-    (folder / "words.traj").write_text("These are words.\n")
-    (folder / "table.json").write_text('{"columns": [1, 2]}')
-    with zipfile.ZipFile(folder / "other.eval", "w") as packed:
-        packed.writestr("readme.txt", "no evaluation")
-    told = {
-        "none.jsonl": ("is empty", ""),
-        "other.eval": ("", ""),
-        "none.eval": ("is empty", ""),
-        "words.traj": ("", ""),
-        "table.json": ("", ""),
-    }
-    # Each is read by a kernel of its own.
-    return dict(islice(told.items(), sample_size(1, len(told))))
-
-
-@pytest.mark.soak  # with each commit tests/frontends/inspector/test_recording_problems.py says it, and labextension/tests/views/inspector/inspector.test.tsx shows it
-def test_a_wrong_file_says_one_sentence_and_a_broken_line_costs_only_itself(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    said = {}
-    files = wrong_files(lab.folder / "wrong")
-    open_notebook(page, lab, book(lab, "beside-wrong.ipynb", "1"))
-    for name in files:
-        page.evaluate(
-            "path => void window.jupyterapp.commands.execute("
-            "'docmanager:open', { path, factory: 'Palimpsest Inspector' })",
-            f"wrong/{name}",
-        )
-        told = tab(page).locator(".plm-Inspector [role=status]")
-        expect(told).to_contain_text(re.compile(r"\.$"))
-        expect(told).not_to_contain_text("Reading")
-        said[name] = told.inner_text()
-        photograph(page, f"inspector-wrong-{name}")
-        close(page)
-        expect(tab(page)).to_have_count(0)
-    for name, words in said.items():
-        assert "Traceback" not in words
-        assert name in words, words
-        assert files[name][0] in words, words
-    page.evaluate(OPEN_FILE, "wrong/broken.jsonl")
-    views = inspected(page)
-    views.get_by_role("tab", name="Wastes").click()
-    expect(views.get_by_text("line 21", exact=False)).to_be_visible()
-    assert seen.errors == []
 
 
 @pytest.mark.soak  # with each commit tests/frontends/inspector/test_answer_queue.py reads one again, and labextension/tests/inspector/fileWatch.test.ts watches

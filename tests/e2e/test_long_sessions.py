@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import CDPSession, Locator, Page, expect
 from tests.e2e.jupyterlab import READY, ROOT, Lab, open_notebook, photograph
-from tests.e2e.running_notebook import Notebook, begin
+from tests.e2e.running_notebook import Notebook
 from tests.e2e.test_panel import at_rest, book, composer, open_panel
 from tests.sample_size import sample_size
-from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -206,32 +205,3 @@ def test_a_long_session_is_found_copied_and_looked_at_anywhere(page: Page, lab: 
     panel.get_by_role("searchbox", name="Find in this session").fill(words.strip())
     expect(panel.locator(".plm-SessionSearch-count")).to_have_text("1 of 1")
     expect(first).to_have_attribute("data-far", "false")
-
-
-@pytest.mark.soak  # with each commit the test above has long turns in the panel, and labextension/tests/views/parts/markdownText.test.tsx lays a huge text out in parts
-def test_a_long_answer_in_a_cell_is_drawn_where_it_is_seen(page: Page, lab: Lab) -> None:
-    script = f"harness.script(*(says(f'Step {{n}}.').calls('python', code=f'{{n}}') for n in range({STEPS})), says('End.'))"
-    notebook = begin(page, lab, "long-cell", script, "%%agent -y\nGo.")
-    notebook.run(1)
-    notebook.run(2)
-    cell = notebook.cell(2)
-    expect(cell.get_by_text("End.")).to_be_visible()
-
-    stretches = cell.locator(".plm-LineGroup")
-    far = cell.locator(".plm-LineGroup[data-far='true']")
-    expect(far).not_to_have_count(0)
-    expect(far.first).to_contain_text("Step")
-    assert (
-        page.evaluate(
-            "all => Math.max(...all.map(one => one.querySelectorAll('*').length))",
-            far.element_handles(),
-        )
-        == 0
-    )
-
-    def seen() -> bool:
-        """Scroll to the first segment; repeated, since the page moves while it renders rows near it."""
-        stretches.first.scroll_into_view_if_needed()
-        return stretches.first.locator(".plm-Text").first.is_visible()
-
-    eventually(seen)

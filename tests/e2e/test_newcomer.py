@@ -53,26 +53,6 @@ def test_the_rehearsal_says_in_one_line_that_it_is_one(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit the panel does
-@pytest.mark.usefixtures("own_page")
-def test_a_cell_says_it_in_one_line_too(page: Page, lab: Lab, seen: PageErrors) -> None:
-    open_notebook(
-        page, lab, book(lab, "newcomer-cell.ipynb", "%load_ext palimpsest", "%%agent\nthanks")
-    )
-    page.evaluate(READY)
-    page.evaluate(RUN, 0)
-    page.evaluate(RUN, 1)
-    told = page.locator(".jp-Notebook .plm-ModelNotice")
-    for width in (1440, 420):
-        page.set_viewport_size({"width": width, "height": 900})
-        wait_until_drawn(page)
-        photograph(page, f"newcomer-cell-{width}")
-        one_line(told)
-    told.get_by_role("button").press("Enter")
-    expect(told.locator("code", has_text="ANTHROPIC_API_KEY")).to_be_visible()
-    assert seen.errors == []
-
-
 @pytest.mark.soak  # with each commit tests/e2e/test_panel.py opens it by the command that all three run
 @pytest.mark.usefixtures("own_page")
 def test_the_panel_is_found_by_its_sign_its_menu_and_its_card_with_keys(

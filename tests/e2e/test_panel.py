@@ -1,6 +1,5 @@
 """The panel beside a notebook, as a person uses it in a real JupyterLab."""
 
-import json
 import re
 
 import nbformat
@@ -10,17 +9,11 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
     READY,
     ROOT,
-    SAMPLED_THEMES,
     Lab,
     PageErrors,
-    choose_theme,
     open_notebook,
     photograph,
-    wait_until_drawn,
 )
-
-from palimpsest.model.script import says
-from palimpsest.testing import FaultServer
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -59,34 +52,11 @@ COMMAND = "command => window.jupyterapp.commands.execute(command)"
 SWITCH = """async name => {
   await window.jupyterapp.commands.execute('docmanager:open', { path: name });
 }"""
-SLOW_IMPORT = """import importlib.util, os, sys, time
-os.environ |= {{"OPENAI_BASE_URL": "{url}/v1", "OPENAI_API_KEY": "none", "OPENAI_MODEL": "fault"}}
-os.environ["PALIMPSEST_CONFIG_CONTENT"] = "titles = false"
-class Slow:
-    def find_spec(self, name, path=None, target=None):
-        if name == "palimpsest.model.direct.http_clients":
-            sys.meta_path.remove(self)
-            found = importlib.util.find_spec(name)
-            self.run, found.loader.exec_module = found.loader.exec_module, self.hold
-            return found
-    def hold(self, module):
-        while not os.path.exists({flag!r}):
-            time.sleep(0.05)
-        self.run(module)
-sys.meta_path.insert(0, Slow())
-%load_ext palimpsest"""
-"""Holds the import of what asks a model until a file exists."""
 SCRIPTED_MODEL_SETUP = f"""import sys
 sys.path.insert(0, {str(ROOT)!r})
 from palimpsest.model.script import calls, fails, says, stalls, thinks
 from tests.harness.kernel_session import load
 harness = load(get_ipython(), {{answers}})"""
-LINES = """all => all.map(one => {
-  const words = document.createRange();
-  words.selectNodeContents(one);
-  return new Set([...words.getClientRects()].map(({ top }) => Math.round(top))).size;
-})"""
-"""Counts the lines of text in each element."""
 BLOCKS = "import os, time\nwhile not os.path.exists('{flag}'):\n    time.sleep(0.05)"
 """Code for the agent's Python tool that blocks until the test creates a file."""
 MARKDOWN = (
@@ -230,65 +200,6 @@ def test_it_streams_asks_and_stops(page: Page, lab: Lab, seen: PageErrors) -> No
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/segment/segmentView.test.tsx says it
-def test_it_says_what_it_waits_for(page: Page, lab: Lab, seen: PageErrors) -> None:
-    refusal = "fails(503, 'Too many ask at once.', retry_after=3600)"
-    panel = open_scripted_notebook(
-        page, lab, "panel-waits.ipynb", f"stalls(), says('I begin. ').stalls(), {refusal}"
-    )
-    foot = panel.locator(".plm-TurnFooter-text")
-    send(panel, "How many?")
-    expect(foot).to_contain_text("waits for the model")
-    # A number read aloud again and again would not help, so it is only drawn.
-    expect(foot.locator("[aria-hidden]")).to_contain_text(" s")
-    photograph(page, "panel-waits")
-    panel.get_by_role("button", name="Stop", exact=True).click()
-    at_rest(panel)
-    expect(foot).to_have_count(0)
-
-    send(panel, "And now?")
-    expect(foot).to_have_text("writes")
-    panel.get_by_role("button", name="Stop", exact=True).click()
-    at_rest(panel)
-
-    send(panel, "And then?")
-    expect(foot).to_contain_text("Attempt 2 in")
-    photograph(page, "panel-retries")
-    panel.get_by_role("button", name="Stop", exact=True).click()
-    at_rest(panel)
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit tests/frontends/turn_output/test_terminal_output.py tells it
-def test_the_import_of_what_the_model_needs_is_told_in_cell_and_panel(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    flag = lab.folder / "import.flag"
-    with FaultServer(says("Here I am.")) as server:
-        setup = SLOW_IMPORT.format(url=server.url, flag=str(flag))
-        open_notebook(page, lab, book(lab, "panel-import.ipynb", setup, "1", "%%agent\nHello?"))
-        page.evaluate(READY)
-        panel = open_panel(page)
-        page.evaluate(RUN, 0)
-        expect(composer(panel)).to_be_visible()
-        page.evaluate(BEGIN, 2)
-        places = (page.locator(".jp-Notebook .plm-SegmentWidget").last, transcript_region(panel))
-        for place in places:
-            foot = place.locator(".plm-TurnFooter-text")
-            expect(foot).to_have_text(re.compile(r"^loading what the model needs… \d+ s$"))
-        photograph(page, "panel-loads")
-        assert server.requests == []
-        flag.touch()
-
-        for place in places:
-            expect(place.get_by_text("Here I am.")).to_be_visible()
-            expect(place.locator(".plm-TurnFooter")).to_have_count(0)
-            # The import is in no step's time.
-            expect(place.get_by_text("loading what the model needs")).to_have_count(0)
-        at_rest(panel)
-    assert seen.errors == []
-
-
 def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -318,41 +229,6 @@ def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx gives them back
-def test_a_stop_gives_the_prompts_that_wait_back_to_the_composer(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    panel = open_scripted_notebook(
-        page, lab, "panel-back.ipynb", "stalls(), says('All at once.')", "%agent --bg In a cell."
-    )
-    send(panel, "Begin.")
-    expect(panel.get_by_role("button", name="Stop", exact=True)).to_be_visible()
-    send(panel, "Then this.")
-    page.evaluate(RUN, 1)
-    expect(panel.get_by_role("button", name="2 waiting")).to_be_visible()
-    send(panel, "And that,\nin two lines.")
-    strip = panel.get_by_role("button", name="3 waiting")
-    expect(strip).to_contain_text("Then this.")
-    heard = panel.get_by_role("log")
-    expect(heard).to_contain_text("wait for this turn to end.")
-    composer(panel).fill("a draft")
-    photograph(page, "panel-queue-strip")
-    waiting = waiting_prompts(panel, 3)
-    expect(waiting.nth(0)).to_contain_text("Then this.")
-    expect(waiting.nth(1)).to_contain_text("In a cell.")
-    photograph(page, "panel-queue-list")
-    panel.get_by_role("button", name="Stop", exact=True).click()
-
-    expect(composer(panel)).to_have_value("Then this.\n\nAnd that,\nin two lines.\n\na draft")
-    at_rest(panel)
-    expect(composer(panel)).to_be_focused()
-    expect(heard).to_contain_text("The 2 prompts that waited are back in the text field.")
-    photograph(page, "panel-queue-back")
-    composer(panel).press("Enter")
-    expect(transcript_region(panel).get_by_text("All at once.")).to_be_visible()
-    assert seen.errors == []
-
-
 @pytest.mark.soak
 def test_hundreds_of_prompts_that_wait_are_one_row(page: Page, lab: Lab, seen: PageErrors) -> None:
     ask = "for n in range(270):\n    get_ipython().run_line_magic('agent', f'--bg Look {n}.')"
@@ -379,53 +255,6 @@ def test_hundreds_of_prompts_that_wait_are_one_row(page: Page, lab: Lab, seen: P
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_sessions.py begins and chooses them
-def test_sessions_are_begun_and_switched(page: Page, lab: Lab, seen: PageErrors) -> None:
-    panel = open_scripted_notebook(
-        page, lab, "panel-sessions.ipynb", "says('One.'), says('Title'), says('Two.')"
-    )
-    send(panel, "first words")
-    expect(transcript_region(panel).get_by_text("One.")).to_be_visible()
-    at_rest(panel)
-    choose = panel.locator(".plm-Panel-sessions")
-
-    choose.press("Enter")
-    panel.get_by_role("button", name="New session").first.press("Enter")
-    expect(transcript_region(panel).get_by_text("Write below, or begin a cell")).to_be_visible()
-    choose.click()
-    rows = panel.locator(".plm-Sessions-row")
-    expect(rows).to_have_count(2)
-    photograph(page, "panel-sessions")
-    rows.last.click()
-
-    expect(transcript_region(panel).get_by_text("One.")).to_be_visible()
-    expect(composer(panel)).to_be_focused()
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_step_mode.py reloads the page in mid-turn
-def test_it_is_back_after_a_reload_in_mid_cell(page: Page, lab: Lab) -> None:
-    code = BLOCKS.format(flag="reload.flag")
-    # Sent in several notices, over two connections until the cell has ended.
-    long = "".join(f"calls('python', code='print({at}, 25_000 * chr(120))'), " for at in range(10))
-    answers = f"{long}says('Before. ').calls('python', code={code!r}), says('After.')"
-    panel = open_scripted_notebook(page, lab, "panel-reload.ipynb", answers, "%%agent -y\nwork")
-    page.evaluate(BEGIN, 1)
-    expect(transcript_region(panel).get_by_text("Before.")).to_be_visible()
-    expect(transcript_region(panel).locator(".plm-Tool")).to_have_count(11)
-
-    page.goto(page.url.replace("reset", ""))
-    page.locator(".jp-Notebook .jp-Cell").first.wait_for()
-    panel = open_panel(page)
-
-    expect(transcript_region(panel).get_by_text("Before.")).to_be_visible()
-    expect(panel.get_by_role("button", name="Stop", exact=True)).to_be_visible()
-    expect(transcript_region(panel).locator(".plm-Tool")).to_have_count(11)
-    (lab.folder / "reload.flag").touch()
-    expect(transcript_region(panel).get_by_text("After.")).to_be_visible()
-    at_rest(panel)
-
-
 @pytest.mark.soak  # with each commit labextension/tests/state/display/announcements.test.ts tells of one, and labextension/tests/views/dom/endScroll.test.tsx scrolls
 def test_a_question_below_the_fold_is_scrolled_to_and_told_in_tab_and_status_bar(
     page: Page, lab: Lab, seen: PageErrors
@@ -450,33 +279,6 @@ def test_a_question_below_the_fold_is_scrolled_to_and_told_in_tab_and_status_bar
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py has the narrowest
-def test_tables_keep_numbers_whole_and_what_is_wide_scrolls(page: Page, lab: Lab) -> None:
-    names = "bill_length_mm | bill_depth_mm | flipper_length_mm | body_mass_g | station"
-    table = f"| {names} |\n|--:|--:|--:|--:|--:|\n| 47.504878 | 14.98 | 115.2 | 5076.01 | Palmer |"
-    sum_ = " + ".join(f"a_{{{number}}}" for number in range(40))
-    code = f"total = {' + '.join(f'a{number}' for number in range(40))}"
-    words = f"{table}\n\n$${sum_}$$\n\n```python\n{code}\n```"
-    panel = open_scripted_notebook(
-        page, lab, "panel-wide.ipynb", f"says({words!r})", "%%agent\nshow"
-    )
-    page.evaluate(RUN, 1)
-    at_rest(panel)
-    expect(page.locator(".plm-Text mjx-container")).to_have_count(2)
-    expect(page.locator(".plm-Text [data-wide]")).to_have_count(2)  # once the text is rendered
-
-    for width in (560, 900, 1600):
-        page.set_viewport_size({"width": width, "height": 900})
-        photograph(page, f"panel-wide-{width}")
-        lines = page.locator(".plm-Text :is(td, th)").evaluate_all(LINES)
-        assert set(lines) == {1}
-        boxes = page.locator(".plm-Text :is([data-wide], pre, mjx-container)").evaluate_all(
-            "all => all.map(one => one.clientWidth - one.parentElement.clientWidth)"
-        )
-        assert len(boxes) == 6
-        assert all(over <= 0 for over in boxes)
-
-
 def test_it_follows_the_notebook_in_front_also_by_another_name(page: Page, lab: Lab) -> None:
     book(lab, "panel-other.ipynb", "1")
     panel = open_scripted_notebook(page, lab, "panel-first.ipynb", "says('One.')")
@@ -493,98 +295,6 @@ def test_it_follows_the_notebook_in_front_also_by_another_name(page: Page, lab: 
 
     expect(transcript_region(panel).get_by_text("One.")).to_be_visible()
     expect(composer(panel)).to_be_visible()
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_errors_and_retry.py and test_step_mode.py load it again
-def test_a_kernel_that_restarts_or_ends_is_told(page: Page, lab: Lab) -> None:
-    open_notebook(page, lab, book(lab, "panel-restart.ipynb", "%load_ext palimpsest"))
-    page.evaluate(READY)
-    panel = open_panel(page)
-    page.evaluate(RUN, 0)
-    send(panel, "hello")
-    expect(panel.locator(".plm-Text").first).to_be_visible()
-    at_rest(panel)
-
-    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.restartKernel()")
-    panel.get_by_role("button", name="Load it").click()
-    expect(panel.locator(".plm-TurnPrompt-text", has_text="hello")).to_be_visible()
-    expect(composer(panel)).to_be_focused()
-    page.evaluate("window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
-    expect(panel.get_by_text("has no kernel")).to_be_visible()
-
-
-@pytest.mark.soak  # with each commit JupyterLab's own dialog is what opens, and the first test loads the package
-def test_a_kernel_is_chosen_from_the_panel(page: Page, lab: Lab, seen: PageErrors) -> None:
-    open_notebook(page, lab, book(lab, "panel-choose.ipynb", "1", kernel="elsewhere"))
-    dialog = page.locator(".jp-Dialog")
-    dialog.locator("button", has_text="No Kernel").click()
-    panel = open_panel(page)
-    expect(panel.get_by_text("panel-choose.ipynb has no kernel")).to_be_visible()
-    photograph(page, "panel-no-kernel")
-    panel.get_by_role("button", name="Choose a kernel…").click()
-    dialog.get_by_role("combobox").select_option(label="Python 3 (ipykernel)")
-    dialog.locator("button", has_text="Select").click()
-
-    panel.get_by_role("button", name="Load it").click()
-    expect(composer(panel)).to_be_focused()
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_contrast.py looks at more states
-def test_it_can_be_used_and_read_by_everybody(page: Page, lab: Lab) -> None:
-    answers = (
-        f"thinks('First I look.').says('Let me look. ').calls('python', code='6 * 7'), says({MARKDOWN!r}),"
-        f"calls('write', path='out.csv', content='a,b'), says('Done.')"
-    )
-    panel = open_scripted_notebook(page, lab, "panel-axe.ipynb", answers)
-    send(panel, "How many?")
-    panel.get_by_role("button", name="Allow once").click()
-    expect(transcript_region(panel).get_by_text("That is all.")).to_be_visible()
-    at_rest(panel)
-    send(panel, "Write it down.")
-    expect(panel.get_by_role("button", name="Allow once")).to_be_visible()
-    send(panel, "And then sum it up.")
-    expect(waiting_prompts(panel, 1)).to_be_visible()
-    page.add_script_tag(path=AXE)
-    found = {}
-    for theme in SAMPLED_THEMES:
-        choose_theme(page, theme)
-        photograph(page, f"panel-{theme.removeprefix('JupyterLab ').replace(' ', '-').lower()}")
-        found[theme] = page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel")
-    choose_theme(page, "JupyterLab Light")
-    assert not any(found.values()), json.dumps(found, indent=1)
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py looks at more cards
-def test_it_holds_together_when_narrow_and_the_cell_beside_it_is_sound(
-    page: Page, lab: Lab
-) -> None:
-    answers = (
-        "says('Let me look. ').calls('python', code='import math; math.factorial(1_000) % 1_000_003'),"
-        "says('A_long_word_without_end_' * 12)"
-    )
-    panel = open_scripted_notebook(page, lab, "panel-narrow.ipynb", answers, "%%agent\nwork")
-    page.evaluate(BEGIN, 1)
-    expect(panel.get_by_role("button", name="Allow once")).to_be_visible()
-    for width in (320, 768, 1280):
-        page.set_viewport_size({"width": width, "height": 800})
-        wait_until_drawn(page)
-        photograph(page, f"panel-narrow-{width}")
-        assert panel.evaluate("node => node.scrollWidth <= node.clientWidth + 1"), width
-    assert panel.evaluate("node => node.clientWidth") >= 320
-    panel.get_by_role("button", name="Allow once").click()
-    at_rest(panel)
-    expect(transcript_region(panel).get_by_text("A_long_word")).to_be_visible()
-    page.add_script_tag(path=AXE)
-    found = {}
-    for theme in SAMPLED_THEMES:
-        choose_theme(page, theme)
-        wait_until_drawn(page)
-        photograph(page, f"panel-beside-{theme.rpartition(' ')[2].lower()}")
-        assert transcript_region(panel).evaluate("node => node.scrollWidth <= node.clientWidth + 1")
-        found[theme] = page.evaluate(VIOLATIONS, ".plm-SegmentWidget")
-    choose_theme(page, "JupyterLab Light")
-    assert not any(found.values()), json.dumps(found, indent=1)
 
 
 @pytest.mark.soak

@@ -32,34 +32,6 @@ def begin(page: Page, lab: Lab, name: str, *cells: str, opens=open_notebook):  #
     return panel
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/composer/permissionMode.test.tsx chooses one
-def test_a_mode_is_chosen_and_stands_above_what_was_begun_in_it(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    panel = begin(page, lab, "modes/mode.ipynb", "%agent what is 2 + 2")
-    chip = panel.get_by_role("button", name="Permission mode: ask")
-    expect(chip).to_be_enabled()  # it takes no focus before the kernel has sent the choices
-    chip.press("Enter")
-    choices = panel.get_by_role("group", name="Permission mode")
-    expect(choices.get_by_text("Nothing yet.", exact=False)).to_be_visible()
-    photograph(page, "permits-modes")
-    assert violations(page) == []
-    choices.get_by_role("button", name="plan").click()
-
-    planned = panel.get_by_role("button", name="Permission mode: plan")
-    expect(planned).to_be_focused()
-    page.evaluate(RUN, 1)
-    expect(page.locator(".jp-Notebook").get_by_text("Permission mode: plan")).to_be_visible()
-    photograph(page, "permits-plan-cell")
-    choose_theme(page, SECOND_LOOK)  # which may take the focus and close the list
-    planned.press("Enter")
-    expect(choices).to_be_visible()
-    photograph(page, "permits-modes-dark")
-    assert violations(page) == []
-    choose_theme(page, "JupyterLab Light")
-    assert seen.errors == []
-
-
 def test_always_in_this_project_is_asked_once_listed_and_taken_back(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -109,27 +81,6 @@ def test_a_project_s_file_waits_until_it_is_trusted(page: Page, lab: Lab, seen: 
 
     expect(waits).to_have_count(0)
     expect(panel.get_by_role("button", name="Permission mode: accept edits")).to_be_visible()
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit tests/session/permissions/test_modes_and_limits.py has the question
-def test_a_spending_limit_asks_in_the_panel(page: Page, lab: Lab, seen: PageErrors) -> None:
-    # More than a title costs: the title is requested beside the turn, and may be paid for first.
-    panel = begin(page, lab, "limit/a.ipynb", "%agent budget 1000 tokens")
-    page.evaluate(RUN, 1)
-    send(panel, "calculate 17*23")
-    panel.get_by_role("button", name="Allow once").click()
-    expect(
-        transcript_region(panel).get_by_text("The spending limit of 1,000 tokens is reached")
-    ).to_be_visible()
-    photograph(page, "permits-limit")
-    panel.get_by_role("button", name="Stop", exact=True).last.click()
-
-    expect(
-        transcript_region(panel).get_by_text("was stopped at its spending limit", exact=False)
-    ).to_be_visible()
-    at_rest(panel)
-    photograph(page, "permits-limit-stopped")
     assert seen.errors == []
 
 

@@ -14,7 +14,6 @@ from tests.e2e.jupyterlab import (
     photograph,
     wait_until_drawn,
 )
-from tests.e2e.running_notebook import Notebook, begin
 from tests.e2e.test_panel import (
     AXE,
     COMMAND,
@@ -277,34 +276,4 @@ def test_what_is_below_a_turn_is_reached_in_a_narrow_panel(
             page.keyboard.press("Tab")
             reached.append(page.evaluate("document.activeElement.textContent"))
         assert reached == [name for name, *_ in drawn], width
-    assert seen.errors == []
-
-
-def cell_turn(page: Page, lab: Lab, name: str) -> tuple[Notebook, Locator]:
-    """Run a cell with a prompt; return the notebook and the cell."""
-    script = "harness.script(says('It is one.'), says('It is two.'))"
-    notebook = begin(page, lab, name, script, "%%agent\nHow many?")
-    notebook.run(1)
-    notebook.run(2)
-    cell = notebook.cell(2)
-    expect(cell.get_by_text("It is one.")).to_be_visible()
-    return notebook, cell
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_errors_and_retry.py tries a cell again
-def test_a_cell_is_tried_again_by_running_it_and_changed_in_its_editor(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    _, cell = cell_turn(page, lab, "resend-cell")
-    panel = open_panel(page)
-    cell.get_by_role("button", name=EDIT).press("Enter")
-    expect(cell.locator(".cm-content")).to_be_focused()
-    cell.hover()
-    photograph(page, "resend-cell")
-    cell.get_by_role("button", name=RETRY).press("Enter")
-
-    expect(cell.get_by_text("It is two.")).to_be_visible()
-    at_rest(panel)
-    expect(prompts(panel)).to_have_text(["How many?"])
-    expect(cell.get_by_text("It is one.")).to_have_count(0)
     assert seen.errors == []

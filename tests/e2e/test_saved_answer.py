@@ -136,19 +136,6 @@ def test_an_answer_can_be_read_in_every_theme(page: Page, lab: Lab) -> None:
     choose_theme(page, THEMES[0])
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py has a cell with more in it
-def test_an_answer_holds_together_when_narrow(page: Page, lab: Lab) -> None:
-    open_notebook(page, lab, write_story(lab))
-    shown = page.locator(".plm-Segment").first
-    shown.wait_for()
-    for width in (320, 480, 768):
-        page.set_viewport_size({"width": width, "height": 900})
-        wait_until_drawn(page)
-        photograph(page, f"saved-{width}")
-
-        assert shown.evaluate("node => node.scrollWidth <= node.clientWidth + 1")
-
-
 def test_nothing_that_a_model_or_a_tool_wrote_runs(page: Page, lab: Lab, seen: PageErrors) -> None:
     evil = (
         SavedAnswer()

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import SECOND_LOOK, Lab, PageErrors, choose_theme, photograph
 from tests.e2e.shared_browser import SIZE
-from tests.e2e.test_long_sessions import TO, TURNS, old_sessions
+from tests.e2e.test_long_sessions import TO
 from tests.e2e.test_panel import (
     AXE,
     RUN,
@@ -101,24 +101,4 @@ def test_it_finds_what_is_folded_and_keeps_the_place(
     page.keyboard.press("ControlOrMeta+f")
     expect(page.locator(".jp-DocumentSearch-overlay")).to_be_visible()
     expect(field).to_have_count(0)
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_long_sessions.py searches one
-@pytest.mark.usefixtures("own_page")
-def test_it_reaches_the_first_of_hundreds_of_turns(page: Page, lab: Lab, seen: PageErrors) -> None:
-    notebook, panel = old_sessions(page, lab, "search-long", "use(long)")
-    notebook.run(1)
-    turns = panel.get_by_role("article")
-    expect(turns).to_have_count(TURNS)
-    first = turns.first
-    expect(first).to_have_attribute("data-far", "true")
-    words = (first.text_content() or "").split("\n")[0][:60].strip()
-
-    composer(panel).press("ControlOrMeta+f")
-    search_field(panel).fill(words)
-    at(panel, "1 of 1")
-    page.wait_for_function(SEEN, arg=words)
-    expect(first).to_have_attribute("data-far", "false")
-    photograph(page, "search-long")
     assert seen.errors == []

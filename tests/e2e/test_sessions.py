@@ -8,7 +8,6 @@ from tests.e2e.jupyterlab import SECOND_LOOK, Lab, PageErrors, choose_theme, pho
 from tests.e2e.shared_browser import SIZE
 from tests.e2e.test_panel import (
     AXE,
-    RUN,
     VIOLATIONS,
     at_rest,
     open_scripted_notebook,
@@ -138,50 +137,3 @@ def test_it_is_used_by_keyboard_in_a_narrow_panel_and_shows_and_selects_the_fork
         photograph(page, f"sessions-fork-{width}")
     page.set_viewport_size(SIZE)  # type: ignore[arg-type]
     assert seen.errors == []
-
-
-SEND_AT_ITS_END = """async ([cell, words]) => {
-  const { content } = window.jupyterapp.shell.currentWidget;
-  content.activeCellIndex = cell;
-  const field = document.querySelector('#jupyter-palimpsest-panel .plm-Composer-field');
-  const { set } = Object.getOwnPropertyDescriptor(HTMLTextAreaElement.prototype, 'value');
-  const { requestAnimationFrame } = window;
-  window.requestAnimationFrame = () => 0;
-  await window.jupyterapp.commands.execute('notebook:run-cell');
-  // Written now: what else draws the panel may have gone to the new session, with a draft of its own.
-  set.call(field, words);
-  field.dispatchEvent(new Event('input', { bubbles: true }));
-  field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
-  window.requestAnimationFrame = requestAnimationFrame;
-}"""
-"""Runs a cell and sends a prompt from the panel before a frame has drawn the cell's result."""
-
-
-@pytest.mark.soak  # with each commit labextension/tests/panel/panelModel.test.tsx sends them
-def test_words_that_follow_a_cell_which_began_a_session_go_there(page: Page, lab: Lab) -> None:
-    answers = "says('First.'), says('New.'), says('Here.')"
-    panel = open_scripted_notebook(
-        page, lab, "follows.ipynb", answers, "%%agent\nBegin.", "%agent --new Anew."
-    )
-    page.evaluate(RUN, 1)
-    at_rest(panel)
-    page.evaluate(SEND_AT_ITS_END, [2, "And here?"])
-
-    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["Anew.", "And here?"])
-    at_rest(panel)
-
-
-@pytest.mark.soak  # with each commit labextension/tests/views/parts/attachments.test.tsx has it there
-def test_a_figure_that_was_asked_for_in_the_panel_stands_there(page: Page, lab: Lab) -> None:
-    picture = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-    code = f"import base64; from IPython.display import Image; Image(base64.b64decode('{picture}'))"
-    panel = open_scripted_notebook(
-        page, lab, "figure.ipynb", f"calls('python', code={code!r}), says('There it is.')"
-    )
-    send(panel, "Draw it.")
-    panel.get_by_role("button", name="Allow once").click()
-    at_rest(panel)
-
-    expect(panel.locator(".plm-Tool[data-open='false']")).to_have_count(1)
-    expect(panel.locator(".plm-Figures img")).to_be_visible()
-    photograph(page, "panel-figure")

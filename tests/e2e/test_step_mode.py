@@ -17,10 +17,8 @@ from tests.e2e.test_panel import (
 )
 from tests.e2e.test_permissions import begin
 from tests.sample_size import SOAKING
-from tests.waiting import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
-ASKS = "Permission mode: ask"
 STEPS = "Permission mode: ask, step by step"
 
 
@@ -42,87 +40,6 @@ def in_widths(page: Page, name: str) -> None:
             assert page.evaluate(CUT_CHIPS) == [], width
     if before is not None:
         page.set_viewport_size(before)
-
-
-@pytest.mark.soak  # with each commit labextension/tests/views/modelContext/heldRequest.test.tsx changes and sends one, and the last test holds, stops and sends in panel and cell
-def test_a_request_is_seen_changed_and_sent_from_the_panel_and_stopped_in_the_cell(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    panel = begin(page, lab, "step/one.ipynb", "%agent step on", "%agent hello", "%agent budget")
-    page.evaluate(BEGIN, 1)
-    expect(page.locator(".jp-Notebook").get_by_text("Step mode is on")).to_be_visible()
-    send(panel, "hello")
-    card = transcript_region(panel).get_by_role("group", name=re.compile("Request 1 is held"))
-    expect(card).to_be_visible()
-    expect(card.get_by_text("The first request to", exact=False)).to_be_visible()
-    assert violations(page) == []
-    in_widths(page, "step-held")
-
-    limit = card.get_by_label("spending limit in USD")
-    limit.fill("much")
-    limit.press("Enter")
-    expect(card.get_by_role("alert")).to_have_text("Write an amount such as 2.50, or nothing.")
-    limit.fill("2.5")
-    limit.press("Enter")
-    limited = page.locator(".jp-Notebook").get_by_text("2.50. At the limit")
-
-    def is_told() -> bool:
-        page.evaluate(RUN, 3)
-        return limited.is_visible()
-
-    eventually(is_told)
-
-    field = card.get_by_label("prune.protect_tokens")
-    field.fill("12345")
-    field.press("Enter")
-    expect(card.get_by_label("prune.protect_tokens")).to_have_value("12345")
-    card.get_by_role("button", name=re.compile("New in it")).click()
-    photograph(page, "step-held-items")
-    card.get_by_role("button", name="Send", exact=True).press("1")
-    expect(card).to_have_count(0)
-    at_rest(panel)
-
-    page.evaluate(BEGIN, 2)
-    in_cell = page.locator(".jp-Notebook").get_by_role("group", name=re.compile("is held"))
-    expect(in_cell.first).to_be_visible()
-    photograph(page, "step-held-cell")
-    in_cell.first.get_by_role("button", name="Stop", exact=True).click()
-    expect(in_cell).to_have_count(0)
-    at_rest(panel)
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit labextension/tests/views/composer/stepModeSwitch.test.tsx has the switch, and the tests around this one the command
-def test_the_switch_and_the_command_are_one_truth(page: Page, lab: Lab, seen: PageErrors) -> None:
-    panel = begin(
-        page, lab, "step/switch.ipynb", "%agent step on", "%agent step off", "%agent step"
-    )
-    mode = panel.get_by_role("button", name="Permission mode")
-    switch = panel.get_by_role("switch", name="Step mode")
-    expect(mode).to_have_accessible_name(ASKS)
-    page.evaluate(RUN, 1)
-    expect(mode).to_have_accessible_name(STEPS)
-    mode.press("Enter")
-    expect(switch).to_be_checked()
-    in_widths(page, "step-switch")
-    switch.press("Space")
-    expect(switch).not_to_be_checked()
-    switch.press("Escape")
-    expect(mode).to_have_accessible_name(ASKS)
-    page.evaluate(RUN, 3)
-    expect(page.locator(".jp-Notebook").get_by_text("Step mode is off")).to_be_visible()
-    mode.press("Enter")
-    switch.press("Enter")
-    expect(switch).to_be_checked()
-
-    send(panel, "hello")
-    card = transcript_region(panel).get_by_role("group", name=re.compile("Request 1 is held"))
-    expect(card).to_be_visible()
-    page.evaluate(RUN, 2)
-    expect(card).to_have_count(0)
-    expect(mode).to_have_accessible_name(ASKS)
-    at_rest(panel)
-    assert seen.errors == []
 
 
 @pytest.mark.soak  # with each commit labextension/tests/views/modelContext/heldRequest.test.tsx has the card

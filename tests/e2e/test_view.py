@@ -13,8 +13,6 @@ from tests.e2e.jupyterlab import (
     choose_theme,
     open_notebook,
     photograph,
-    record,
-    recorded,
     running,
     wait_until_drawn,
 )
@@ -25,7 +23,6 @@ from tests.e2e.test_hostile_views import everywhere, sign, told
 from tests.e2e.test_hostile_views import watch as watch
 from tests.e2e.test_panel import AXE, VIOLATIONS
 from tests.e2e.test_saved_answer import RUNS
-from tests.sample_size import SOAKING
 from tests.store.record_builders import SESSION
 
 from palimpsest.render.content.outline import Caps
@@ -35,10 +32,6 @@ from palimpsest.session.sharing.exports import export_session
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
-STREAMS = "says('word word').pauses(1).says(' and then the end.')"
-BLOCKS = (
-    "import pathlib, time\nwhile not pathlib.Path('{flag}').exists(): time.sleep(0.02)\n'went on'"
-)
 MATHS = (
     "Since $e^{i\\pi} = -1$:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```python\ndef f(): pass\n```"
 )
@@ -103,63 +96,6 @@ def test_follows_the_session_and_keeps_words_that_are_read_without_a_kernel(
     expect(page.get_by_text("model not found")).to_have_count(0)
     words.locator("summary", has_text="variables").click()
     photograph(page, "view-saved")
-
-
-@pytest.mark.soak  # with each commit labextension/tests/widget/widget.test.tsx follows a session
-def test_streams_while_a_cell_runs_and_is_read_whole_after_a_reload(
-    page: Page, bare: Lab, seen: PageErrors
-) -> None:
-    code = BLOCKS.format(flag="view.flag")
-    answers = f"{STREAMS}.calls('python', code={code!r}), says('Over.')"
-    notebook = scripted(page, bare, "view-streams", "%%agent --yes\nCount", answers=answers)
-    notebook.run(1)
-    record(page, ".plm-View")
-    notebook.run(2, wait=False)
-    view = shown(notebook)
-    expect(view).to_contain_text("and then the end.")
-    assert [told for told in recorded(page) if "word word" in told and "the end." not in told]
-    expect(view).to_contain_text("running")
-    # The view is read-only here.
-    expect(view.get_by_role("button", name="Stop")).to_have_count(0)
-
-    (bare.folder / "view.flag").touch()
-    notebook.ended()
-    expect(view).to_contain_text("Over.")
-    if SOAKING:  # in each run the test above reloads the page
-        notebook.save()
-        page.reload()
-        page.locator(".jp-Notebook .jp-Cell").first.wait_for()
-
-    expect(view).to_contain_text("Over.")
-    expect(view.get_by_role("button", name="python")).to_be_visible()
-    assert [error for error in seen.errors if "WebSocket" not in error] == []
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_growing_answer.py has an answer that stays so
-def test_stays_as_its_reader_left_it_when_its_words_are_written_anew(page: Page, bare: Lab) -> None:
-    answers = "says('One line.\\n\\n' * 60).calls('variables'), says('First.'), says('Second.')"
-    notebook = scripted(
-        page, bare, "view-stays", "%%agent --yes\nOne", "%%agent --yes\nTwo", answers=answers
-    )
-    notebook.run(1)
-    notebook.run(2)
-    view = shown(notebook)
-    expect(view).to_contain_text("First.")
-    fold = view.get_by_role("button", name="variables")
-    fold.click()
-    expect(fold).to_have_attribute("aria-expanded", "true")
-    transcript = view.locator(".plm-Transcript")
-    transcript.hover()
-    page.mouse.wheel(0, -10_000)
-    expect(view.get_by_role("button", name="To the newest")).to_be_visible()
-
-    notebook.run(3)
-
-    expect(view).to_contain_text("Second.")
-    expect(notebook.cell(1).locator(".plm-Saved-words")).to_contain_text("Second.")
-    expect(fold).to_have_attribute("aria-expanded", "true")
-    assert transcript.evaluate("node => node.scrollTop") < 100
-    expect(view).to_have_count(1)
 
 
 @pytest.mark.soak  # with each commit tests/e2e/test_hostile_views.py has more of it, live and saved
@@ -301,19 +237,6 @@ def test_exported_markdown_as_a_document(page: Page, bare: Lab, watch: LeakMonit
     page.evaluate(AT_REST)
 
     harmless(page, watch, ".jp-MarkdownViewer", ".jp-RenderedMarkdown")
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_hostile_views.py has them beside each other
-def test_is_the_same_beside_our_own_extension(page: Page, lab: Lab, seen: PageErrors) -> None:
-    notebook = scripted(
-        page, lab, "view-both", "%%agent --yes\nGo on", answers="says('That is all.')"
-    )
-    notebook.run(1)
-    notebook.run(2)
-
-    expect(shown(notebook)).to_contain_text("That is all.")
-    expect(notebook.cell(2).locator(".plm-SegmentWidget")).to_contain_text("That is all.")
-    assert seen.errors == []
 
 
 @pytest.mark.soak  # with each commit labextension/tests/widget/stylesheetOrder.test.ts has the order that decides it
