@@ -134,7 +134,6 @@ def test_the_session_goes_on_right_after_a_cancelled_prompt(tmp_path: Path) -> N
         assert len(server.requests) == 2
 
 
-@pytest.mark.soak  # with each commit a cancelled prompt ends whatever it waits for, too
 def test_a_cancelled_prompt_that_waits_is_withdrawn_and_others_go_on(tmp_path: Path) -> None:
     first = says("First.").drips(0.05).in_pieces(1)
     with script(tmp_path, first, says("Third.")) as (session, server):

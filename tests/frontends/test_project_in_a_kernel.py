@@ -49,17 +49,6 @@ def next_request(interfaces: ThreeInterfaces) -> str:
     return sent
 
 
-@pytest.mark.soak  # with each commit tests/context/request_assembly/test_context_edits.py leaves it out
-def test_a_message_is_left_out_of_every_request(interfaces: ThreeInterfaces) -> None:
-    name = said(interfaces)
-
-    interfaces.sends(type="context-edit", action="exclude", target=name)
-
-    assert interfaces.told("decision")["decision"]["rule"] == "user/exclude"
-    assert "walrus" not in next_request(interfaces)
-    assert "walrus" in interfaces.look("str(now().messages[1])")
-
-
 def test_what_was_left_out_comes_back(interfaces: ThreeInterfaces) -> None:
     name = said(interfaces)
     interfaces.sends(type="context-edit", action="exclude", target=name)
@@ -67,30 +56,6 @@ def test_what_was_left_out_comes_back(interfaces: ThreeInterfaces) -> None:
     interfaces.sends(type="context-edit", action="restore", target=name)
 
     assert "walrus" in next_request(interfaces)
-
-
-@pytest.mark.soak  # with each commit tests/context/request_assembly/test_context_edits.py keeps it
-def test_a_message_is_kept_in_every_request_until_it_is_let_go(
-    interfaces: ThreeInterfaces,
-) -> None:
-    more = (
-        "says('As I said. ' * 400).in_pieces(4_000)",
-        f"says('{SUMMARY}')",
-        "says('One.')",
-        "says('Two.')",
-    )
-    interfaces.begin("says('It is a walrus.')", *more)
-    interfaces.says("What is it?")
-    name = interfaces.look("now().messages[1].id")
-    interfaces.says("Sure?")
-
-    interfaces.sends(type="context-edit", action="pin", target=name)
-    interfaces.sends(type="compact")
-    kept = next_request(interfaces)
-    interfaces.sends(type="context-edit", action="unpin", target=name)
-
-    assert "It is a walrus." in kept
-    assert "walrus" not in next_request(interfaces)
 
 
 @pytest.mark.parametrize("edit", [{"action": "undo"}, {"action": "restore", "target": "summary"}])

@@ -324,23 +324,3 @@ def test_a_page_shows_a_picture_that_lies_beside_the_log(interfaces: ThreeInterf
     assert file["url"].startswith("blob:")
     assert shown.startswith("data:image/png;base64,")
     assert len(shown) > 300 * 300 * 3
-
-
-@pytest.mark.soak  # with each commit tests/session/prompts/test_answer_format.py asks for one
-def test_a_form_is_asked_for_in_one_cell_and_read_in_a_later_one(
-    interfaces: ThreeInterfaces,
-) -> None:
-    interfaces.begin(
-        "calls('python', code='rows = 6 * 7\\nrows')", "calls('StructuredOutput', rows=42)"
-    )
-
-    interfaces.cell(
-        "from pydantic import BaseModel\n"
-        "class Counted(BaseModel):\n    rows: int\n"
-        "future = now().start('How many rows?', yes=True, format=Counted)"
-    )
-
-    interfaces.told("session.status", status={"type": "idle"})
-    eventually(lambda: interfaces.look("future.done()"))
-    assert interfaces.look("future.result().structured") == {"rows": 42}
-    interfaces.cell("assert Counted.model_validate(future.result().structured).rows == rows")

@@ -18,7 +18,7 @@ from tests.harness.unattended_script import (
     summary_fails,
     writes_anew,
 )
-from tests.sample_size import sampled_cases, thinned
+from tests.sample_size import thinned
 
 from palimpsest.model.script import calls, fails, says
 
@@ -124,7 +124,6 @@ class TestScript:
             assert (answer.stopped_by, len(server.requests)) == ("window", 0)
             assert answer.error is not None
 
-    @pytest.mark.soak  # with each commit tests/loop/context_management has summaries that fail
     def test_a_summary_that_fails_names_itself(self, tmp_path: Path) -> None:
         answers, limits = summary_fails()
         with script(tmp_path, *answers, limits=limits) as (session, server):
@@ -157,7 +156,6 @@ class TestScript:
             assert session.prompt("go").stopped_by == "length"
             assert session.prompt("go").stopped_by == "content_filter"
 
-    @pytest.mark.soak
     def test_a_script_with_a_loop_of_its_own_waits_for_nobody_either(self, tmp_path: Path) -> None:
         with script(tmp_path, *always(A)) as (session, server):
             answer = asyncio.run(session.aio.prompt("go", yes=True))
@@ -203,20 +201,6 @@ def requests(kernel: Kernel) -> int:
 class TestKernel:
     """A kernel whose execute requests do not allow stdin."""
 
-    @pytest.mark.soak  # with each commit a circle ends a script's turn, and another guard a kernel's cell
-    @pytest.mark.parametrize("loose", sampled_cases(["asking", "bypass", "allow"], "bypass"))
-    def test_a_circle_ends_the_turn_and_the_cell(self, tmp_path: Path, loose: str) -> None:
-        with kernel_with(tmp_path, *always(A), **LOOSE[loose]) as kernel:
-            run = kernel.run("%%agent -y\ngo")
-
-            assert 3 < requests(kernel) <= 8
-            assert run.status == "error"
-            assert run.reply["content"]["ename"] == "AgentTurnFailed"
-            assert "(circle)" in run.reply["content"]["evalue"]
-            assert "went in a circle" in run.markdown()
-            stop = "palimpsest.current_session().messages[-1].info.stopped_by"
-            assert kernel.value(stop) == "'circle'"
-
     @pytest.mark.parametrize(
         ("guard", "most", "answers", "given"),
         thinned(
@@ -238,16 +222,6 @@ class TestKernel:
 
             assert requests(kernel) == most
             assert (run.status, f"({guard})" in run.reply["content"]["evalue"]) == ("error", True)
-
-    @pytest.mark.soak
-    def test_a_summary_that_fails_ends_the_turn_and_the_cell(self, tmp_path: Path) -> None:
-        answers, limits = summary_fails()
-        with kernel_with(tmp_path, *answers, limits=limits) as kernel:
-            assert kernel.run("%%agent -y\nWrite much.").status == "ok"
-            run = kernel.run(f"%%agent -y\nAnd on? {'word ' * 8_000}")
-
-            assert requests(kernel) <= 6
-            assert (run.status, "(compaction)" in run.reply["content"]["evalue"]) == ("error", True)
 
     @pytest.mark.soak  # with each commit labextension/tests/views/parts/permissionPrompt.test.tsx asks about one, and a kernel's cell ends below
     def test_who_can_type_is_asked_about_a_circle_and_keeps_a_green_cell(

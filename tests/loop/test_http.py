@@ -15,7 +15,7 @@ from tests.harness.session import until
 from tests.provider_rules.dialects import problems
 from tests.sample_size import sampled_cases, thinned
 
-from palimpsest.model.script import ModelAnswer, calls, fails, overflows, says, stalls, thinks
+from palimpsest.model.script import ModelAnswer, calls, fails, overflows, says, thinks
 from palimpsest.testing import FaultServer
 from palimpsest.transcript.errors import (
     AbortedError,
@@ -114,32 +114,6 @@ async def test_an_answer_that_breaks_off_is_never_taken_for_whole(
     texts = [p for p in answer.messages[0].parts if isinstance(p, TextPart)]
     assert [(p.metadata or {}).get("failed_attempt") for p in texts] == [1, None]
     assert not (harness.root / "ran").exists()
-
-
-@pytest.mark.soak  # with each commit tests/model/adapter/test_litellm_model.py gives one up
-@pytest.mark.parametrize("harness", sampled_cases(PROVIDERS, "openai"), indirect=True)
-async def test_a_silent_server_is_given_up_and_asked_again(
-    harness: HttpSessionHarness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("palimpsest.model.errors.retry.FIRST_DELAY_SECONDS", 0.01)
-    harness.model._read_timeout = 1.0
-    harness.server.script(stalls(), says("Half").stalls(), says("Here."))
-
-    answer = await harness.ask("Hi")
-
-    assert answer.text == "Here."
-
-
-@pytest.mark.soak  # with each commit tests/model/adapter/test_litellm_model.py has a slow drip
-@pytest.mark.parametrize("harness", sampled_cases(PROVIDERS, "openai"), indirect=True)
-async def test_a_slow_drip_is_not_a_stall(harness: HttpSessionHarness) -> None:
-    harness.model._read_timeout = 1.0
-    harness.server.script(says("one two three four five").drips(0.3))
-
-    answer = await harness.ask("Hi")
-
-    assert answer.text == "one two three four five"
-    assert not [p for p in answer.messages[0].parts if isinstance(p, RetryPart)]
 
 
 async def test_five_retries_and_no_more(

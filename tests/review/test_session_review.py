@@ -97,7 +97,6 @@ def test_a_rule_that_never_acted_says_what_held_it_back() -> None:
     ]
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_doubtful_report.py says it
 def test_a_policy_that_could_not_decide_says_what_it_lacked() -> None:
     one_turn = replace(
         review().timeline,
@@ -115,7 +114,6 @@ def test_a_policy_that_could_not_decide_says_what_it_lacked() -> None:
     ]
 
 
-@pytest.mark.soak  # with each commit tests/review/request_contents/test_summary_writers.py tells its cost
 def test_a_compaction_pays_for_its_summary_in_a_column_of_its_own() -> None:
     compared = review().compare(["pi.compact"], ruler=RULER)
     cut = SessionReview(pi_timeline(), get, lambda _model: PRICE).sweep(
@@ -153,7 +151,6 @@ def test_the_result_is_a_table_in_every_form() -> None:
     assert compared.to_dataframe()["policy"].tolist() == [REPORTED, "raw", "opencode.prune"]
 
 
-@pytest.mark.soak  # with each commit costs in dollars and in units are not added in tests/review/corpus/test_corpus.py
 def test_money_is_in_units_where_no_price_is_known() -> None:
     pi = pi_timeline()
     without = replace(pi, requests=tuple(replace(request, cost=None) for request in pi.requests))
@@ -180,7 +177,6 @@ def test_recorded_costs_are_dollars_also_where_no_list_knows_the_model() -> None
     assert "from the recorded costs" in figures.price
 
 
-@pytest.mark.soak  # with each commit tests/review/recorded_sessions/test_every_place.py has prices of several models
 def test_each_request_is_at_the_price_of_its_own_model_and_length() -> None:
     """Beside the sum by hand: half of the requests of another model, which is dearer for long prompts."""
     pi = pi_timeline()

@@ -64,7 +64,6 @@ def test_the_model_that_is_named_writes_this_one_summary(tmp_path: Path) -> None
     check_log_laws(JsonlStore(prepare(tmp_path)), session_id)
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_asked_provider.py refuses one
 @pytest.mark.parametrize(
     ("name", "words"),
     thinned(

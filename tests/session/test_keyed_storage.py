@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.kernel import Kernel
 
 import palimpsest
 from palimpsest.public.keyed_storage import KeyedStorage
@@ -372,25 +371,3 @@ def test_a_session_of_another_process_is_read_and_not_written(
 
     assert theirs != session.id
     assert again["title"] == info["title"] != "Mine"
-
-
-@pytest.mark.soak  # with each commit the tests above read and write without a kernel
-@pytest.mark.slow
-def test_a_cell_of_a_real_kernel_reads_and_writes_by_key(tmp_path: Path) -> None:
-    cell = (
-        "import palimpsest\n"
-        "storage = palimpsest.keyed_storage()\n"
-        "session = palimpsest.current_session()\n"
-        "storage.write(['session', storage.project_id, session.id], {'title': 'By key'})\n"
-        "keys = storage.list(['message', session.id])\n"
-        "storage.remove(keys[-1])\n"
-        "print(len(keys), len(session.messages), session.title)\n"
-        "storage.write(['share', session.id], {})\n"
-    )
-    with Kernel(cwd=tmp_path, env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:
-        assert kernel.client.run("%load_ext palimpsest").status == "ok"
-        kernel.client.run("%%agent\nHello.")
-        ran = kernel.client.run(cell)
-
-    assert ran.stream() == "2 1 By key\n"
-    assert ran.reply["content"]["evalue"].startswith("A share is a page in a file")

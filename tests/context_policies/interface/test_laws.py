@@ -101,7 +101,6 @@ def test_what_a_person_pinned_or_reverted_stays_so_under_every_policy(
             assert seen.state(item, later) == "reverted", policy.name
 
 
-@pytest.mark.soak  # with each commit tests/context_policies/presets/test_preset_laws.py has presets that act and keep them
 def test_the_laws_are_not_kept_by_doing_nothing() -> None:
     # A policy of the cache decides what was recorded, and of this session nothing was.
     deciding = [policy for policy in POLICIES if not isinstance(policy, RecordedPolicy)]

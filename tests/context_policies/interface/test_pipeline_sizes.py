@@ -34,14 +34,6 @@ def states(found: Simulation) -> set[str]:
     return {transition.state for transition in found.timeline.transitions}
 
 
-@pytest.mark.soak  # with each commit what was shortened and is still worth it is pruned, in this file
-def test_results_that_were_shortened_before_are_not_worth_a_prune() -> None:
-    # 373 results of 100 tokens at most: fewer than the 40,000 that are protected.
-    found = simulate(pi_timeline(), shortening(400) | get("opencode.prune"), RULER)
-
-    assert states(found) == {"truncated"}
-
-
 def test_what_was_shortened_and_is_still_worth_it_is_pruned() -> None:
     pipeline = shortening(2_000) | get("opencode.prune protect=20000 minimum=10000")
 

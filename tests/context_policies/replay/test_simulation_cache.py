@@ -134,22 +134,6 @@ def test_replays_with_many_transitions_are_bounded_by_their_size(
     assert len(cache) == 1
 
 
-@pytest.mark.soak  # with each commit a preset with the same numbers is replayed once, above
-def test_a_table_that_is_asked_for_again_has_the_same_replays_and_rows() -> None:
-    review = SessionReview(session(), get, lambda _model: None)
-    names = ["raw", "recorded", "sweagent.last_n", "opencode.prune protect=20000 minimum=5000"]
-
-    first, again = (review.compare(names, price="units") for _ in range(2))
-    fresh = SessionReview(session(), get, lambda _model: None).compare(names, price="units")
-
-    assert [
-        simulation is two
-        for simulation, two in zip(first.simulations, again.simulations, strict=True)
-    ] == [True] * 4
-    assert again.table == first.table == fresh.table
-    assert again.figures == fresh.figures
-
-
 def test_figures_at_another_price_are_counted_anew() -> None:
     review = SessionReview(session(), get, lambda _model: None)
     units = review.compare(["sweagent.last_n"], price="units")

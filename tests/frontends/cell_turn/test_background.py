@@ -113,21 +113,6 @@ def test_a_second_prompt_waits_behind_it(kernel: Kernel) -> None:
     assert kernel.client.value("first.answer.text") == "'One.'"
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py steers one
-def test_a_prompt_is_steered_into_the_turn_that_runs(kernel: Kernel) -> None:
-    kernel.client.run(
-        "harness.script(says('Hm.').pauses(1.5).calls('python', code='1'), says('In log scale.'))"
-    )
-    kernel.client.run("first = %agent --bg Plot it.")
-
-    kernel.client.run("second = %agent --steer Use a log scale.")
-
-    assert kernel.client.value("second.wait().text") == "'In log scale.'"
-    sent = kernel.client.value("str(harness.model.requests[-1].messages)")
-    assert "Use a log scale." in sent
-    assert kernel.client.value("len(harness.model.requests)") == "2"
-
-
 @pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py and labextension/tests/views/chat/chatPanel.test.tsx take them back
 def test_waiting_prompts_are_taken_back(kernel: Kernel) -> None:
     kernel.client.run("harness.script(says('One.').pauses(2.0), says('Two.'))")

@@ -367,25 +367,6 @@ def test_help_has_examples_and_nothing_heavy_is_imported_for_any_command(tmp_pat
     )
 
 
-@pytest.mark.soak  # with each commit tests/review/corpus and tests/context_policies/replay fill summaries
-@pytest.mark.slow
-def test_summaries_of_policies_are_filled_alike_and_kinds_of_names_are_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = str(sample("codex_rollout.jsonl", tmp_path))
-    policies = ["--policy", "learn_claude_code.auto trigger=11000", "opencode.prune"]
-
-    assert main(["compare", path, *policies, "--summary", "extract(500)", "--json"]) == 0
-    (compared,) = valid(json.loads(capsys.readouterr().out))["comparisons"]
-    assert main(["compare", path, *policies, "--summary", "best"]) == 2
-    refused = capsys.readouterr().err
-
-    assert "extract of at most 500 tokens" in compared["summaries"]
-    assert compared["summaries"] in compared["notes"]
-    assert set(compared["retention_by_kind"]) == {row["policy"] for row in compared["rows"][1:]}
-    assert "write stub(1500), extract(2000) or recorded" in refused
-
-
 @pytest.mark.slow
 def test_report_writes_one_page_over_an_older_one_and_over_nothing_else(tmp_path: Path) -> None:
     sample("marshmallow-1867.traj", tmp_path)

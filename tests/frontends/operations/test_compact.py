@@ -1,6 +1,5 @@
 """``%agent compact`` in a real kernel: the cell shows the summary, and the session continues after it."""
 
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -77,21 +76,6 @@ def test_other_words_after_compact_are_a_prompt(kernel: Kernel) -> None:
     assert "compact the table into five rows" in sent(kernel, 0)
 
 
-@pytest.mark.soak  # with each commit tests/loop/context_management/test_compaction_http.py stops one
-def test_is_stopped_like_any_turn(kernel: Kernel) -> None:
-    kernel.client.run(
-        "harness.script(says('The mean is 43.92. ' * 400).in_pieces(4_000), stalls())"
-    )
-    kernel.client.run("%agent What is the mean?")
-    cell = kernel.client.send("%agent compact")
-    kernel.client.wait_text("compacts older turns")
-
-    kernel.interrupt()
-    run = kernel.client.finish(cell)
-
-    assert f"{run.markdown()}{run.of('error')}".count("Stopped.") == 1
-
-
 NARROW = """
 from palimpsest.context.policy_overrides import preset_policy
 from tests.harness.kernel_session import INFO
@@ -150,29 +134,6 @@ def test_a_summary_that_does_not_come_is_given_up_with_a_sentence(kernel: Kernel
     assert "What is the mean?" in sent(kernel, 2)
 
 
-@pytest.mark.soak  # with each commit tests/loop/context_management/test_compaction_model.py tells it
-def test_a_model_for_summaries_that_is_not_there_is_told_in_the_cell(kernel: Kernel) -> None:
-    run = kernel.client.run
-    run(NARROW)
-    run("use(window=100_000, model='nobody')")
-    run("""
-from palimpsest.transcript.errors import ConfigError
-known = harness.services.models.info
-def info(name, variant):
-    if name == 'nobody':
-        raise ConfigError("There is no model 'nobody'.")
-    return known(name, variant)
-object.__setattr__(harness.services.models, 'info', info)
-""")
-    run("%agent What is the mean?")
-
-    shown = run("%agent compact").markdown()
-
-    assert "nobody cannot write this summary, so the session's model does" in shown
-    assert "Attempt" not in shown
-    assert "know the penguins" in shown
-
-
 OTHERS = """
 import dataclasses
 from palimpsest.transcript.errors import ConfigError
@@ -211,44 +172,6 @@ def test_the_page_names_the_model_too(kernel: Kernel) -> None:
 
     eventually(lambda: kernel.client.value("len(harness.model.requests)") == "3")
     assert kernel.client.value(ASKED) == "'step scripted, compaction writer, step scripted'"
-
-
-@pytest.mark.soak  # with each commit tests/loop/context_management/test_compaction_http.py joins one
-def test_one_that_runs_already_is_joined_from_a_cell(kernel: Kernel) -> None:
-    run = kernel.client.run
-    run(NARROW)
-    run("use(window=100_000)")
-    gate = kernel.client.gate()
-    summary = f"""
-def summary(request):
-{textwrap.indent(gate.blocking, "    ")}
-    return says('{SUMMARY}').drips(0.05)
-"""
-    run(summary)
-    run(
-        "harness.script(says('The mean is 43.92. ' * 400).in_pieces(4_000), summary, says('Never sent.'))"
-    )
-    run("%agent What is the mean?")
-    run("""
-async def summarise():
-    return await (await harness.workspace.current(None)).compact()
-other, again = [harness.engine.submit(summarise()) for _ in range(2)]
-""")
-    gate.reached()
-
-    joins = kernel.client.send("%agent compact")
-    kernel.client.wait(
-        lambda m: (
-            m["header"]["msg_type"] == "execute_input" and m["parent_header"]["msg_id"] == joins
-        )
-    )
-    gate.open()
-    shown = kernel.client.finish(joins).markdown()
-
-    assert "know the penguins" in shown
-    assert kernel.client.value("other.result(120) == again.result(120)")
-    assert kernel.client.value("other.result(120).error is None")
-    assert kernel.client.value("len(harness.model.requests)") == "2"
 
 
 LESSON = """

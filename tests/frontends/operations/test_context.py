@@ -4,10 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbconvert import HTMLExporter, MarkdownExporter
-from nbformat.v4 import new_code_cell, new_notebook, new_output
 from tests.harness.kernel import Kernel, Run
 from tests.render.reports.test_context_window import alive
 
@@ -69,52 +66,6 @@ def test_shows_the_window_in_every_form(kernel: Kernel) -> None:
     assert "turn 1, step 1" in data["text/plain"]
     assert alive(data["text/html"]) == []
     assert "\\href" not in data["text/html"]
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_context.py looks, and the first test begins no session
-def test_looking_writes_nothing(kernel: Kernel) -> None:
-    kernel.client.run(ASK)
-    size = "palimpsest.current_session().snapshot.seq, len(palimpsest.current_session().messages)"
-    before = kernel.client.value(size)
-
-    kernel.client.run("%agent context")
-    kernel.client.run("palimpsest.current_session().context()")
-
-    assert kernel.client.value(size) == before
-
-
-@pytest.mark.soak  # with each commit tests/review/context_report has its tables
-def test_a_session_is_weighed_from_python_too(kernel: Kernel) -> None:
-    kernel.client.run(ASK)
-
-    data = shown(kernel.client.run("now = palimpsest.current_session().context(); now"))
-
-    assert set(data) == {"text/html", "text/markdown", "text/plain"}
-    assert data["text/plain"].startswith("Context window of rehearsal/reads")
-    assert kernel.client.value("now.used + now.free + now.reserve == now.window") == "True"
-    assert kernel.client.value("[one.way for one in now.gone]") == "['truncate']"
-    then = "palimpsest.current_session().context(palimpsest.current_session().requests()[0])"
-    assert kernel.client.value(f"[item.kind for item in {then}.items][-1]") == "'user'"
-    assert "no request" in str(
-        kernel.client.run("palimpsest.current_session().context('req_x')").reply
-    )
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_context.py saves one and opens it
-def test_a_saved_notebook_is_valid_and_tells_it_everywhere(kernel: Kernel) -> None:
-    kernel.client.run(ASK)
-    data = shown(kernel.client.run("%agent context"))
-    cell = new_code_cell("%agent context", outputs=[new_output("display_data", data)])
-    notebook = new_notebook(cells=[cell])
-    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
-
-    nbformat.validate(notebook)
-    page, _ = HTMLExporter().from_notebook_node(notebook)
-    words, _ = MarkdownExporter().from_notebook_node(notebook)
-
-    assert "Kept for the answer" in page
-    assert "<img src=x" not in page
-    assert "Kept for the answer" in words
 
 
 @pytest.mark.soak  # with each commit tests/review/request_contents/test_shown_request.py shows them

@@ -48,30 +48,6 @@ register_scenario("tells", [says("It is **told**, with {KEY}."), says("And again
 """
 
 
-@pytest.mark.soak  # with each commit it is given out from Python, beside it
-@pytest.mark.slow
-def test_a_session_is_given_out_from_a_cell(kernel: Kernel, tmp_path: Path) -> None:
-    run = kernel.client.run
-
-    shared = run("%agent share").markdown()
-    (page,) = (tmp_path / ".palimpsest" / "share").iterdir()
-    assert page.name in shared
-    assert "<strong>told</strong>" in page.read_text(encoding="utf-8")
-    assert KEY not in page.read_text(encoding="utf-8")
-    run("%agent share")
-    assert list((tmp_path / ".palimpsest" / "share").iterdir()) == [page], "made anew, in its place"
-
-    assert "out.ipynb" in run("%agent export out.ipynb").markdown()
-    assert "told" in (tmp_path / "out.ipynb").read_text(encoding="utf-8")
-    again = run("%agent export out.ipynb")
-    assert "there already" in str(again.reply["content"]["evalue"])
-    run("%agent export json out.json")
-    assert KEY not in (tmp_path / "out.json").read_text(encoding="utf-8")
-    assert "deleted" in run("%agent unshare").markdown()
-    assert not page.exists()
-    assert "was not shared" in run("%agent unshare").markdown()
-
-
 @pytest.mark.slow
 def test_sessions_come_in_from_a_cell_and_are_gone_on_with(kernel: Kernel, tmp_path: Path) -> None:
     run = kernel.client.run

@@ -87,7 +87,6 @@ def cell_with(kernel: Kernel, source: str) -> str:
     )
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_project_in_a_kernel.py lists what a prompt can name
 def test_everything_that_a_prompt_may_name_is_listed(kernel: Kernel) -> None:
     found = rows(kernel, "listed")
     failed = cell_with(kernel, "birds['colour']")

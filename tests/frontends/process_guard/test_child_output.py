@@ -52,20 +52,6 @@ def test_it_stands_in_its_place_in_the_output(kernel: Kernel, code: str) -> None
     assert kernel.run("1 + 1").status == "ok"
 
 
-@pytest.mark.soak  # with each commit one stands in its place, above
-def test_every_one_of_many_stands_in_its_place(kernel: Kernel) -> None:
-    code = (
-        "import os, sys\nfor i in range(100):\n    pid = os.fork()\n    if not pid:\n"
-        "        print('child', i); os._exit(0)\n    os.waitpid(pid, 0)\n    print('parent', i)"
-    )
-
-    called = call_python(kernel, code)
-
-    assert called.section("stdout").splitlines() == [
-        f"{who} {i}" for i in range(100) for who in ("child", "parent")
-    ]
-
-
 @pytest.mark.soak  # with each commit one that shows a value waits for no lock, below
 def test_a_child_that_shows_a_value_takes_nothing_of_its_parents(kernel: Kernel) -> None:
     code = (

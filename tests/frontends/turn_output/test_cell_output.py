@@ -162,21 +162,6 @@ def test_more_figures_than_a_cell_takes_are_counted(kernel: Kernel) -> None:
     assert "done" in run.markdown()
 
 
-@pytest.mark.soak  # with each commit tests/frontends/turn_output/test_segments.py cuts answers
-def test_a_long_answer_is_cut_into_segments_and_costs_its_own_length(kernel: Kernel) -> None:
-    words = "'\\n\\n'.join(f'Paragraph {i} ' + 'word ' * 60 for i in range(170))"
-    kernel.script(f"says({words}).in_pieces(200).drips(0.004)")
-
-    run = kernel.run("%%agent\nhi")
-
-    sent = sum(len(json.dumps(m["content"])) for m in run.messages)
-    length = len(run.markdown())
-    assert length > 50_000
-    assert 6 <= len(segments(run)) <= 9
-    assert sent < 15 * length
-    assert [run.markdown().count(f"Paragraph {i} ") for i in range(170)] == [1] * 170
-
-
 def test_the_notebook_keeps_little_of_a_large_tool_output(kernel: Kernel) -> None:
     kernel.script("calls('python', code='print(\"line\\\\n\" * 20000)').says('')", "says('done')")
 
@@ -257,43 +242,6 @@ def test_outputs_land_in_the_right_cell_while_another_one_runs(kernel: Kernel) -
     assert runs[mine].stream() == ""
     assert runs[other].outputs() == []
     assert runs[other].stream().count("from the other") == 3
-
-
-@pytest.mark.soak  # with each commit tests/frontends/turn_output/test_refreshed_bytes.py counts what is sent
-def test_only_steps_are_refreshed_while_a_page_watches(kernel: Kernel) -> None:
-    words = [
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "eleven",
-        "twelve",
-    ]
-    answer = f"says({' '.join(words)!r}).drips(0.2)"
-    kernel.script(answer, answer)
-
-    def halves(run: Run) -> set[str]:
-        """Return the texts that were shown of the answer before it was complete."""
-        texts = [shown["data"].get("text/plain", "") for shown in run.of("update_display_data")]
-        said = [" ".join(word for word in words if f"{word} " in text) for text in texts]
-        return {text for text in said if text} - {" ".join(words[:-1])}
-
-    alone = kernel.run("%%agent\nhi")
-    kernel.request(type="watch", client="page")
-    watched = kernel.run("%%agent\nhi")
-    kernel.request(type="unwatch", client="page")
-
-    assert len(halves(alone)) >= 3
-    assert len(halves(watched)) <= 1, (
-        "the first words are shown once, and then nothing until a step"
-    )
-    assert "twelve" in watched.markdown()
 
 
 @pytest.mark.soak

@@ -164,29 +164,6 @@ def test_what_comes_out_later_is_told_of_its_cell(session: Kernel, server: Fault
     )
 
 
-@pytest.mark.soak  # with each commit tests/frontends/variables/test_variable_fingerprints.py notices them
-def test_changes_in_place_are_told(session: Kernel, server: FaultServer) -> None:
-    server.script(says("One."), says("Two."), says("Three."))
-    session.run(
-        "import numpy as np, pandas as pd\n"
-        "items = [1]; frame = pd.DataFrame({'a': [1, 2]}); grid = np.zeros(5); calm = [1]"
-    )
-    session.run("%agent first?")
-    session.run("items[0] = 7; frame.loc[0, 'a'] = 9; grid[0] = 1")
-
-    session.run("%agent second?")
-    text = "\n".join(block.get("text", "") for block in newest_prompt(server))
-    news = text[text.index("<variables>") :]
-
-    for name in ("items", "frame", "grid"):
-        assert f"- {name}: " in news
-    assert news.count("(its contents changed)") == 3
-    assert "calm" not in news
-
-    session.run("%agent third?")
-    assert "<variables>" not in "\n".join(block.get("text", "") for block in newest_prompt(server))
-
-
 def test_no_code_of_the_user_runs_for_it(session: Kernel, server: FaultServer) -> None:
     server.script(says("One."), says("Two."))
     session.run(

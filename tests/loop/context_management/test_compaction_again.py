@@ -109,3 +109,14 @@ async def test_a_prompt_that_did_not_fit_is_said_again_behind_a_tail_that_holds_
     plain = replay(harness.store, session.id, Policy())
     for step in plain.steps:
         assert str(step.request).count("Fourth prompt") <= 1
+
+
+async def test_two_who_ask_at_once_get_one_summary(tmp_path: Path) -> None:
+    _, model, session = await talked(tmp_path, "palimpsest", says(SUMMARY), says("Never sent."))
+
+    first, second = await asyncio.wait_for(
+        asyncio.gather(session.compact(), session.compact()), LAST_RESORT_SECONDS
+    )
+
+    assert first == second
+    assert [request.purpose for request in model.requests[len(TURNS) :]] == ["compaction"]

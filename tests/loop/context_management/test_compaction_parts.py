@@ -130,7 +130,6 @@ async def test_what_a_part_wrote_is_kept_as_a_draft(tmp_path: Path) -> None:
     assert message.info.tokens.input == sum(steps)
 
 
-@pytest.mark.soak  # with each commit every part is rebuilt from the log, in this file
 async def test_a_call_and_its_result_are_told_in_one_part(tmp_path: Path) -> None:
     for number in range(12):
         (tmp_path / f"{number}.txt").write_text("a line of text\n" * 150)

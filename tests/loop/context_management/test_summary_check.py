@@ -103,7 +103,6 @@ async def test_two_that_lack_something_cut_nothing_and_say_what_was_missing(tmp_
     check_log_laws(harness.store, session.id)
 
 
-@pytest.mark.soak  # with each commit a summary that lacks something is written again, in this file
 async def test_a_second_summary_in_a_turn_that_failed_one_is_asked_for_once(tmp_path: Path) -> None:
     """However often summaries fail, a turn sends at most three requests for them."""
     policy = with_recovery(DEFAULT, truncations=9)

@@ -166,35 +166,3 @@ def test_leaves_litellm_alone_when_the_user_imported_it_first(tmp_path: Path) ->
     )
 
     assert "Traceback" not in shown
-
-
-@pytest.mark.soak  # with each commit tests/test_loaded_modules.py has a script that asks a server and loads neither
-def test_importing_the_adapter_imports_neither_litellm_nor_tiktoken(tmp_path: Path) -> None:
-    python(
-        """
-        import sys
-        import palimpsest.model.adapter.litellm_model, palimpsest.model.catalog.model_info, palimpsest.model.tokenizer
-        palimpsest.model.catalog.model_info.model_info("gpt-4o")
-        assert not {"litellm", "tiktoken", "openai"} & set(sys.modules)
-        """,
-        tmp_path,
-    )
-
-
-@pytest.mark.soak  # with each commit tests/test_loaded_modules.py has a script that a server answered without it
-def test_a_model_of_our_own_answers_without_it(tmp_path: Path) -> None:
-    python(
-        together(
-            HOOK,
-            """
-            import asyncio
-            from tests.model.adapter_requests import info, request, run
-            from palimpsest.rehearsal.rehearsal_model import Rehearsal
-
-            events, error = asyncio.run(run(request(info("rehearsal", name="rules")), Rehearsal()))
-            assert error is None and events, error
-            """,
-            'assert not {"litellm", "openai"} & set(sys.modules)',
-        ),
-        tmp_path,
-    )

@@ -396,7 +396,6 @@ async def test_silence_ends_the_request(server: FaultServer, provider: str) -> N
         assert "said nothing for too long" in found.message
 
 
-@pytest.mark.soak  # with each commit silence ends a request, above, by the time between two pieces
 @pytest.mark.parametrize("provider", sampled_cases(["openai", "anthropic"], "openai"))
 @pytest.mark.slow
 async def test_a_slow_drip_outlives_the_read_timeout(server: FaultServer, provider: str) -> None:

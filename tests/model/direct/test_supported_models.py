@@ -1,11 +1,6 @@
 """Which models are asked directly, and that litellm is imported for no other reason."""
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-from tests.sample_size import sampled_cases
 
 from palimpsest.model.adapter.litellm_model import LOADER
 from palimpsest.model.catalog.model_check import providers
@@ -16,8 +11,6 @@ from palimpsest.model.direct.supported_models import (
     request_reason,
 )
 from palimpsest.model.interface import ModelRequest
-from palimpsest.model.script import says
-from palimpsest.testing import FaultServer
 from palimpsest.transcript.values import ModelInfo, ModelRef
 
 HERE = "http://127.0.0.1:1/v1"
@@ -116,36 +109,3 @@ def test_a_request_that_only_litellm_can_write_goes_through_it(
     facts = ModelInfo(ref=ref(model), window=9_000, output_limit=99, api_base=HERE)
 
     assert request_reason(ModelRequest(model=facts, messages=messages, parameters=parameters))
-
-
-SCRIPT = """
-import os, sys
-from palimpsest.testing import isolated_session
-
-settings = {"model": MODEL, "models": {MODEL: {"api_base": BASE, "window": 99_000}}}
-with isolated_session(settings=settings, environment={}) as session:
-    print(session.prompt("Hello?"))
-print(sorted({"litellm", "openai", "tiktoken"} & set(sys.modules)))
-"""
-
-
-@pytest.mark.soak  # with each commit tests/test_loaded_modules.py has a script that a server answered
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "provider", sampled_cases(["openai", "anthropic", "my-server"], "anthropic")
-)
-def test_a_process_that_asks_directly_never_imports_litellm(provider: str, tmp_path: Path) -> None:
-    with FaultServer(says("Hello there.")) as server:
-        base = server.anthropic_base if provider == "anthropic" else server.openai_base
-        script = SCRIPT.replace("MODEL", repr(f"{provider}/scripted")).replace("BASE", repr(base))
-        found = subprocess.run(
-            [sys.executable, "-c", script],
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    assert "Hello there." in found.stdout, found.stderr
-    assert "litellm" not in found.stdout.splitlines()[-1]
-    assert "openai" not in found.stdout.splitlines()[-1]

@@ -4,18 +4,14 @@ import itertools
 import json
 import os
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.frontends.command_line.test_command_line import valid
 from tests.recordings.formats.imported import bring, info, messages, said, sums
 from tests.recordings.formats.sample_files import sample
 from tests.recordings.formats.test_codex import line, message, usage
 
-from palimpsest.frontends.command_line.main import main
-from palimpsest.review.corpus.corpus import corpus
 from palimpsest.review.recorded_sessions.recording import open_recording
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.store.interface import Problem
@@ -159,23 +155,6 @@ def test_a_folder_brings_each_of_them_once(tmp_path: Path) -> None:
     assert {session.outcome for session in again.sessions} == {"same"}
     parents = {info(store, session.id).parent_id for session in report.sessions}
     assert len(parents - {None}) == 2
-
-
-@pytest.mark.soak  # with each commit a folder brings each of them once, above
-def test_a_corpus_counts_each_of_them_once(tmp_path: Path) -> None:
-    sample("codex_subagents/v2", tmp_path)
-    sample("gemini_cli_subagent", tmp_path)
-
-    with ThreadPoolExecutor(1) as threads:
-        figures = corpus(tmp_path, threads, cache=False).figures
-
-    assert sorted((figure.origin, figure.requests) for figure in figures) == [
-        ("codex", 1),
-        ("codex", 2),
-        ("codex", 5),
-        ("gemini-cli", 2),
-        ("gemini-cli", 2),
-    ]
 
 
 def test_one_of_a_later_day_is_found_and_one_of_an_earlier_is_none(tmp_path: Path) -> None:
@@ -384,21 +363,3 @@ def test_one_of_200_megabytes_is_read_and_a_larger_one_is_named(tmp_path: Path) 
 
 
 # The command line
-
-
-@pytest.mark.soak  # with each commit the inspector tells them, above
-def test_the_command_line_shows_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = rollouts("v2", tmp_path)[0]
-    (tmp_path / "project").mkdir()
-
-    assert main(["inspect", str(path), "--json"]) == 0
-    (first, *_) = valid(json.loads(capsys.readouterr().out))["sessions"]
-    assert main(["import", str(path), "--project", str(tmp_path / "project"), "--json"]) == 0
-    brought = valid(json.loads(capsys.readouterr().out))["sessions"]
-
-    assert [row["subagent"] for row in first["subagents"]["rows"]] == [
-        "count_tests",
-        "name_modules",
-    ]
-    sums_of = [first["subagents"][row]["requests"] for row in ("without", "with")]
-    assert (sums_of, len(brought)) == ([5, 8], 3)

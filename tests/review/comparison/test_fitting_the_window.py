@@ -70,15 +70,6 @@ def test_what_cannot_fit_is_marked_and_never_the_cheapest(name: str, window: int
     assert row["over"] > 100
 
 
-@pytest.mark.soak  # with each commit what cannot fit is marked, below
-def test_raw_at_a_small_window_is_marked_with_its_numbers() -> None:
-    [raw] = compared("pi_large_session.jsonl", "raw", window=32_000).figures
-
-    assert raw.verdict.startswith(
-        "Does not fit: 444 of 453 requests would be over its window of 32,000. "
-    )
-
-
 def test_a_window_that_is_assumed_holds_for_all_but_given_ones() -> None:
     [own, given] = compared(
         "pi_large_session.jsonl", "pi.compact", "pi.compact window=100000", window=64_000

@@ -62,7 +62,6 @@ async def test_it_is_told_before_anything_is_said_of_another_policy(tmp_path: Pa
     assert "this agent's own rule found 4 of 4 clearings, at requests 5, 7, 10, 12" in cleared
 
 
-@pytest.mark.soak  # with each commit the recorded policy acts where the live loop did, beside it
 @pytest.mark.slow
 async def test_a_policy_that_was_not_the_recorded_one_is_found_out(tmp_path: Path) -> None:
     """It never compacts, and clears nothing."""

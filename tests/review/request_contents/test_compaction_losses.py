@@ -1,7 +1,6 @@
 """A compaction tells what it replaced, which names are lost, and which of them were needed later."""
 
 import asyncio
-import json
 from pathlib import Path
 
 import pytest
@@ -241,16 +240,6 @@ def test_an_extract_keeps_names_that_a_placeholder_loses() -> None:
         assert 0 < len(loss.summary) <= 4 * 2_000
     for loss in stub:
         assert loss.tokens_after == pytest.approx(2_000 * pi_review().ruler.factor)
-
-
-@pytest.mark.soak  # with each commit a recorded compaction names what its summary lost
-def test_losses_are_tables_in_every_form() -> None:
-    found = pi_review().compactions(SMALL)
-
-    assert found.to_dataframe()["needed"].tolist() == [len(loss.needed) for loss in found]
-    assert found.html.count("<tr>") == found.markdown.count("\n| ") == 4
-    assert found[0].table.rows[0][2] == found[0].needed[0].needed[0] + 1
-    assert json.loads(json.dumps(found.json()))["compactions"][0]["number"] == 1
 
 
 def test_a_session_without_compactions_says_so() -> None:

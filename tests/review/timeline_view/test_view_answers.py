@@ -144,7 +144,6 @@ def test_question_that_cannot_be_answered_gets_one_sentence(
     assert answer.view is answer.track is answer.item is answer.request is None
 
 
-@pytest.mark.soak  # with each commit tests/review/request_contents/test_compaction_losses.py names what it lost
 async def test_compaction_is_told_with_what_its_summary_lost(tmp_path: Path) -> None:
     harness, session = await SCENES["compacted"](tmp_path)
     answers = ViewAnswers(review_of(harness.store, session.id))

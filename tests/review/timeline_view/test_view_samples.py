@@ -17,7 +17,6 @@ def test_front_end_is_tested_with_what_the_kernel_answers(name: str) -> None:
     assert stored == json.loads(json.dumps(samples(name)))
 
 
-@pytest.mark.soak  # with each commit labextension/tests/state/inspector/viewPatch.test.ts applies those that lie there
 def test_front_end_applies_the_patches_that_the_kernel_makes() -> None:
     stored = json.loads(gzip.decompress((FOLDER / "patches.json.gz").read_bytes()))
 

@@ -241,7 +241,6 @@ async def test_what_is_before_a_compaction_is_paged_and_forked_without_reading_a
     await harness.workspace.close()
 
 
-@pytest.mark.soak  # with each commit a fork at one of its messages reads that one, beside it
 def test_a_fork_at_a_part_or_at_the_end_of_an_id_is_the_same(store: JsonlStore) -> None:
     made = iter(["a", "b", "c"])
     forks = [
@@ -286,20 +285,4 @@ async def test_a_call_that_never_ended_is_closed_wherever_it_stands(tmp_path: Pa
 
     assert unread(session) == ALL_BUT_THE_NEWEST - 1
     assert [type(part.state) for part in found.parts if isinstance(part, ToolPart)] == [ToolFailed]
-    await harness.workspace.close()
-
-
-@pytest.mark.soak  # with each commit tests/store/log/test_kept_index.py has the index
-async def test_a_session_that_grew_here_is_indexed_when_it_closes(store: JsonlStore) -> None:
-    log = store.layout.session(SESSION) / "log-1.jsonl"
-    lines = log.read_bytes().splitlines(keepends=True)
-    log.write_bytes(b"".join(line for line in lines if b'"session.checkpoint"' not in line))
-    harness, session = await opened(store)
-    assert unread(session) == 0
-    session.log.change(title="Another")
-    await harness.workspace.close()
-
-    harness, session = await opened(store)
-    assert unread(session) == ALL_BUT_THE_NEWEST
-    assert session.journal.read_state(State.messages) == store.load(SESSION).messages()
     await harness.workspace.close()

@@ -143,7 +143,6 @@ async def test_an_answer_in_words_is_asked_for_again(tmp_path: Path) -> None:
     assert "Call StructuredOutput now" in model.requests[1].messages[-1]["content"]
 
 
-@pytest.mark.soak  # with each commit an answer in words is asked for again, above
 @pytest.mark.parametrize("retries", [0, 1, 2])
 async def test_a_turn_that_ends_without_the_form_is_an_error(tmp_path: Path, retries: int) -> None:
     script = [says(f"Words {n}.") for n in range(4)]

@@ -128,7 +128,6 @@ def test_a_closed_application_says_so(tmp_path: Path) -> None:
     assert (session.messages, session.status.type) == ((), "idle")
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_loading.py has the next kernel
 def test_a_script_goes_on_with_the_session_of_its_folder(tmp_path: Path) -> None:
     below = tmp_path / "below"
     below.mkdir()

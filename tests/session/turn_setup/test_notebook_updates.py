@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import rebuilt
 
@@ -134,7 +133,6 @@ async def test_the_note_keeps_to_its_tokens(tmp_path: Path) -> None:
     assert part.omitted
 
 
-@pytest.mark.soak  # with each commit a note is cleared like an output, above
 async def test_a_small_window_gets_a_small_note(tmp_path: Path) -> None:
     runs = RecordedRuns()
     small = ModelInfo(

@@ -166,18 +166,6 @@ def test_a_held_session_can_be_read_followed_and_forked(tmp_path: Path) -> None:
     writer.close()
 
 
-@pytest.mark.soak  # with each commit tests/session/open_sessions/test_two_processes.py goes on with one
-@pytest.mark.slow
-def test_a_session_that_was_given_back_is_taken_at_once(tmp_path: Path) -> None:
-    with other_kernel(tmp_path) as other:
-        other.hear(1)
-        other.end()
-    begun = time.monotonic()
-    open_here(tmp_path, NEVER_SECONDS).acquire(SESSION, this_owner("kernel-a")).close()
-
-    assert time.monotonic() - begun < NEVER_SECONDS
-
-
 @pytest.mark.slow
 def test_a_dead_process_on_this_host_does_not_hold_its_session(tmp_path: Path) -> None:
     with other_kernel(tmp_path) as other:

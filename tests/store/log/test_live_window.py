@@ -29,7 +29,6 @@ from palimpsest.store.project_folder.layout import prepare
 from palimpsest.store.session_state.state import State, fold
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.session_record.events import (
-    Checkpoint,
     DecisionMade,
     Event,
     MessageRemoved,
@@ -203,24 +202,6 @@ def test_a_fork_opens_through_the_checkpoint_of_its_parent(store: JsonlStore) ->
         assert live.session == whole.session
         assert live.seq == whole.seq
         assert live.messages() == whole.messages()[2:]
-
-
-@pytest.mark.soak  # with each commit reopening anywhere gives the fold, beside it
-@pytest.mark.slow
-def test_a_generated_session_opens_the_same_live_and_whole(store: JsonlStore) -> None:
-    state = generate(store, "ses_long", turns=90)
-
-    live, whole = store.open_live("ses_long"), store.load("ses_long")
-    assert whole.messages() == state.messages()
-    assert whole.items == live.items == state.items
-    assert len(live.messages()) == 5 * 10
-    assert live.messages() == whole.messages()[-50:]
-    assert [r.seq for r in store.read("ses_long", after=whole.seq - 3)] == [
-        whole.seq - 2,
-        whole.seq - 1,
-        whole.seq,
-    ]
-    assert isinstance(next(store.stream("ses_long")).event, Checkpoint)
 
 
 @pytest.mark.slow
