@@ -156,7 +156,7 @@ def test_where_npm_cannot_install_pi_a_sentence_names_the_command(
     )
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit the figures are put beside each other, above; this adds a script that is measured
 @pytest.mark.slow
 def test_a_script_is_run_to_its_end_and_its_cpu_is_counted() -> None:
     cost = bench_peers.in_script(Work((says("Done."),)))
@@ -166,14 +166,14 @@ def test_a_script_is_run_to_its_end_and_its_cpu_is_counted() -> None:
     assert cost.peak_megabytes > 10
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit the figures are put beside each other, above; this adds a run that asked too little
 @pytest.mark.slow
 def test_a_run_that_leaves_an_answer_unused_is_refused() -> None:
     with pytest.raises(RuntimeError, match="1 requests came instead of 2"):
         bench_peers.in_script(Work((says("Done."), says("Nobody asks for this."))))
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit the figures are put beside each other, above; this adds a long session
 def test_a_long_session_is_imported_gone_on_with_and_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

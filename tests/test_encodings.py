@@ -215,7 +215,7 @@ with tempfile.TemporaryDirectory() as folder:
 """
 
 
-@pytest.mark.soak  # with each commit the command line has the strictest locale, above
+@pytest.mark.soak  # with each commit the command line has the strictest locale, above; this adds tools and exports
 @pytest.mark.slow
 @pytest.mark.parametrize("locale", sampled_cases([*LOCALES], STRICTEST))
 def test_tools_and_exports_name_files_in_utf_8_in_every_locale(tmp_path: Path, locale: str) -> None:
@@ -249,7 +249,7 @@ palimpsest.current_session().export("json", "/g\\u00f6/\\u4f01.json")
 """
 
 
-@pytest.mark.soak  # with each commit none reaches anybody on the command line, above
+@pytest.mark.soak  # with each commit none reaches anybody on the command line, above; this adds IPython
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", sampled_cases(["ascii", "iso-8859-1", "shift_jis"], "ascii"))
 def test_no_codec_error_reaches_anybody_in_a_terminal(tmp_path: Path, encoding: str) -> None:

@@ -98,7 +98,7 @@ def of(modules: set[str], *names: str) -> list[str]:
     return sorted(one for one in modules if any(f"{one}.".startswith(f"{name}.") for name in names))
 
 
-@pytest.mark.soak  # with each commit a script that a server answered loads the application, too
+@pytest.mark.soak  # with each commit a script that a server answered is counted, below; this adds one that only imports
 @pytest.mark.slow
 def test_a_script_that_imports_the_application_loads_only_what_makes_it(tmp_path: Path) -> None:
     loaded = script("", tmp_path)
@@ -118,7 +118,7 @@ def test_a_script_that_imports_the_application_loads_only_what_makes_it(tmp_path
     assert of(loaded, *REVIEWERS) == PLACEHOLDER
 
 
-@pytest.mark.soak  # with each commit a script that a server answered loaded no more than a client
+@pytest.mark.soak  # with each commit a script that a server answered is counted, below; this adds the built-in model
 @pytest.mark.slow
 def test_a_script_that_the_rehearsal_answered_loaded_no_more(tmp_path: Path) -> None:
     loaded = script(ASKED, tmp_path, MODEL="rehearsal/rules", PALIMPSEST_REHEARSAL_DELAY="0")

@@ -61,7 +61,7 @@ def tsc(target: Path) -> set[str]:
     return set(re.findall(r"^src/(\S+?)\(\d+,\d+\): error", done.stdout, re.MULTILINE))
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a recipe lists its files, above; this adds mypy and tsc over a copy
 @pytest.mark.parametrize(
     ("kind", "python", "page"),
     [
@@ -156,7 +156,7 @@ def run(target: Path, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a recording of a new format is compared under a new policy, below; this adds three other recipes
 @pytest.mark.slow
 def test_a_rule_a_tool_and_a_part_work_from_end_to_end(followed: Path) -> None:
     assert json.loads(run(followed, "-c", WORKS)) == {
@@ -198,7 +198,7 @@ def test_a_recording_of_a_new_format_is_compared_under_a_new_policy(followed: Pa
     }
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a recipe lists its files, above; this adds mypy and tsc over a copy
 def test_the_types_of_all_hold(followed: Path) -> None:
     assert mypy(followed) == set()
     assert tsc(followed) == set()

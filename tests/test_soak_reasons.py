@@ -1,4 +1,4 @@
-"""A test that is the soak's says which test stays, and that one is there and runs with each commit."""
+"""A test that is the soak's says which test stays and what it adds, and that one is there and runs with each commit."""
 
 import re
 from collections.abc import Iterator
@@ -10,6 +10,7 @@ REASON = re.compile(r"pytest\.mark\.soak\s*#(.*with each commit.*)")
 NAMED = re.compile(r"(?:tests|labextension)/[\w/]+(?:\.test)?(?:\.tsx?|\.py)?")
 WHOLE = re.compile(r"^\s*@pytest\.mark\.soak\b", re.MULTILINE)
 """The mark of a whole test; that of a case stands in a line with it."""
+REASONED = re.compile(r"^\s*@pytest\.mark\.soak  # with each commit .+; this adds .+$")
 BEGUN = re.compile(r"^\s*(?:async )?def test_", re.MULTILINE)
 
 
@@ -36,6 +37,18 @@ def test_what_stays_for_a_test_of_the_soak_runs_with_each_commit() -> None:
 
     assert len(named) > 100
     assert [one for one in sorted(named) if not stays(ROOT / one[1])] == []
+
+
+def test_each_whole_test_of_the_soak_says_which_one_stays_and_what_it_adds() -> None:
+    lines = [
+        (path.relative_to(ROOT).as_posix(), line)
+        for path in TESTS.rglob("test_*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if WHOLE.match(line)
+    ]
+
+    assert len(lines) > 100
+    assert [(path, line) for path, line in lines if not REASONED.match(line)] == []
 
 
 def test_a_module_of_the_soak_alone_and_one_that_is_gone_are_found(tmp_path: Path) -> None:

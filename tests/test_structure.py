@@ -97,7 +97,7 @@ def script_sources() -> dict[Path, str]:
     return {path: path.read_text(encoding="utf-8") for path in FRONT_END.rglob("*.ts*")}
 
 
-@pytest.mark.soak  # with each commit tests/test_layers.py holds each module to what lies below
+@pytest.mark.soak  # with each commit tests/test_layers.py holds each room to those below; this adds circles within a room
 def test_no_modules_import_each_other_in_a_circle() -> None:
     assert circle(python_imports(python_sources())) == []
 

@@ -37,7 +37,7 @@ def test_without_a_browser_the_last_line_says_what_was_not_tested_and_how_to_get
     assert "PALIMPSEST_BROWSER=" in last
 
 
-@pytest.mark.soak  # with each commit the last line says it, above
+@pytest.mark.soak  # with each commit the last line says it, above; this adds that the run fails on CI
 @pytest.mark.slow
 def test_on_ci_the_run_fails_with_the_same_sentence() -> None:
     done = run(CI="true")
@@ -46,7 +46,7 @@ def test_on_ci_the_run_fails_with_the_same_sentence() -> None:
     assert "It needs a browser, and none was found" in done.stdout
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit the last line tells of no browser at all, above; this adds one that was named
 @pytest.mark.slow
 def test_a_browser_that_was_named_and_is_none_fails_by_its_name() -> None:
     done = run(PALIMPSEST_BROWSER="/no/such/browser")
@@ -55,7 +55,7 @@ def test_a_browser_that_was_named_and_is_none_fails_by_its_name() -> None:
     assert "'/no/such/browser', which is no program on this machine" in done.stdout
 
 
-@pytest.mark.soak  # with each commit the last line says it, above
+@pytest.mark.soak  # with each commit the last line says it, above; this adds the file for make
 @pytest.mark.slow
 def test_the_lines_go_into_a_file_for_make_which_shows_them_last(tmp_path: Path) -> None:
     done = run(PALIMPSEST_UNTESTED=str(tmp_path / "lines"))

@@ -69,7 +69,7 @@ def test_a_gateway_and_the_model_behind_it_both_take_a_request(
     assert refusals(ref, wire, family) == {}
 
 
-@pytest.mark.soak  # with each commit a gateway of each kind takes a body, above
+@pytest.mark.soak  # with each commit a gateway of each kind takes a body, above; this adds every model and every chain
 def test_every_chat_model_and_every_chain_of_prefixes_is_taken() -> None:
     models = [*chat_models(), *[*chained()][:: sample_size(35, 1)]]
 

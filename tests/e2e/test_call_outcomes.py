@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 LONG = "\\n".join(["# a comment"] * 60 + ["mark = 1"])
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/parts/askedText.test.tsx closes one to buttons and keys, and tests/e2e/test_narrow_panel.py shows its end
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/askedText.test.tsx closes one to buttons and keys; this adds what is really on the screen
 def test_a_long_question_can_be_allowed_once_its_end_was_on_the_screen(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -64,7 +64,7 @@ def told(page: Page, cell: int) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_inspector_views.py has its numbers, and labextension/tests/views/inspector/inspector.test.tsx the lost names
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector_views.py has its numbers; this adds the lost names, and where they lead
 def test_the_view_shows_the_numbers_of_python_and_leads_to_what_needed_a_lost_name(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

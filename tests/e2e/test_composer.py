@@ -52,7 +52,7 @@ def violations(page: Page) -> list[str]:
     return found
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx gives it the keyboard; this adds a page that asks early
 def test_the_text_field_gets_the_keyboard_when_the_kernel_has_answered(
     page: Page, lab: Lab
 ) -> None:
@@ -66,7 +66,7 @@ def test_the_text_field_gets_the_keyboard_when_the_kernel_has_answered(
     expect(composer(page.locator("#jupyter-palimpsest-panel"))).to_be_focused()
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx tells what fills it, and tests/e2e/test_inspector.py opens it
+@pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx tells what fills it; this adds pointer, keys and colours
 def test_the_gauge_tells_what_fills_the_window_also_after_a_reload(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -101,7 +101,7 @@ def test_the_gauge_tells_what_fills_the_window_also_after_a_reload(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/dom/tailScroll.test.tsx does, and tests/e2e/test_long_sessions.py goes to the newest
+@pytest.mark.soak  # with each commit labextension/tests/views/dom/tailScroll.test.tsx stays there; this adds a page with sizes
 def test_it_stays_at_the_newest_when_its_size_or_theme_changes(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -30,7 +30,7 @@ ANSWERS = (
 )
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/modelContext/compaction.test.tsx and editButtons.test.tsx have it
+@pytest.mark.soak  # with each commit labextension/tests/views/modelContext/compaction.test.tsx has it; this adds where it leads, and colours of the system
 def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = open_scripted_notebook(page, lab, "panel-undo.ipynb", ANSWERS, "%agent compact")
     for words, answer in (
@@ -88,7 +88,7 @@ def test_a_compaction_is_undone_where_it_stands(page: Page, lab: Lab, seen: Page
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/frontends/operations/test_compact.py asks a kernel for one
+@pytest.mark.soak  # with each commit tests/frontends/operations/test_compact.py asks a kernel for one; this adds gauge, keys and palette
 @pytest.mark.parametrize("way", ["gauge", "keys", "palette"])
 def test_a_summary_is_asked_for_in_the_panel(
     page: Page, lab: Lab, seen: PageErrors, way: str

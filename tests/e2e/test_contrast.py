@@ -197,7 +197,7 @@ SYSTEM = """name => {
 }"""
 
 
-@pytest.mark.soak  # with each commit the test above reads a turn in every theme, and tests/e2e/test_inspector_views.py has these colours
+@pytest.mark.soak  # with each commit the test above reads a turn in every theme; this adds colours of the system
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_sign_of_a_turn_is_painted_where_the_system_chooses_the_colours(
     page: Page, lab: Lab, seen: PageErrors, scheme: str

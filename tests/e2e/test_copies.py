@@ -71,7 +71,7 @@ def copies_of(page: Page, answer: Locator) -> list[str]:
     return found
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/parts/codeActions.test.tsx copies a listing, and labextension/tests/state/display/copiedMarkdown.test.ts a table
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/codeActions.test.tsx copies a listing; this adds the clipboard
 def test_each_listing_and_table_is_copied_in_cell_and_panel(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -109,7 +109,7 @@ def test_each_listing_and_table_is_copied_in_cell_and_panel(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/drafts/editedTurn.test.tsx quotes
+@pytest.mark.soak  # with each commit labextension/tests/views/drafts/editedTurn.test.tsx quotes; this adds what is selected in the page
 def test_selected_words_are_quoted_in_the_prompt(page: Page, lab: Lab, seen: PageErrors) -> None:
     answers = "says('One is few.\\n\\nTwo is more.'), says('Of a cell.')"
     panel = open_scripted_notebook(page, lab, "quotes.ipynb", answers, "%%agent\nAnd here?")

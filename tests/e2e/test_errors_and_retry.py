@@ -75,7 +75,7 @@ def failing_kernel(lab: Lab) -> Iterator[Path]:
     flag.unlink(missing_ok=True)
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx restarts one, and tests/e2e/test_step_mode.py loads it again
+@pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx restarts one; this adds one that dies, and JupyterLab's dialogs
 @pytest.mark.usefixtures("own_page")
 def test_a_dead_kernel_is_restarted_from_the_panel(
     page: Page, lab: Lab, failing_kernel: Path

@@ -91,7 +91,7 @@ def test_an_error_is_mended_from_under_it(page: Page, lab: Lab, seen: PageErrors
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/notebook/cells/cellEdits.test.ts replaces none that was changed
+@pytest.mark.soak  # with each commit labextension/tests/notebook/cells/cellEdits.test.ts replaces none that was changed; this adds JupyterLab's cells
 def test_a_cell_that_was_changed_meanwhile_is_not_replaced(page: Page, lab: Lab) -> None:
     notebook = failed(page, lab, "fix-changed")
     page.evaluate(COMMAND, "jupyter-palimpsest:open-panel")

@@ -63,7 +63,7 @@ def clone_lab(
         yield lab
 
 
-@pytest.mark.soak  # with each commit tests/hostile/test_clone.py opens one in a kernel, where every call asks, and tests/e2e/test_hostile_panel.py has foreign words in a page
+@pytest.mark.soak  # with each commit tests/hostile/test_clone.py opens one in a kernel, where every call asks; this adds the page
 def test_opening_it_runs_nothing_and_every_call_asks(
     page: Page,
     clone_lab: Lab,

@@ -67,7 +67,7 @@ def test_nothing_runs_from_prompts_titles_queues_file_names_or_errors(
     assert [error for error in seen.errors if "404" not in error] == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_contrast.py looks at the same states
+@pytest.mark.soak  # with each commit tests/e2e/test_contrast.py looks at the same states; this adds words that come, and a person who asks for no motion
 @pytest.mark.usefixtures("own_page")
 @pytest.mark.parametrize("motion", ["reduce", "no-preference"])
 def test_what_is_live_can_be_used_by_everybody(page: Page, lab: Lab, motion: str) -> None:

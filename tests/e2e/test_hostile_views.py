@@ -226,7 +226,7 @@ OPENED = """link => {
 """Clicks a link; returns the commands that JupyterLab would have executed."""
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/dom/sanitizer.test.ts lets it through, and tests/e2e/test_panel.py draws some
+@pytest.mark.soak  # with each commit labextension/tests/views/dom/sanitizer.test.ts lets it through; this adds MathJax, links and diagrams
 def test_what_is_ordinary_is_drawn_as_it_was(page: Page, lab: Lab) -> None:
     script = f"{VIEW}\nharness.script(says({ORDINARY!r}))\nview()"
     notebook = begin(page, lab, "drawn-ordinary", script, "%%agent\nGo")

@@ -141,7 +141,7 @@ class TestSavedNotebooks:
         else:
             assert "\n<u>drawn</u>\n" in body
 
-    @pytest.mark.soak  # with each commit nbclient runs one, above
+    @pytest.mark.soak  # with each commit nbclient runs one, above; this adds Papermill
     def test_papermill_runs_it_with_parameters(self, environment: Path) -> None:
         made = notebook(
             "size = 1",
@@ -209,7 +209,7 @@ class TestFailedTurn:
         assert f"({case.partition(',')[0].partition(' ')[0]})" in error.evalue
         assert error.traceback == [f"AgentTurnFailed: {error.evalue}"]
 
-    @pytest.mark.soak
+    @pytest.mark.soak  # with each commit nbclient stops at a circle, above; this adds calls that were refused
     def test_nbclient_stops_where_every_call_was_refused(
         self, environment: Path, served: Serve
     ) -> None:
@@ -221,7 +221,7 @@ class TestFailedTurn:
         assert "(rejected)" in error.evalue
         assert not list(environment.glob("*.txt"))
 
-    @pytest.mark.soak
+    @pytest.mark.soak  # with each commit nbclient stops at a circle, above; this adds a summary that fails
     def test_nbclient_stops_where_a_summary_fails(self, environment: Path, served: Serve) -> None:
         answers, limits = summary_fails()
         server = served(answers, limits=limits)
@@ -248,7 +248,7 @@ class TestFailedTurn:
         ("form", "setting"),
         [(FORMS[0], "auto"), (FORMS[1], "show"), (FORMS[2], "auto")],
     )
-    @pytest.mark.soak  # with each commit nbclient stops there, which Papermill runs
+    @pytest.mark.soak  # with each commit nbclient stops there, above; this adds Papermill
     def test_papermill_stops_there_unless_it_is_only_shown(
         self, environment: Path, served: Serve, form: str, setting: str
     ) -> None:
@@ -275,7 +275,7 @@ class TestRecordedAnswers:
     CODE = "total = 6 * 7\nprint('made', total)"
     CELLS = ("%load_ext palimpsest", "%%agent --yes\nMultiply.", "total + 0", "%agent And now?")
 
-    @pytest.mark.soak  # with each commit tests/frontends/cell_turn/test_recorded_prompts.py has a kernel that sends nothing
+    @pytest.mark.soak  # with each commit tests/frontends/cell_turn/test_recorded_prompts.py has a kernel that sends nothing; this adds Papermill
     def test_only_recorded_answers_are_needed(
         self, environment: Path, served: Serve, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -320,7 +320,7 @@ class TestStepMode:
     )
     NOBODY = "Step mode is on, and nobody is here to let a request go"
 
-    @pytest.mark.soak  # with each commit tests/frontends/typed_input/test_held_requests.py has a kernel without a page
+    @pytest.mark.soak  # with each commit tests/frontends/typed_input/test_held_requests.py has a kernel without a page; this adds nbconvert and Papermill
     @pytest.mark.parametrize("host", ["nbconvert", "papermill"])
     def test_it_runs_to_its_end(self, environment: Path, served: Serve, host: str) -> None:
         long = "It is 42, since seven times six is that. " * 200
@@ -441,7 +441,7 @@ class TestTerminal:
         assert "Traceback" not in (terminal.before or "")
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_loading.py loads it by name
+@pytest.mark.soak  # with each commit tests/frontends/test_loading.py loads it by name; this adds a magic that IPython loads lazily
 def test_loads_by_itself_where_the_magic_is_declared_lazily(tmp_path: Path) -> None:
     with Kernel(cwd=tmp_path, fresh=True) as kernel:
         kernel.run(
@@ -460,7 +460,7 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/frontends/user_cells/test_user_cells.py runs with the newest; this adds the oldest ipykernel
 def test_the_oldest_ipykernel_passes_the_tests_of_cells(old: Path) -> None:
     tests = [
         "tests/frontends/user_cells/test_user_cells.py",
@@ -477,7 +477,7 @@ def test_the_oldest_ipykernel_passes_the_tests_of_cells(old: Path) -> None:
     assert done.returncode == 0, done.stdout[-4000:]
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/frontends/test_magic.py runs with the newest; this adds the oldest ipykernel
 def test_the_oldest_ipykernel_runs_the_blocking_magic_and_asks(old: Path, tmp_path: Path) -> None:
     path = f"{old}:{ROOT / 'kernel_ext'}:{ROOT}"
     with Kernel(cwd=tmp_path, env={"PYTHONPATH": path}, fresh=True) as kernel:

@@ -51,7 +51,7 @@ def says_and_keeps(page: Page, views: Locator, name: str, happened: str) -> None
         expect(views.get_by_role("tabpanel")).not_to_be_empty()
 
 
-@pytest.mark.soak  # with each commit labextension/tests/inspector/kernelSource.test.ts has a kernel that was started anew
+@pytest.mark.soak  # with each commit labextension/tests/inspector/kernelSource.test.ts has a kernel that was started anew; this adds one that is killed
 @pytest.mark.usefixtures("own_page")
 def test_a_killed_kernel_that_jupyter_restarts_is_told_of_and_gone_on_with(
     page: Page, lab: Lab
@@ -71,7 +71,7 @@ def test_a_killed_kernel_that_jupyter_restarts_is_told_of_and_gone_on_with(
     goes_on(page, views, name)
 
 
-@pytest.mark.soak  # with each commit labextension/tests/inspector/kernelSource.test.ts has one that ended and is there again
+@pytest.mark.soak  # with each commit labextension/tests/inspector/kernelSource.test.ts has one that ended and is there again; this adds one that is killed
 @pytest.mark.usefixtures("own_page")
 def test_a_killed_kernel_that_cannot_be_restarted_is_told_of_and_started_again(
     page: Page, lab: Lab, failing_kernel: Path
@@ -119,7 +119,7 @@ def goes_on(page: Page, views: Locator, name: str) -> None:
     expect(cursor(views)).to_have_attribute("aria-valuemax", str(before + 1))
 
 
-@pytest.mark.soak  # with each commit labextension/tests/inspector/recordingKernel.test.ts has one that was restarted
+@pytest.mark.soak  # with each commit labextension/tests/inspector/recordingKernel.test.ts has one that was restarted; this adds one that is killed
 @pytest.mark.usefixtures("own_page")
 def test_the_killed_kernel_of_a_recorded_file_is_told_of_and_started_again(
     page: Page, lab: Lab
@@ -171,7 +171,7 @@ def is_kernel(process: Path, kernel: str) -> bool:
         return False
 
 
-@pytest.mark.soak  # with each commit a session does, in tests/e2e/test_inspector_tab.py
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector_tab.py has a session that comes back; this adds recorded files
 @pytest.mark.usefixtures("own_page")
 def test_recorded_files_come_back_with_the_layout_where_they_were_left(
     page: Page, lab: Lab, seen: PageErrors

@@ -140,7 +140,7 @@ def test_it_comes_back_where_it_was_left_and_a_link_a_shortcut_and_a_comparison_
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/inspector/kernelSource.test.ts and labextension/tests/inspector/notebookKernel.test.ts have both
+@pytest.mark.soak  # with each commit labextension/tests/inspector/kernelSource.test.ts and labextension/tests/inspector/notebookKernel.test.ts have both; this adds JupyterLab's kernels, and a session that is gone
 def test_a_restarted_and_an_ended_kernel_are_told_of_and_started_again(
     page: Page, lab: Lab
 ) -> None:
@@ -242,7 +242,7 @@ def answers_anew(sent: Locator, words: str) -> None:
     expect(sent).to_contain_text("0 blocks")
 
 
-@pytest.mark.soak  # with each commit tests/frontends/inspector/test_answer_queue.py reads one again, and labextension/tests/inspector/fileWatch.test.ts watches
+@pytest.mark.soak  # with each commit labextension/tests/inspector/fileWatch.test.ts watches; this adds JupyterLab's files
 def test_a_file_that_grows_on_disk_is_read_again(page: Page, lab: Lab, seen: PageErrors) -> None:
     path = unpacked(lab, "claude_code/cc1df109.jsonl.xz", "grows.jsonl")
     whole = (lab.folder / path).read_text().splitlines(keepends=True)
@@ -281,7 +281,7 @@ def test_a_file_that_grows_on_disk_is_read_again(page: Page, lab: Lab, seen: Pag
     assert [one for one in seen.errors if missing not in one] == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_inspector.py opens sessions and recordings by other ways
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector.py opens them by other ways; this adds the launcher
 def test_the_launcher_asks_which_session_or_recording(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -80,7 +80,7 @@ RINGS_CUT = """() => {
 """Names what shows no line around it when it has the focus, or one that is cut."""
 
 
-@pytest.mark.soak  # with each commit the next test goes through own sessions, and one report
+@pytest.mark.soak  # with each commit the next test goes through own sessions; this adds recordings of other agents
 @pytest.mark.parametrize("name", RECORDINGS)
 def test_every_view_of_a_recording_shows_pythons_numbers_in_the_tab_and_in_a_report(
     page: Page, lab: Lab, seen: PageErrors, quiet: Page, tmp_path: Path, name: str
@@ -181,7 +181,7 @@ def test_every_view_is_accessible_in_every_theme_and_width(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit the tab has the same views, above, and tests/e2e/test_inspector_report.py a report without scripts
+@pytest.mark.soak  # with each commit the tab has the same views, above; this adds a report, at all widths and enlarged
 @pytest.mark.parametrize("scheme", ["light", "dark", "forced"])
 def test_every_view_of_a_report_is_accessible(
     browser: Browser, front_end: Path, tmp_path: Path, scheme: str
@@ -230,7 +230,7 @@ def watch(page: Page) -> Iterator[LeakMonitor]:  # noqa: ARG001  # is there unti
         yield watch
 
 
-@pytest.mark.soak  # a report has the same views with all of them in each run, see test_inspector_report.py
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector_report.py has them in a report; this adds the tab, and every view
 def test_payloads_stay_words_in_every_view(
     page: Page, lab: Lab, watch: LeakMonitor, quiet: Page, tmp_path: Path
 ) -> None:

@@ -88,7 +88,7 @@ def test_a_question_is_answered_in_its_card(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit the next test kills one
+@pytest.mark.soak  # with each commit the next test kills one; this adds one that its own call kills
 def test_a_kernel_that_dies_leaves_the_answer_marked_as_interrupted(page: Page, lab: Lab) -> None:
     code = BLOCKS.format(flag="died.flag") + "\nos.kill(os.getpid(), 9)"
     notebook = begin(
@@ -147,7 +147,7 @@ def test_words_that_only_the_page_received_are_saved_when_the_kernel_dies(
         told.get_by_role("button").last.click()
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_hostile_views.py has more of it
+@pytest.mark.soak  # with each commit tests/e2e/test_hostile_views.py has more of it; this adds thoughts and calls while they come
 def test_nothing_that_a_model_writes_live_runs(page: Page, lab: Lab, seen: PageErrors) -> None:
     notebook = begin(
         page,

@@ -29,7 +29,7 @@ def sent(notebook: Notebook, cell: int) -> str:
     return shown.inner_text()
 
 
-@pytest.mark.soak  # with each commit labextension/tests/notebook/cells/cellReader.test.ts reads it, and tests/frontends/user_cells/test_live_cells.py asks for it
+@pytest.mark.soak  # with each commit labextension/tests/notebook/cells/cellReader.test.ts reads it, and tests/frontends/user_cells/test_live_cells.py asks for it; this adds both together
 def test_an_edited_cell_is_read_from_the_live_page(page: Page, lab: Lab, seen: PageErrors) -> None:
     cells = (
         SCRIPT,

@@ -124,7 +124,7 @@ def old_sessions(page: Page, lab: Lab, name: str, *cells: str) -> tuple[Notebook
     return notebook, open_panel(page)
 
 
-@pytest.mark.soak  # with each commit the next test counts the elements
+@pytest.mark.soak  # with each commit the next test counts the elements; this adds the time
 @pytest.mark.usefixtures("own_page")
 def test_ten_thousand_parts_cost_the_page_no_more_than_a_few(
     page: Page, lab: Lab, cpu: CDPSession

@@ -59,7 +59,7 @@ def look(page: Page, panel: Locator) -> None:
     choose_theme(page, "JupyterLab Light")
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/composer/mentions.test.tsx and tests/frontends/page_channel/test_mentions.py do
+@pytest.mark.soak  # with each commit labextension/tests/views/composer/mentions.test.tsx and tests/frontends/page_channel/test_mentions.py have both sides; this adds both together
 def test_a_cell_and_a_variable_are_named_by_the_keyboard(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -102,7 +102,7 @@ def test_an_answer_that_was_not_saved_is_put_back_into_its_cell(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit the test above puts an answer back
+@pytest.mark.soak  # with each commit the test above puts an answer back; this adds a cell that is gone
 def test_a_cell_that_is_gone_comes_back_at_the_end(page: Page, lab: Lab, seen: PageErrors) -> None:
     notebook = asked(page, lab, "put-back-gone")
     panel = open_panel(page)

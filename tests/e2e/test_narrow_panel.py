@@ -188,7 +188,7 @@ CARDS = (
 )
 
 
-@pytest.mark.soak  # with each commit the test above looks for what is cut at the same width
+@pytest.mark.soak  # with each commit the test above looks for what is cut at the same width; this adds texts beside buttons
 def test_no_card_squeezes_its_text_beside_a_button(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = open_scripted_notebook(
         page, lab, "cards.ipynb", CARDS, "%agent step on", f"%%agent\n{WHY}"

@@ -29,7 +29,7 @@ def one_line(notice: Locator) -> None:
     expect(notice.locator("[title]")).to_have_attribute("title", re.compile("set a provider's key"))
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/parts/markdownText.test.tsx folds it into one line
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/markdownText.test.tsx folds it; this adds that it is one line high
 def test_the_rehearsal_says_in_one_line_that_it_is_one(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -53,7 +53,7 @@ def test_the_rehearsal_says_in_one_line_that_it_is_one(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_panel.py opens it by the command that all three run
+@pytest.mark.soak  # with each commit tests/e2e/test_panel.py opens it by the command that all three run; this adds sign, menu and card
 @pytest.mark.usefixtures("own_page")
 def test_the_panel_is_found_by_its_sign_its_menu_and_its_card_with_keys(
     page: Page, lab: Lab, seen: PageErrors

@@ -86,7 +86,7 @@ def confirm(page: Page, button: str) -> None:
     expect(dialog).to_have_count(0)
 
 
-@pytest.mark.soak  # in JupyterLab tests/e2e/test_panel.py shows it with each commit
+@pytest.mark.soak  # with each commit tests/e2e/test_panel.py shows it in JupyterLab; this adds Notebook 7
 def test_the_panel_loads_asks_and_answers(page: Page, classic: Notebook7, seen: PageErrors) -> None:
     open_notebook(page, classic, book(classic, "classic.ipynb", "1"))
     page.evaluate(READY)
@@ -122,7 +122,7 @@ HIGH = """where => [...document.querySelectorAll(where)].filter(one => one.check
   .map(one => one.getBoundingClientRect().height)"""
 
 
-@pytest.mark.soak  # in JupyterLab tests/e2e/test_small_window.py shows it with each commit
+@pytest.mark.soak  # with each commit tests/e2e/test_small_window.py shows it in JupyterLab; this adds Notebook 7
 def test_the_line_below_a_turn_is_one_row_and_in_a_narrow_window_the_panel_lies_over_it(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -164,7 +164,7 @@ def test_the_line_below_a_turn_is_one_row_and_in_a_narrow_window_the_panel_lies_
     assert ours(seen) == []
 
 
-@pytest.mark.soak  # in JupyterLab tests/e2e/test_inspector.py and test_inspector_cell.py open it with each commit
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector.py and tests/e2e/test_inspector_cell.py open it in JupyterLab; this adds Notebook 7
 def test_the_inspector_opens_below_the_notebook(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -192,7 +192,7 @@ def test_the_inspector_opens_below_the_notebook(
     assert ours(seen) == []
 
 
-@pytest.mark.soak  # in JupyterLab tests/e2e/test_inspector_views.py shows it with each commit
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector_views.py shows own sessions in JupyterLab; this adds Notebook 7
 def test_every_view_of_a_recording_shows_pythons_numbers(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -208,7 +208,7 @@ def test_every_view_of_a_recording_shows_pythons_numbers(
     assert ours(seen) == []
 
 
-@pytest.mark.soak  # in JupyterLab tests/e2e/test_inspector.py opens one with each commit
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector.py opens one in JupyterLab; this adds Notebook 7
 @pytest.mark.usefixtures("own_page")
 @pytest.mark.parametrize(
     ("packed", "name"),
@@ -235,7 +235,7 @@ def test_a_recorded_file_opens_in_a_page_and_comes_back_with_it(
     assert ours(seen) == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/inspector/recordingFormats.test.ts tells them from other files
+@pytest.mark.soak  # with each commit labextension/tests/inspector/recordingFormats.test.ts tells them from other files; this adds Notebook 7
 @pytest.mark.usefixtures("own_page")
 def test_lines_that_are_no_recording_open_as_text(
     page: Page, classic: Notebook7, seen: PageErrors
@@ -247,7 +247,7 @@ def test_lines_that_are_no_recording_open_as_text(
     assert ours(seen) == []
 
 
-@pytest.mark.soak  # in JupyterLab tests/e2e/test_live_cell.py shows it with each commit
+@pytest.mark.soak  # with each commit tests/e2e/test_live_cell.py shows words at once in JupyterLab; this adds Notebook 7
 def test_a_cell_shows_words_at_once_and_its_stop_ends_them(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -269,7 +269,7 @@ def test_a_cell_shows_words_at_once_and_its_stop_ends_them(
     assert ours(seen) == []
 
 
-@pytest.mark.soak  # in JupyterLab tests/e2e/test_live_cell.py shows it with each commit
+@pytest.mark.soak  # with each commit tests/e2e/test_live_cell.py answers one in JupyterLab; this adds Notebook 7
 def test_a_question_is_answered_while_its_cell_runs(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -295,7 +295,7 @@ def test_a_question_is_answered_while_its_cell_runs(
     assert ours(seen) == []
 
 
-@pytest.mark.soak  # with each commit tests/notebooks/test_start.py runs it in a kernel
+@pytest.mark.soak  # with each commit tests/frontends/cell_turn/test_recorded_prompts.py restarts a kernel; this adds Notebook 7's menu
 def test_restart_and_run_all_shows_what_was_recorded(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -321,7 +321,7 @@ def test_restart_and_run_all_shows_what_was_recorded(
     assert ours(seen) == []
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/e2e/test_live_cell.py asks in a card in JupyterLab; this adds Notebook 7 and Run All
 def test_run_all_asks_in_the_card_only(page: Page, classic: Notebook7) -> None:
     open_notebook(page, classic, book(classic, "all.ipynb", f"{setup()}\n{ASKS}", GO))
     page.evaluate(READY)
@@ -341,7 +341,7 @@ def test_run_all_asks_in_the_card_only(page: Page, classic: Notebook7) -> None:
     expect(cell.locator(".plm-Segment")).to_have_count(1)
 
 
-@pytest.mark.soak  # in JupyterLab tests/e2e/test_panel.py shows it with each commit
+@pytest.mark.soak  # with each commit tests/e2e/test_panel.py shows it in JupyterLab; this adds Notebook 7
 def test_words_from_the_panel_wait_behind_a_tool_that_blocks(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -366,7 +366,7 @@ def test_words_from_the_panel_wait_behind_a_tool_that_blocks(
     assert ours(seen) == []
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit labextension/tests/pageMatchesLog.test.tsx has several pages; this adds two of Notebook 7
 def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Notebook7) -> None:
     notebook = begin(page, classic, "twice", ASKS, GO)
     notebook.run(1)
@@ -385,7 +385,7 @@ def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Notebook7)
         expect(place.locator(".plm-Question")).to_have_count(0)
 
 
-@pytest.mark.soak  # in JupyterLab tests/e2e/test_step_mode.py shows it with each commit
+@pytest.mark.soak  # with each commit tests/e2e/test_step_mode.py reloads in mid-turn in JupyterLab; this adds Notebook 7, and what is saved
 def test_a_reload_in_mid_cell_loses_nothing(page: Page, classic: Notebook7) -> None:
     code = BLOCKS.format(flag="reload.flag")
     answers = f"says('Before.').calls('python', code={code!r}), says('After **all**.')"
@@ -405,7 +405,7 @@ def test_a_reload_in_mid_cell_loses_nothing(page: Page, classic: Notebook7) -> N
     assert notebook.kept(2, "After **all**.")[MIME]["open"] is False
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/e2e/test_step_mode.py restarts in JupyterLab; this adds Notebook 7's menu
 def test_a_restart_by_the_menu_ends_the_answer_and_the_session_goes_on(
     page: Page, classic: Notebook7
 ) -> None:
@@ -433,7 +433,7 @@ def test_a_restart_by_the_menu_ends_the_answer_and_the_session_goes_on(
     at_rest(panel)
 
 
-@pytest.mark.soak  # in JupyterLab tests/e2e/test_panel.py and test_saved_answer.py show it
+@pytest.mark.soak  # with each commit tests/e2e/test_saved_answer.py shows a saved answer in JupyterLab; this adds Notebook 7, and a kernel that is chosen
 def test_a_notebook_without_a_kernel_shows_what_it_saved_and_gets_one(
     page: Page, classic: Notebook7, seen: PageErrors
 ) -> None:
@@ -465,7 +465,7 @@ def test_a_notebook_without_a_kernel_shows_what_it_saved_and_gets_one(
     assert ours(seen) == []
 
 
-@pytest.mark.soak  # in JupyterLab tests/e2e/test_panel.py renames one
+@pytest.mark.soak  # with each commit tests/e2e/test_panel.py renames one in JupyterLab; this adds Notebook 7 and a restart
 def test_a_renamed_notebook_keeps_its_session_also_in_its_next_kernel(
     page: Page, classic: Notebook7
 ) -> None:

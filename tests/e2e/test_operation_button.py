@@ -22,7 +22,7 @@ from tests.frontends.operations.count_words import CountWords
 TABLE.register(CountWords)"""
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/composer/operationButtons.test.tsx has it, and tests/frontends/operations/test_new_operation.py answers a page
+@pytest.mark.soak  # with each commit labextension/tests/views/composer/operationButtons.test.tsx has it, and tests/frontends/operations/test_new_operation.py answers; this adds both together
 def test_a_button_of_an_operation_stands_in_the_panel_and_shows_its_answer(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -229,7 +229,7 @@ def test_words_are_queued_behind_a_blocking_tool_and_can_be_sent_now(
     assert seen.errors == []
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx shows them as one line; this adds hundreds, and their height
 def test_hundreds_of_prompts_that_wait_are_one_row(page: Page, lab: Lab, seen: PageErrors) -> None:
     ask = "for n in range(270):\n    get_ipython().run_line_magic('agent', f'--bg Look {n}.')"
     panel = open_scripted_notebook(page, lab, "panel-270.ipynb", "stalls()", ask)
@@ -255,7 +255,7 @@ def test_hundreds_of_prompts_that_wait_are_one_row(page: Page, lab: Lab, seen: P
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/state/display/announcements.test.ts tells of one, and labextension/tests/views/dom/endScroll.test.tsx scrolls
+@pytest.mark.soak  # with each commit labextension/tests/state/display/announcements.test.ts tells of one; this adds scrolling, tab and status bar
 def test_a_question_below_the_fold_is_scrolled_to_and_told_in_tab_and_status_bar(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -297,7 +297,7 @@ def test_it_follows_the_notebook_in_front_also_by_another_name(page: Page, lab: 
     expect(composer(panel)).to_be_visible()
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/e2e/test_small_window.py has a small window; this adds one that grows
 def test_a_window_that_grows_shows_the_panel_whole(page: Page, lab: Lab) -> None:
     panel = open_scripted_notebook(page, lab, "panel-grows.ipynb", "says('Yes.')")
     page.evaluate("window.jupyterapp.shell.collapseRight()")

@@ -37,7 +37,7 @@ Pixels.linear_gradient('L').resize((400, 240)).convert('RGB').save(made, 'png')
 Image(made.getvalue())"""
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/dom/sanitizer.test.ts has foreign HTML, and tests/e2e/test_hostile_views.py all of it in a browser
+@pytest.mark.soak  # with each commit tests/e2e/test_hostile_views.py has foreign HTML in the panel; this adds tables and widgets
 def test_a_prompt_of_the_panel_shows_tables_and_names_widgets(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -79,7 +79,7 @@ def test_a_prompt_of_the_panel_shows_tables_and_names_widgets(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/parts/attachments.test.tsx has figures
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/attachments.test.tsx has figures; this adds their size, and the cell
 def test_a_figure_of_a_cell_is_small_in_the_panel_and_leads_to_the_cell(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -76,7 +76,7 @@ def chips(panel: Locator) -> Locator:
     return panel.get_by_role("list", name="Files that go along").get_by_role("listitem")
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/dom/transferredContent.test.ts takes it, and tests/frontends/page_channel/test_pasted_files.py sends it
+@pytest.mark.soak  # with each commit labextension/tests/views/dom/transferredContent.test.ts takes it, and tests/frontends/page_channel/test_pasted_files.py sends it; this adds what JupyterLab drags
 def test_what_is_pasted_and_dropped_goes_along(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = open_scripted_notebook(page, lab, "pasted.ipynb", "says('A robin.')", "1 + 1")
     (lab.folder / "birds.csv").write_text("name,mass\nrobin,20\n")
@@ -144,7 +144,7 @@ def test_what_is_pasted_and_dropped_goes_along(page: Page, lab: Lab, seen: PageE
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/dom/transferredContent.test.ts does
+@pytest.mark.soak  # with each commit labextension/tests/views/dom/transferredContent.test.ts reads files; this adds large ones, and what is said of them
 def test_what_is_large_is_asked_about_and_what_cannot_go_says_why(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

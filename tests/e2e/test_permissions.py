@@ -84,7 +84,7 @@ def test_a_project_s_file_waits_until_it_is_trusted(page: Page, lab: Lab, seen: 
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/render/formats/test_markdown.py writes amounts
+@pytest.mark.soak  # with each commit tests/render/formats/test_markdown.py writes amounts; this adds MathJax
 def test_two_amounts_in_one_text_are_no_formula(page: Page, lab: Lab, seen: PageErrors) -> None:
     # JupyterLab loads MathJax with the first formula: the last cell shows that it is there.
     begin(page, lab, "limit/two.ipynb", "%agent budget $2 500k tokens", FORMULA)

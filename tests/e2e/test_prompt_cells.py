@@ -80,7 +80,7 @@ def test_a_loaded_cell_is_coloured_and_the_notebook_is_as_it_was(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit a loaded cell is coloured, in this file too
+@pytest.mark.soak  # with each commit a loaded cell is coloured, above; this adds typing, pasting and undo
 def test_a_typed_and_a_pasted_magic_colour_the_cell_and_undo_takes_both_back(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

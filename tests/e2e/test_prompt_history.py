@@ -19,7 +19,7 @@ ANSWERS = "says('One.'), says('Two.'), says('Three.')"
 MOST_PX = 100
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/composer/promptHistory.test.tsx does
+@pytest.mark.soak  # with each commit labextension/tests/views/composer/promptHistory.test.tsx walks through them; this adds a kernel's prompts, and the field's height
 def test_earlier_prompts_are_walked_through_and_the_draft_comes_back(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

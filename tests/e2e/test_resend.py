@@ -116,7 +116,7 @@ def test_a_prompt_is_changed_and_its_turn_goes_only_when_it_is_sent(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/transcript/revertControls.test.tsx overwrites what was ticked alone, and tests/frontends/operations/test_reverts.py what was said
+@pytest.mark.soak  # with each commit labextension/tests/views/transcript/revertControls.test.tsx overwrites what was ticked alone, and tests/frontends/operations/test_reverts.py what was said; this adds both together
 def test_a_file_that_a_person_changed_goes_only_where_it_is_ticked(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -141,7 +141,7 @@ def test_a_file_that_a_person_changed_goes_only_where_it_is_ticked(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/panel/actions/promptActions.test.ts and drafts/editedTurn.test.tsx keep it
+@pytest.mark.soak  # with each commit labextension/tests/panel/actions/promptActions.test.ts keeps it; this adds a turn that goes meanwhile
 def test_where_nothing_can_be_reverted_nothing_is_sent_and_the_text_is_kept(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -174,7 +174,7 @@ def test_where_nothing_can_be_reverted_nothing_is_sent_and_the_text_is_kept(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py sends one again in its place, and the first test from the panel
+@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py sends one again in its place; this adds the dialog
 def test_an_earlier_turn_is_tried_again_in_its_place(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -206,7 +206,7 @@ def test_an_earlier_turn_is_tried_again_in_its_place(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py tries again as it was
+@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py tries again as it was; this adds the dialog with another model and mode
 def test_another_model_in_another_mode_tries_it_again(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -249,7 +249,7 @@ def test_another_model_in_another_mode_tries_it_again(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py looks for what is cut
+@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py looks for what is cut; this adds the order of the keys
 def test_what_is_below_a_turn_is_reached_in_a_narrow_panel(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

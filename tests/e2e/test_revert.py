@@ -35,7 +35,7 @@ def two_turns(page: Page, lab: Lab, name: str) -> Locator:
     return panel
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/transcript/revertControls.test.tsx has the buttons, and tests/frontends/test_revert_in_a_kernel.py takes back
+@pytest.mark.soak  # with each commit labextension/tests/views/transcript/revertControls.test.tsx has the buttons, and tests/frontends/test_revert_in_a_kernel.py takes back; this adds both together
 def test_a_prompt_is_taken_back_and_brought_again(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = two_turns(page, lab, "panel-revert.ipynb")
     poem = lab.folder / "poem.txt"
@@ -73,7 +73,7 @@ def test_a_prompt_is_taken_back_and_brought_again(page: Page, lab: Lab, seen: Pa
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/frontends/operations/test_reverts.py has a conflict, and labextension/tests/views/transcript/revertControls.test.tsx ticks it
+@pytest.mark.soak  # with each commit tests/frontends/operations/test_reverts.py has a conflict, and labextension/tests/views/transcript/revertControls.test.tsx ticks it; this adds both together
 def test_a_conflict_is_ticked_and_what_is_removed_is_gone(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -102,7 +102,7 @@ def test_a_conflict_is_ticked_and_what_is_removed_is_gone(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/notebook/savedOutputs/removedMarks.test.ts says and saves it
+@pytest.mark.soak  # with each commit labextension/tests/notebook/savedOutputs/removedMarks.test.ts says it; this adds the notebook that is saved
 def test_a_cell_says_for_good_what_was_taken_back(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = open_scripted_notebook(
         page, lab, "cell-revert.ipynb", "says('Roses are red.')", "%%agent\nWrite a poem"

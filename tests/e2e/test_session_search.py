@@ -38,7 +38,7 @@ def at(panel: Locator, words: str) -> None:
     expect(panel.locator(".plm-SessionSearch-count")).to_have_text(words)
 
 
-@pytest.mark.soak  # with each commit labextension/tests/state/display/foundText.test.ts finds, and tests/e2e/test_long_sessions.py finds and copies in a long session
+@pytest.mark.soak  # with each commit labextension/tests/state/display/foundText.test.ts finds; this adds the keys, what is opened, and the place
 def test_it_finds_what_is_folded_and_keeps_the_place(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

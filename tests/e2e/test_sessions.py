@@ -96,7 +96,7 @@ def test_a_session_is_forked_deleted_after_a_second_press_found_named_and_put_aw
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit the test above forks, and labextension/tests/views/chat/chatPanel.test.tsx uses the keyboard
+@pytest.mark.soak  # with each commit the test above forks; this adds the keyboard and a narrow panel
 def test_it_is_used_by_keyboard_in_a_narrow_panel_and_shows_and_selects_the_fork_of_a_prompt(
     page: Page, panel: Locator, seen: PageErrors
 ) -> None:

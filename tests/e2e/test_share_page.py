@@ -86,7 +86,7 @@ def test_it_has_landmarks_headings_and_contrast(browser: Browser, path: Path) ->
     context.close()
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_inspector_report.py prints
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector_report.py prints a report; this adds the page of a session
 def test_its_text_is_printed_also_where_it_is_folded(quiet: Page, path: Path) -> None:
     quiet.set_viewport_size({"width": 720, "height": 900})
     quiet.goto(path.as_uri())
@@ -99,7 +99,7 @@ def test_its_text_is_printed_also_where_it_is_folded(quiet: Page, path: Path) ->
     assert ground == "rgb(255, 255, 255)", "paper is white"
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/sessions/sharePage.test.tsx does
+@pytest.mark.soak  # with each commit labextension/tests/views/sessions/sharePage.test.tsx has the buttons; this adds the file that is saved
 def test_the_panel_makes_a_page_and_takes_it_back(page: Page, lab: Lab, seen: PageErrors) -> None:
     setting = "%env PALIMPSEST_REHEARSAL_DELAY=0\n%load_ext palimpsest"
     open_notebook(page, lab, book(lab, "share.ipynb", setting))

@@ -90,7 +90,7 @@ def test_a_command_is_found_completed_and_answered(page: Page, lab: Lab, seen: P
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/composer/completion.test.tsx has answers and views of commands
+@pytest.mark.soak  # with each commit the test above shows answers in words; this adds commands that open a view
 def test_a_command_opens_the_view_that_the_page_has_of_it(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

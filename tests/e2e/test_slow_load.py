@@ -31,7 +31,7 @@ ipython_extension.load_ipython_extension(get_ipython(), held)"""
 """Loads the extension, which waits in the loading thread until the test opens the gate."""
 
 
-@pytest.mark.soak  # with each commit labextension/tests/kernel/kernelLink.test.ts and errorButtons.test.ts wait for a load
+@pytest.mark.soak  # with each commit labextension/tests/kernel/kernelLink.test.ts waits for a load; this adds a kernel that loads slowly
 @pytest.mark.usefixtures("own_page")
 def test_the_panel_is_there_as_soon_as_the_load_ends(
     page: Page, lab: Lab, seen: PageErrors

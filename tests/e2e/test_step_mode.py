@@ -42,7 +42,7 @@ def in_widths(page: Page, name: str) -> None:
         page.set_viewport_size(before)
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/modelContext/heldRequest.test.tsx has the card
+@pytest.mark.soak  # with each commit labextension/tests/views/modelContext/heldRequest.test.tsx has the card; this adds a kernel that writes both
 def test_another_summary_is_asked_for_on_the_card_and_both_grades_stand_there(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:
@@ -94,7 +94,7 @@ def test_another_summary_is_asked_for_on_the_card_and_both_grades_stand_there(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/sessions/branchView.test.tsx has the view, and tests/e2e/test_inspector_tab.py two inspectors
+@pytest.mark.soak  # with each commit labextension/tests/views/sessions/branchView.test.tsx has the view; this adds forks, and the inspectors
 def test_branches_stand_side_by_side_and_open_in_the_inspector(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

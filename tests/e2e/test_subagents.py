@@ -20,7 +20,7 @@ harness.script(
 )"""
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/parts/subagentCall.test.tsx does
+@pytest.mark.soak  # with each commit labextension/tests/views/parts/subagentCall.test.tsx has the card; this adds the session that it opens
 def test_the_card_lists_its_calls_asks_and_opens_its_session(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

@@ -187,7 +187,7 @@ def _by_keys(page: Page, place: Locator, name: str, parts: list[str]) -> dict[st
     return found
 
 
-@pytest.mark.soak  # with each commit labextension/tests/state/display/density.test.ts has the setting, and a turn above its button
+@pytest.mark.soak  # with each commit labextension/tests/state/display/density.test.ts has the rows; this adds the setting itself
 def test_a_setting_shows_all_steps_and_the_number_of_steps_folds_one_turn(
     page: Page, lab: Lab, seen: PageErrors
 ) -> None:

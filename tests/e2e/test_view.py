@@ -54,7 +54,7 @@ def shown(notebook: Notebook, cell: int = 1) -> Locator:
     return notebook.cell(cell).locator(".plm-View")
 
 
-@pytest.mark.soak  # with each commit labextension/tests/widget/widget.test.tsx follows a session, and tests/frontends/test_view.py keeps the words
+@pytest.mark.soak  # with each commit labextension/tests/widget/widget.test.tsx follows a session; this adds a JupyterLab without the extension
 def test_follows_the_session_and_keeps_words_that_are_read_without_a_kernel(
     page: Page, bare: Lab, seen: PageErrors
 ) -> None:
@@ -98,7 +98,7 @@ def test_follows_the_session_and_keeps_words_that_are_read_without_a_kernel(
     photograph(page, "view-saved")
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_hostile_views.py has more of it, live and saved
+@pytest.mark.soak  # with each commit tests/e2e/test_hostile_views.py has more of it; this adds a JupyterLab without the extension
 def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: PageErrors) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -133,7 +133,7 @@ def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: 
     assert not [error for error in seen.errors if "example.invalid" in error]
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_contrast.py looks at the same rows in cell and panel
+@pytest.mark.soak  # with each commit tests/e2e/test_contrast.py looks at the same rows in cell and panel; this adds a JupyterLab without the extension
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 def test_breaks_no_rule_of_accessibility(page: Page, bare: Lab, theme: str) -> None:
     answers = f"thinks('Hm.').says({MATHS!r}).calls('variables'), says('That is all.')"
@@ -161,7 +161,7 @@ def breaks_no_rule(page: Page) -> None:
     saved.evaluate("style => style.remove()")
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit labextension/tests/widget/widget.test.tsx draws it; this adds a box of ipywidgets
 def test_is_drawn_in_a_box_of_widgets_too(page: Page, bare: Lab) -> None:
     notebook = scripted(
         page,
@@ -202,7 +202,7 @@ DRAWN_BY_LAB = ".jp-RenderedMarkdown, .plm-Saved-words .said, .plm-Saved-words .
 
 
 # In an untrusted notebook JupyterLab itself shows less.
-@pytest.mark.soak  # with each commit tests/render/formats lets no payload come alive in Markdown and HTML, and tests/e2e/test_hostile_views.py opens a page
+@pytest.mark.soak  # with each commit tests/render/formats lets no payload come alive in Markdown and HTML; this adds JupyterLab's own drawing of it
 @pytest.mark.parametrize("trusted", [False, True])
 def test_without_our_extension(page: Page, bare: Lab, watch: LeakMonitor, *, trusted: bool) -> None:
     path = plain(bare, f"drawn-plain-{trusted}.ipynb", watch.sixth(1))
@@ -222,7 +222,7 @@ PREVIEW = """path => window.jupyterapp.commands.execute(
 )"""
 
 
-@pytest.mark.soak  # a cell has the same Markdown in test_without_our_extension
+@pytest.mark.soak  # with each commit tests/render/formats lets no payload come alive in Markdown; this adds JupyterLab's viewer of documents
 @pytest.mark.usefixtures("own_page")
 def test_exported_markdown_as_a_document(page: Page, bare: Lab, watch: LeakMonitor) -> None:
     path = bare.folder / "drawn.md"
@@ -239,7 +239,7 @@ def test_exported_markdown_as_a_document(page: Page, bare: Lab, watch: LeakMonit
     harmless(page, watch, ".jp-MarkdownViewer", ".jp-RenderedMarkdown")
 
 
-@pytest.mark.soak  # with each commit labextension/tests/widget/stylesheetOrder.test.ts has the order that decides it
+@pytest.mark.soak  # with each commit labextension/tests/widget/stylesheetOrder.test.ts has the order that decides it; this adds the look itself
 def test_changes_nothing_of_the_look_of_what_stands_beside_it(page: Page, lab: Lab) -> None:
     script = f"{VIEW}\nharness.script(says('That is all.'))"
     cells = ("%%agent\nGo on", "%agent context", "view()")
@@ -256,7 +256,7 @@ def test_changes_nothing_of_the_look_of_what_stands_beside_it(page: Page, lab: L
     assert page.evaluate(LOOK) == before
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit labextension/tests/widget/widget.test.tsx draws it; this adds Notebook 7
 def test_is_there_in_notebook_7(page: Page, tmp_path: Path, forks: str | None) -> None:
     with running(tmp_path, BUILT, Notebook7, ours=False, lean=True, forks=forks) as lab:
         notebook = scripted(

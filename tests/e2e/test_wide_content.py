@@ -121,7 +121,7 @@ def test_what_fits_is_no_stop_of_the_keyboard(page: Page, lab: Lab, seen: PageEr
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit what is wide is reached by keys, above
+@pytest.mark.soak  # with each commit what is wide is reached by keys, above; this adds colours of the system
 def test_two_colours_say_by_a_line_that_there_is_more(page: Page, lab: Lab) -> None:
     written = SavedAnswer().text(WORDS).step()
     write(lab.folder / "wide-forced.ipynb", segment(written.message()))
@@ -135,7 +135,7 @@ def test_two_colours_say_by_a_line_that_there_is_more(page: Page, lab: Lab) -> N
     page.emulate_media(forced_colors="none")
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py has the narrowest
+@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py has the narrowest; this adds other widths
 def test_the_panel_holds_together_at_every_width(page: Page, lab: Lab, seen: PageErrors) -> None:
     answers = f"calls('python', code='print(\"w\" * 400)'), says({WORDS!r})"
     panel = open_scripted_notebook(page, lab, "wide-panel.ipynb", answers)
@@ -159,7 +159,7 @@ def test_the_panel_holds_together_at_every_width(page: Page, lab: Lab, seen: Pag
     assert seen.errors == []
 
 
-@pytest.mark.soak  # the same code draws it in a cell
+@pytest.mark.soak  # with each commit a cell has it, above; this adds a JupyterLab without the extension
 def test_in_a_view_without_the_extension_it_is_the_same(
     page: Page, bare: Lab, seen: PageErrors
 ) -> None:

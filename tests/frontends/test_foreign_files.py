@@ -59,7 +59,7 @@ def test_always_on_one_write_lets_no_hook_be_written(tmp_path: Path) -> None:
     assert not (tmp_path / hook).exists()
 
 
-@pytest.mark.soak  # with each commit tests/hostile/test_clone.py has a folder of sessions that leads outside
+@pytest.mark.soak  # with each commit tests/hostile/test_clone.py has a folder of sessions that leads outside; this adds a kernel, and what it says
 @pytest.mark.slow
 def test_a_linked_folder_of_sessions_keeps_them_in_memory(tmp_path: Path) -> None:
     root, foreign = tmp_path / "project", tmp_path / "foreign"

@@ -79,7 +79,7 @@ def test_no_command_runs_by_what_a_planted_log_claims(tmp_path: Path, claims: st
         assert "`* ask`" in told(kernel.client.run("%agent mode"))
 
 
-@pytest.mark.soak  # with each commit a long list is shown whole before it is allowed, below
+@pytest.mark.soak  # with each commit no command runs by what a planted log claims, above; this adds a person who allows it
 def test_the_person_is_asked_and_told_what_was_held_back_once(tmp_path: Path) -> None:
     plant(tmp_path, permission=[ALL], mode="bypass", mode_own=True)
 
@@ -97,7 +97,7 @@ def test_the_person_is_asked_and_told_what_was_held_back_once(tmp_path: Path) ->
         assert "Nothing was always allowed yet" in told(kernel.client.run("%agent permissions"))
 
 
-@pytest.mark.soak  # with each commit a moved project asks once whether to keep it
+@pytest.mark.soak  # with each commit a long list is shown before it is allowed, below; this adds that it lasts over a restart
 def test_what_was_held_back_is_allowed_by_one_line_and_lasts(tmp_path: Path) -> None:
     plant(tmp_path, permission=[ALL], mode="bypass", mode_own=True)
     with opened(tmp_path) as kernel:
@@ -220,7 +220,7 @@ def held(project: Path, state: Path, **more: Any) -> tuple[str, str]:
         return words, told(kernel.client.run("%agent permissions"))
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/session/permissions/test_grants.py finds in one kernel what another allowed; this adds two kernels
 def test_a_restart_of_the_kernel_keeps_what_was_granted(project: Path, tmp_path: Path) -> None:
     granted(project, tmp_path / "state")
 
@@ -311,7 +311,7 @@ def test_a_log_under_another_sessions_name_has_nothing_of_it(project: Path, tmp_
     assert not (project / "marker").exists()
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/session/permissions/test_grants.py has a linked project and a linked home; this adds kernels
 def test_a_linked_home_and_a_linked_project_are_the_same(project: Path, tmp_path: Path) -> None:
     (tmp_path / "real").mkdir(mode=0o700)
     (tmp_path / "home").symlink_to(tmp_path / "real")
@@ -354,7 +354,7 @@ def test_a_moved_project_asks_once_whether_to_keep_what_was_allowed(
     assert (here / "marker").exists()
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a moved project asks once, above; this adds that a no is kept
 def test_what_a_person_leaves_behind_is_not_offered_again(project: Path, tmp_path: Path) -> None:
     state = tmp_path / "state"
     granted(project, state)
@@ -372,7 +372,6 @@ def test_what_a_person_leaves_behind_is_not_offered_again(project: Path, tmp_pat
     assert "Nothing was always allowed yet" in listed
 
 
-@pytest.mark.soak
 def test_where_nobody_is_there_to_ask_a_moved_project_has_nothing(
     project: Path, tmp_path: Path
 ) -> None:
@@ -391,7 +390,7 @@ def test_where_nobody_is_there_to_ask_a_moved_project_has_nothing(
         kernel.client.finish(run)
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/session/permissions/test_modes_and_limits.py takes a stopped turn up; this adds the next kernel
 def test_how_far_a_person_let_it_go_on_lasts(project: Path, tmp_path: Path) -> None:
     state, settings = tmp_path / "state", {"budget.tokens": 500}
     with opened(project, LOOK, SHORT, state=state, settings=settings) as kernel:

@@ -140,7 +140,7 @@ def asked_through_litellm(tmp_path: Path) -> Iterator[tuple[Kernel, FaultServer]
             yield kernel, server
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a page begins the import and waits for nothing, below; this adds litellm itself
 @pytest.mark.slow
 def test_a_kernel_imports_it_when_a_page_says_that_a_person_is_about_to_ask(
     asked_through_litellm: tuple[Kernel, FaultServer],
@@ -161,7 +161,7 @@ def test_a_kernel_imports_it_when_a_page_says_that_a_person_is_about_to_ask(
     assert not any(LOADING in str(message["content"]) for message in asked.messages)
 
 
-@pytest.mark.soak  # with each commit tests/frontends/turn_output/test_terminal_output.py says it
+@pytest.mark.soak  # with each commit tests/frontends/turn_output/test_terminal_output.py says it; this adds litellm itself, and a cell without its warnings
 @pytest.mark.slow
 def test_a_first_turn_says_that_it_waits_for_the_import(
     asked_through_litellm: tuple[Kernel, FaultServer],

@@ -80,7 +80,7 @@ def test_a_moved_notebook_goes_on_with_its_session(
     assert opened(project, "week 1/b.ipynb") == (session, "")
 
 
-@pytest.mark.soak  # with each commit tests/session/open_sessions/test_notebook_identity.py has names
+@pytest.mark.soak  # with each commit a moved notebook goes on with its session, above; this adds names that a disk may take for one
 @pytest.mark.parametrize(
     ("old", "new"),
     sampled_cases(
@@ -97,7 +97,7 @@ def test_a_name_that_differs_in_letters_only_is_the_same_notebook(
     assert opened(project, new)[0] == session
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/session/open_sessions/test_notebook_identity.py judges files; this adds kernels
 @pytest.mark.parametrize("what", thinned(["cleared", "without ids"], 2))
 def test_a_moved_notebook_is_known_by_less(project: Path, what: str) -> None:
     notebook, session = asked(project, "a.ipynb", *ONE, with_ids=what != "without ids")
@@ -125,7 +125,7 @@ def test_a_new_notebook_with_an_old_name_has_a_session_of_its_own(project: Path)
     assert opened(project, "a.ipynb") == (new, "")
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a moved notebook goes on with its session, above; this adds two that changed names
 def test_two_notebooks_that_changed_names_changed_sessions(project: Path) -> None:
     one, first = asked(project, "a.ipynb", *ONE)
     two, second = asked(project, "b.ipynb", *TWO)
@@ -149,7 +149,7 @@ def test_a_copy_has_a_session_of_its_own_and_the_original_keeps_its(project: Pat
     assert opened(project, "a.ipynb") == (session, "")
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/session/open_sessions/test_notebook_identity.py judges files; this adds one that was not saved
 def test_a_file_that_was_not_saved_since_says_nothing(project: Path) -> None:
     notebook = SavedNotebook(project / "a.ipynb")
     notebook.add("first", "1 + 1")
@@ -182,7 +182,7 @@ def test_a_file_that_is_no_notebook_says_nothing(project: Path, content: bytes) 
     assert opened(project, "a.ipynb") == (session, "")
 
 
-@pytest.mark.soak  # with each commit a new notebook with an old name gets none, above
+@pytest.mark.soak  # with each commit a new notebook with an old name gets none, above; this adds one with a saved answer of somebody else
 def test_a_notebook_that_only_names_a_session_does_not_get_it(project: Path) -> None:
     """Somebody sent a notebook with the saved answer of one cell that was published; the rest is theirs."""
     notebook, session = asked(project, "a.ipynb", *ONE)
@@ -212,7 +212,7 @@ def test_a_moved_notebook_whose_session_another_kernel_has_is_said_to_be_held(
         assert first.ask(notebook, "And here?", save=False) == ""
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a moved notebook goes on with its session, above; this adds a move into another project
 def test_a_session_of_another_project_is_not_found(project: Path, tmp_path: Path) -> None:
     notebook, session = asked(project, "a.ipynb", *ONE)
     other = tmp_path / "other"
@@ -222,7 +222,7 @@ def test_a_session_of_another_project_is_not_found(project: Path, tmp_path: Path
     assert opened(other, "a.ipynb")[0] != session
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a copy has a session of its own, above; this adds a link
 def test_a_linked_notebook_is_another_name_as_before(project: Path) -> None:
     _, session = asked(project, "a.ipynb", *ONE)
     (project / "link.ipynb").symlink_to("a.ipynb")

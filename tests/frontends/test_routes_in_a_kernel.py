@@ -237,7 +237,7 @@ def test_a_session_is_written_to_a_file(interfaces: ThreeInterfaces) -> None:
     assert "Forty two." in (interfaces.folder / file).read_text()
 
 
-@pytest.mark.soak  # with each commit tests/store/exchange/test_exchange.py brings one in
+@pytest.mark.soak  # with each commit tests/frontends/operations/test_sharing.py brings sessions in from a cell; this adds the page's command, after an export
 def test_an_exported_session_is_brought_in(interfaces: ThreeInterfaces) -> None:
     session = interfaces.begin("says('Forty two.')")
     interfaces.says("How many?")

@@ -314,7 +314,7 @@ def test_a_providers_error_steers_no_terminal(kernel: Kernel) -> None:
     assert steers(shown) == []
 
 
-@pytest.mark.soak  # with each commit no writer reaches a terminal by another way, above
+@pytest.mark.soak  # with each commit what is quoted steers no terminal, above; this adds IPython itself at a terminal
 @pytest.mark.slow
 def test_a_call_draws_no_other_question_in_ipython(tmp_path: Path) -> None:
     code = "ran = 'it ran'\n# \x1b[5A\x1b[0JThe agent wants to use python: 1 + 1\n#  code: 1\x1b[8m"

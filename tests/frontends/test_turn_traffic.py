@@ -58,7 +58,7 @@ def _ends(message: Message) -> bool:
     return any(record.get("status") == {"type": "idle"} for record in records)
 
 
-@pytest.mark.soak  # with each commit tests/frontends/turn_output/test_refreshed_bytes.py counts what is sent
+@pytest.mark.soak  # with each commit tests/frontends/turn_output/test_refreshed_bytes.py counts outputs of a cell; this adds the records that a page is sent
 @pytest.mark.slow
 @pytest.mark.parametrize("way", thinned(["cell", "panel"], 2))
 def test_the_last_steps_of_a_turn_send_no_more_than_its_first(way: str) -> None:

@@ -223,7 +223,7 @@ class TestKernel:
             assert requests(kernel) == most
             assert (run.status, f"({guard})" in run.reply["content"]["evalue"]) == ("error", True)
 
-    @pytest.mark.soak  # with each commit labextension/tests/views/parts/permissionPrompt.test.tsx asks about one, and a kernel's cell ends below
+    @pytest.mark.soak  # with each commit a circle ends a turn where nobody is there, above; this adds a person who lets it go on
     def test_who_can_type_is_asked_about_a_circle_and_keeps_a_green_cell(
         self, tmp_path: Path
     ) -> None:

@@ -16,7 +16,7 @@ register_scenario("reads", [calls("bash", command="seq 1 5000"), says("It counts
 """
 
 
-@pytest.mark.soak  # with each commit tests/context_policies/whatif compares them
+@pytest.mark.soak  # with each commit tests/context_policies/whatif compares them; this adds a cell, and settings of the project
 def test_another_policy_is_compared_in_a_cell(tmp_path: Path) -> None:
     (tmp_path / "palimpsest.toml").write_text(
         "context_tokens = 60000\n[policy.truncate]\nmax_lines = 100\n"

@@ -38,7 +38,7 @@ def without_plugin(case: Case) -> None:
 FORMS: tuple[Callable[[Case], None], ...] = (plugin_prompt, parent_not_user, without_plugin)
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/golden/test_compact.py compares the recorded ones; this adds forms that were not recorded
 @pytest.mark.slow
 def test_compactions_of_every_form_are_compared(tmp_path: Path) -> None:
     recorded = load("opencode", "compaction_process")["cases"]
@@ -99,7 +99,7 @@ ODD: dict[str, Callable[[Case], Any]] = {
 }
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit an entry that is no message is read, above; this adds a run of pytest over damaged recordings
 @pytest.mark.slow
 def test_what_cannot_be_read_fails_alone_and_the_run_goes_on(tmp_path: Path) -> None:
     [good, other, *_] = load("opencode", "loop")["cases"]

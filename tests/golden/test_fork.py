@@ -120,7 +120,7 @@ def names_a_message_that_is_not_there(messages: Messages) -> bool:
     return any(start is not None and start not in ids for start in tails)
 
 
-@pytest.mark.soak  # with each commit a fork of a fork shares the log, beside it
+@pytest.mark.soak  # with each commit a fork of a fork shares the log, beside it; this adds every message of every recorded session
 def test_a_fork_at_any_message_has_all_that_came_before() -> None:
     apart = 0
     for name, recorded in load("opencode", "sessions").items():

@@ -122,7 +122,7 @@ def test_reading_needs_no_question_and_sends_no_byte_from_outside(
     assert_nothing_won(planted, server, exfiltration_server)
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit only planted files are read and nothing is started, below; this adds what is said of it
 def test_one_notice_says_what_was_held_back(planted: HostileClone, server: FaultServer) -> None:
     with opened(planted) as kernel:
         first = kernel.client.run("%%agent\nHello.")
@@ -175,7 +175,7 @@ UNPLANTED = (
 )
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_foreign_logs.py copies and moves a project
+@pytest.mark.soak  # with each commit tests/frontends/test_foreign_logs.py copies and moves a project; this adds a planted one
 @pytest.mark.usefixtures("server")
 def test_a_copy_and_a_move_grant_nothing(
     planted: HostileClone, exfiltration_server: ExfiltrationServer, tmp_path: Path

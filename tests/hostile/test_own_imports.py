@@ -108,7 +108,7 @@ def test_a_planted_package_never_runs(
     assert "planted" not in run.stream("stderr").replace("planted_plugin", "")
 
 
-@pytest.mark.soak  # with each commit tests/notebooks/test_start.py imports, and a planted package never runs, above
+@pytest.mark.soak  # with each commit a planted package never runs, above; this adds imports that a person wants
 def test_a_users_own_imports_find_the_folder(planted: Path, marks: Path, tmp_path: Path) -> None:
     (planted / "tools_of_mine.py").write_text(
         "import palimpsest\n@palimpsest.tool\ndef shout(word: str) -> str:\n"

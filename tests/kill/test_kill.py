@@ -23,7 +23,7 @@ def test_a_killed_journal_loses_nothing_that_it_acknowledged(tmp_path: Path) -> 
     assert tally.interrupted >= KILLS // WORTH
 
 
-@pytest.mark.soak  # with each commit tests/kill/test_kernel.py kills a kernel in its turn
+@pytest.mark.soak  # with each commit tests/kill/test_kernel.py kills a kernel in its turn; this adds many kills of a script
 @pytest.mark.slow
 @pytest.mark.timeout(300 + KILLS)
 def test_a_kill_in_the_middle_of_a_turn_loses_nothing_that_was_told(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ async def step_seconds(folder: Path, turns: int) -> float:
     return min(spent) / STEPS
 
 
-@pytest.mark.soak  # with each commit tests/loop/run_inputs/test_request_cache.py has what makes it so
+@pytest.mark.soak  # with each commit tests/loop/run_inputs/test_request_cache.py has what makes it so; this adds the time
 @pytest.mark.slow
 async def test_a_step_in_a_session_of_thousands_of_messages_costs_what_it_does_in_a_short_one(
     tmp_path: Path,

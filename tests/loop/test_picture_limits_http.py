@@ -119,7 +119,7 @@ def told(answer: Answer) -> list[str]:
     return [part.error.message for part in parts if isinstance(part, RetryPart)]
 
 
-@pytest.mark.soak  # with each commit a refusal that names a limit is mended, beside it
+@pytest.mark.soak  # with each commit a refusal that names a limit is mended, beside it; this adds a limit that is known before
 async def test_more_than_twenty_large_figures_are_sent_smaller_before_anybody_refuses(
     tmp_path: Path,
 ) -> None:
@@ -150,7 +150,7 @@ async def test_more_than_twenty_large_figures_are_sent_smaller_before_anybody_re
         assert [size_of_url(url) for url in urls] == [STRIP] * 25
 
 
-@pytest.mark.soak  # with each commit what a refusal names is kept from then on, beside it
+@pytest.mark.soak  # with each commit what a refusal names is kept from then on, beside it; this adds another provider's limit
 async def test_a_log_that_no_request_could_hold_any_more_is_answered(tmp_path: Path) -> None:
     with FaultServer() as server:
         figures = Figures("openai", tmp_path, server)
@@ -264,7 +264,7 @@ async def test_a_server_that_always_names_a_limit_is_asked_twice_and_no_more(
         assert [len(side) for side in figures.sides] == [0, 6, 2]
 
 
-@pytest.mark.soak  # with each commit a refusal that names a limit is mended, above
+@pytest.mark.soak  # with each commit a refusal that names a limit is mended, above; this adds an installation without Pillow
 async def test_without_pillow_the_oldest_large_figures_are_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -84,7 +84,7 @@ def worker(request: ReceivedRequest) -> ModelAnswer:
     return calls("read", path=f"log{number % 10}.txt")
 
 
-@pytest.mark.soak  # with each commit a window that overflows is met in the test beside it
+@pytest.mark.soak  # with each commit a window that overflows is met in the test beside it; this adds many turns
 @pytest.mark.slow
 @pytest.mark.parametrize("server", sampled_cases(PROVIDERS, "anthropic"), indirect=True)
 async def test_many_turns_in_a_small_window_are_all_answered(

@@ -52,7 +52,7 @@ def test_any_text_has_as_many_tokens_as_for_tiktoken(table: RankTable, text: str
     assert table.count(text) in (None, exact(text))
 
 
-@pytest.mark.soak  # with each commit any text has as many tokens as for tiktoken, below
+@pytest.mark.soak  # with each commit generated texts are counted as by tiktoken, above; this adds each character
 @pytest.mark.slow
 def test_each_character_is_cut_off_as_tiktoken_does(table: RankTable) -> None:
     points = [chr(point) for point in range(0x110000) if not 0xD800 <= point < 0xE000]
@@ -87,7 +87,7 @@ def test_the_pieces_are_those_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> No
     assert tiktoken_ext.openai_public.o200k_base()["pat_str"] == tokenizer.PIECES
 
 
-@pytest.mark.soak  # with each commit tests/test_loaded_modules.py knows who loads it
+@pytest.mark.soak  # with each commit tests/test_loaded_modules.py counts a short script; this adds the amount from which tiktoken is loaded
 @pytest.mark.slow
 def test_much_to_count_loads_tiktoken_and_nothing_less() -> None:
     code = """

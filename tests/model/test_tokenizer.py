@@ -132,7 +132,7 @@ def test_surrogates_and_long_runs_can_be_counted() -> None:
     assert [chars_over_four(text) for text in ("", "a", "ab", "\U0001f600")] == [0, 0, 1, 1]
 
 
-@pytest.mark.soak  # with each commit a megabyte is counted in less than a second, above
+@pytest.mark.soak  # with each commit a megabyte is counted in less than a second, above; this adds ten
 @pytest.mark.slow
 def test_ten_megabytes_hold_nothing_up() -> None:
     count = counter("tiktoken/o200k_base")

@@ -119,7 +119,7 @@ def test_the_python_of_a_page_runs(page: str, folder: Path) -> None:
     run(source.replace('if __name__ == "__main__":', "if False:"), folder)
 
 
-@pytest.mark.soak  # with each commit tests/test_examples.py runs the example of each method
+@pytest.mark.soak  # with each commit tests/test_examples.py runs the example of each method; this adds the page, line by line
 @pytest.mark.slow
 def test_every_line_of_the_page_about_python_runs_in_one_script(folder: Path) -> None:
     run("\n".join(blocks("api.md", "python")), folder)
@@ -243,7 +243,7 @@ def test_each_command_that_a_page_names_is_one() -> None:
     } == set()
 
 
-@pytest.mark.soak  # with each commit pages about Python and magics run, above
+@pytest.mark.soak  # with each commit pages about Python and magics run, above; this adds what a shell runs
 @pytest.mark.slow
 @pytest.mark.parametrize("page", thinned([page for page in having("sh") if page != "README.md"], 2))
 def test_what_a_page_says_for_a_shell_sets_what_we_look_for(page: str, folder: Path) -> None:

@@ -21,7 +21,7 @@ NOTEBOOKS = 5
 NOTEBOOK = {"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/packaging/test_doc_examples.py runs the pages; this adds the programs
 @pytest.mark.slow
 def test_each_program_runs(tmp_path: Path) -> None:
     project = tmp_path / "project"

@@ -51,7 +51,7 @@ def test_the_cell_that_loads_it_says_what_is_missing_and_how_to_get_it(without: 
     assert without.run("%agent").status == "ok"
 
 
-@pytest.mark.soak  # with each commit the cell that loads it says what is missing, above
+@pytest.mark.soak  # with each commit the cell that loads it says what is missing, above; this adds a terminal, where nothing is
 @pytest.mark.slow
 def test_a_terminal_has_no_front_end_and_is_told_nothing(site: Path, tmp_path: Path) -> None:
     done = subprocess.run(

@@ -47,7 +47,7 @@ def test_dir_and_help_list_the_public_names() -> None:
     assert missing == []
 
 
-@pytest.mark.soak  # with each commit tests/packaging/test_metadata.py has a release with its types
+@pytest.mark.soak  # with each commit tests/packaging/test_metadata.py has a release with its types; this adds mypy over a script
 @pytest.mark.slow
 def test_a_type_checker_finds_a_misspelt_name_in_a_persons_script(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
@@ -63,7 +63,7 @@ def test_a_type_checker_finds_a_misspelt_name_in_a_persons_script(tmp_path: Path
     assert 'no attribute "curent_session"' in lines[1]
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit the stub says what is imported, above; this adds mypy over the programs of the docs
 @pytest.mark.slow
 def test_the_example_programs_pass_a_strict_type_checker() -> None:
     command = [sys.executable, "-m", "mypy", "--strict", "docs/examples"]

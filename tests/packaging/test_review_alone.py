@@ -100,7 +100,7 @@ def palimpsest(small: Path, *words: str, cwd: Path) -> str:
     return ran.stdout
 
 
-@pytest.mark.soak  # with each commit tests/test_layers.py holds what review may import, and tests/test_loaded_modules.py what is loaded
+@pytest.mark.soak  # with each commit tests/test_layers.py holds what review may import; this adds an installation that has nothing else
 def test_what_a_review_needs_imports_nothing_else(small: Path, tmp_path: Path) -> None:
     ran = done(small / "python", "-c", IMPORT_ALL, *ROOMS, cwd=tmp_path)
 
@@ -108,7 +108,7 @@ def test_what_a_review_needs_imports_nothing_else(small: Path, tmp_path: Path) -
     assert set(ran.stdout.split()) <= {"palimpsest", *NEEDED}
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/frontends/command_line/test_command_line.py runs both; this adds an installation that has nothing else
 def test_inspect_and_compare_say_what_they_say_where_all_is_installed(
     small: Path, tmp_path: Path
 ) -> None:
@@ -125,7 +125,7 @@ def test_inspect_and_compare_say_what_they_say_where_all_is_installed(
         assert json.loads(LIST.sub("a list", told)) == json.loads(LIST.sub("a list", whole)), words
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/frontends/command_line/test_command_line.py runs both; this adds an installation that has nothing else
 def test_report_and_import_write_what_they_are_asked_for(small: Path, tmp_path: Path) -> None:
     sample(PI, tmp_path)
 
@@ -136,7 +136,7 @@ def test_report_and_import_write_what_they_are_asked_for(small: Path, tmp_path: 
     assert "Two files" in palimpsest(small, "inspect", ".", cwd=tmp_path)
 
 
-@pytest.mark.soak  # with each commit a review imports nothing else, above
+@pytest.mark.soak  # with each commit nothing is missing; this adds an installation without what these commands need
 def test_what_is_missing_is_said(small: Path, tmp_path: Path) -> None:
     sample(PI, tmp_path)
     sample("inspect_zstandard.eval", tmp_path)

@@ -119,7 +119,7 @@ def test_never_fails_on_any_column_name_or_prompt(
     assert list(harness.namespace["odd"].columns) == [name]
 
 
-@pytest.mark.soak  # with each commit it never fails on any column name, beside it
+@pytest.mark.soak  # with each commit it never fails on any column name, beside it; this adds that the number is right
 @pytest.mark.slow
 @settings(max_examples=sample_size(25, 500), deadline=None)
 @given(name=st.text("abcXYZ 'q\"\\{}$_-", min_size=3, max_size=12).filter(lambda n: n.strip() == n))

@@ -228,7 +228,7 @@ def test_every_number_of_an_answer_is_the_one_of_pandas(
             assert_extremes(prompt, told, df)
 
 
-@pytest.mark.soak  # with each commit every number of an answer is the one of pandas, above
+@pytest.mark.soak  # with each commit every number of an answer is the one of pandas, above; this adds tables that pandas shortens
 @pytest.mark.parametrize(
     "prompt",
     [

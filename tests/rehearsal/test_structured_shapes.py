@@ -274,7 +274,7 @@ for shape in SHAPES[:: {sample_size(9, 1)}]:
 """
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit every shape is filled, above; this adds a script that asks
 @pytest.mark.slow
 def test_every_shape_is_answered_without_a_key(tmp_path: Path) -> None:
     (tmp_path / "penguins.csv").write_text("species\nGentoo\n")

@@ -163,7 +163,7 @@ def test_money_is_in_units_where_no_price_is_known() -> None:
     assert any("The price is not known" in note for note in compared.table.notes)
 
 
-@pytest.mark.soak  # with each commit tests/review/recorded_sessions/test_every_place.py has recorded costs
+@pytest.mark.soak  # with each commit tests/review/recorded_sessions/test_every_place.py has recorded costs; this adds a model that no list knows
 def test_recorded_costs_are_dollars_also_where_no_list_knows_the_model() -> None:
     pi = pi_timeline()
     known = [request for request in pi.requests if request.cost]
@@ -308,7 +308,7 @@ def test_a_loss_is_called_a_write_only_where_the_provider_reported_one() -> None
     ]
 
 
-@pytest.mark.soak  # with each commit tests/review/recorded_sessions/test_every_place.py has prices that were asked for
+@pytest.mark.soak  # with each commit tests/review/recorded_sessions/test_every_place.py has prices that were asked for; this adds a real session
 def test_reported_usage_is_counted_at_the_prices_that_were_asked_for() -> None:
     other = SessionReview(pi_timeline(), get, lambda _model: OPUS)
     asked = other.compare("raw", price="anthropic/claude-opus-4-5").table.records()[0]

@@ -68,7 +68,7 @@ asked.wait()
 """
 
 
-@pytest.mark.soak  # with each commit an answer that the end of the kernel cuts says so, beside it
+@pytest.mark.soak  # with each commit an answer that the end of the kernel cuts says so, beside it; this adds a script that ends
 @pytest.mark.slow
 def test_an_end_in_the_middle_of_a_turn_is_no_defect(tmp_path: Path) -> None:
     ran = subprocess.run(

@@ -345,7 +345,7 @@ app.close()
 """
 
 
-@pytest.mark.soak  # with each commit a cell of a real kernel reads and writes, and tests/session/open_sessions/test_two_processes.py has another process
+@pytest.mark.soak  # with each commit tests/session/open_sessions/test_two_processes.py has another process; this adds the keys
 @pytest.mark.slow
 def test_a_session_of_another_process_is_read_and_not_written(
     storage: KeyedStorage, session: Session

@@ -105,7 +105,7 @@ def test_a_callback_that_fails_is_told_what_follows() -> None:
     assert len(told) == 2
 
 
-@pytest.mark.soak  # with each commit tests/session/test_exit.py has a script that ends
+@pytest.mark.soak  # with each commit tests/session/test_exit.py has a script that ends; this adds a listener that still prints
 def test_a_script_that_ends_waits_until_all_is_delivered(tmp_path: Path) -> None:
     script = f"""
 from {RecordListener.__module__} import RecordListener

@@ -64,7 +64,7 @@ def test_a_server_of_the_environment_is_named_before_anything_is_journaled(
         assert [model.id for model in choices.models] == ["rehearsal/rehearsal"]
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_silent_server.py names a server that does not answer
+@pytest.mark.soak  # with each commit tests/frontends/test_silent_server.py names a server that does not answer; this adds the other ways to name one
 @pytest.mark.parametrize(
     ("environment", "settings", "where"),
     [

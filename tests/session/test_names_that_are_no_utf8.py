@@ -95,7 +95,7 @@ SCRIPT = textwrap.dedent(
 )
 
 
-@pytest.mark.soak  # with each commit tests/test_encodings.py has the strictest locale
+@pytest.mark.soak  # with each commit tools name them, above, and tests/test_encodings.py has the strictest locale; this adds both
 @pytest.mark.slow
 @pytest.mark.parametrize("locale", sampled_cases([*LOCALES], "ASCII"))
 def test_in_every_locale_the_same_names(locale: str, tmp_path: Path) -> None:

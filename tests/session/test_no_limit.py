@@ -46,7 +46,7 @@ def last_prompt(model: ScriptedModel) -> str:
     return str(model.requests[-1].messages[-1]["content"])
 
 
-@pytest.mark.soak  # with each commit nothing old is pruned, beside it
+@pytest.mark.soak  # with each commit nothing old is pruned, beside it; this adds a huge prompt
 @pytest.mark.parametrize("preset", sampled_cases([*PRESETS], "palimpsest"))
 def test_a_huge_prompt_is_sent_whole_under_every_policy(preset: str) -> None:
     model = ScriptedModel(says("Read."), says("Again."))

@@ -131,7 +131,7 @@ def test_any_byte_of_a_lease_may_be_wrong(store: JsonlStore) -> None:
             assert held.host.partition(":")[0] is not None
 
 
-@pytest.mark.soak  # with each commit tests/store/log/test_damage.py has wrong bytes of a log
+@pytest.mark.soak  # with each commit tests/store/log/test_damage.py has wrong bytes of a log; this adds the layout
 @pytest.mark.slow
 def test_any_byte_of_a_layout_may_be_wrong(tmp_path: Path) -> None:
     prepare(tmp_path)

@@ -66,7 +66,7 @@ def test_the_first_example_is_a_script_that_needs_nothing(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.soak  # with each commit the first example is a script that needs nothing, above
+@pytest.mark.soak  # with each commit the first example is a script that needs nothing, above; this adds pytest
 @pytest.mark.slow
 def test_the_example_for_pytest_passes_in_pytest(tmp_path: Path) -> None:
     [source] = [source for _, source in EXAMPLES if source.startswith("# test_stock.py")]

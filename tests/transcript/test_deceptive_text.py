@@ -77,7 +77,7 @@ DEEP = st.recursive(
 )
 
 
-@pytest.mark.soak  # with each commit what deceives is named with its place, above
+@pytest.mark.soak  # with each commit what deceives is named with its place, above; this adds generated inputs
 @given(st.dictionaries(st.text(), DEEP))
 def test_every_input_is_looked_at_without_an_error(values: dict[str, Any]) -> None:
     assert all(

@@ -26,7 +26,7 @@ def long_answers() -> list[str]:
     return found
 
 
-@pytest.mark.soak  # with each commit windows of several sizes are left room in the tests around
+@pytest.mark.soak  # with each commit windows of several sizes are left room in the tests around; this adds every model of the list
 def test_three_quarters_of_every_window_are_left_to_the_request() -> None:
     names = long_answers()
     wrong = {}

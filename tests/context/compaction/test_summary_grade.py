@@ -44,7 +44,7 @@ async def test_the_grade_is_what_review_finds_afterwards(tmp_path: Path, scene: 
             assert set(loss_of_kind["names"]) == {lost.name for lost in loss.lost_of(kind)}
 
 
-@pytest.mark.soak  # with each commit the grade is what review finds, above
+@pytest.mark.soak  # with each commit the grade is what review finds, above; this adds turns and pins that stay
 async def test_the_report_says_what_stays_as_it_is(tmp_path: Path) -> None:
     answers = [*reads(0, 1), says("word " * 9_000), *[says("Well.")] * 2]
     harness, _ = make_fit_harness(tmp_path, *answers, says(SUMMARY), window=60_000)

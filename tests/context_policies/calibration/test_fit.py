@@ -26,7 +26,7 @@ from palimpsest.transcript.timeline import Timeline
 from palimpsest.transcript.values import Usage
 
 
-@pytest.mark.soak  # with each commit a few wrong reports move neither factor nor band, below
+@pytest.mark.soak  # with each commit a few wrong reports move neither factor nor band, below; this adds the figures of a real session
 def test_the_ruler_of_pi_is_the_measured_one() -> None:
     by_chars = fit_ruler(pi_timeline())
     by_tokens = fit_ruler(pi_timeline(), "tiktoken/o200k_base")

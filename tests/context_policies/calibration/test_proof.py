@@ -143,7 +143,7 @@ def test_a_cache_that_is_never_read_is_reproduced_as_one() -> None:
     assert (found.reproduced, found.taken) == (7, 0)
 
 
-@pytest.mark.soak  # with each commit the rows of a sweep over one are marked, below
+@pytest.mark.soak  # with each commit the rows of a sweep over one are marked, below; this adds the table in all its forms
 def test_what_a_doubtful_replay_says_is_marked_and_says_why(tmp_path: Path) -> None:
     store, report = bring(sample("inspect_plain.eval", tmp_path))
     timeline = timeline_of(store, report.sessions[0].id)
@@ -219,7 +219,7 @@ def replace_hourly(usage: Usage | None) -> Usage | None:
     return None if usage is None else usage.model_copy(update={"cache_write_hour": 0})
 
 
-@pytest.mark.soak  # with each commit a loss that nothing explains is taken into every replay, above
+@pytest.mark.soak  # with each commit a loss that nothing explains is taken into every replay, above; this adds the breaks of real sessions
 @pytest.mark.parametrize(
     "name",
     sampled_cases(
@@ -317,7 +317,7 @@ def test_a_real_session_is_within_a_hundredth_of_its_money(spotter: SessionRevie
     assert found.money_apart == pytest.approx(0, abs=0.012)
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit the session above is within a hundredth of its money; this adds another one
 def test_another_session_of_the_recording_is_so_too(tmp_path: Path) -> None:
     with open_recording(sample("claude_code_spotter", tmp_path)) as recording:
         found = recording[3].proof()

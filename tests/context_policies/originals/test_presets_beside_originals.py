@@ -65,7 +65,7 @@ def test_a_rule_acts_in_the_made_sessions(rule: str) -> None:
     assert any(acted)
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit the recorded answers are compared, above; this adds the original, installed
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("package", PACKAGES)
 def test_an_original_answers_the_same_today(package: str, tmp_path: Path) -> None:

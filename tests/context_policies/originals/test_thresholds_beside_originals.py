@@ -39,7 +39,7 @@ def test_a_preset_acts_where_its_original_answered_that_it_does(asked: str) -> N
         assert answered == row.threshold
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit the recorded answers are compared, above; this adds the original, installed
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize("requirement", ANSWERED)
 def test_an_original_answers_its_thresholds_the_same_today(

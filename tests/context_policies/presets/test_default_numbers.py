@@ -37,7 +37,7 @@ def test_the_default_is_not_dearer_than_no_management_over_a_real_session(window
     assert all(default <= other * 1.000_001 for other in others)
 
 
-@pytest.mark.soak  # with each commit the default is compared over a real session, above
+@pytest.mark.soak  # with each commit the default is compared over a real session, above; this adds generated sessions in small windows
 @pytest.mark.slow
 @pytest.mark.parametrize("window", thinned([32_000, 64_000], 2))
 def test_a_small_window_is_cheaper_over_sessions_that_its_numbers_were_not_chosen_by(

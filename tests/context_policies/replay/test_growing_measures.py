@@ -26,7 +26,7 @@ def unreported(timeline: Timeline) -> Timeline:
     return replace(timeline, requests=requests)
 
 
-@pytest.mark.soak  # with each commit tests/review/timeline_view/test_view_patch.py has one that grows
+@pytest.mark.soak  # with each commit tests/review/timeline_view/test_view_patch.py follows an own session; this adds recordings of other agents
 @given(st.data())
 def test_a_recording_that_grows_is_measured_and_costs_like_one_that_is_read_whole(
     data: st.DataObject,

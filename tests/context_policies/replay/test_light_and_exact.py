@@ -89,7 +89,7 @@ def exact(store: Store, messages: Messages, protect: int, minimum: int) -> list[
     return [decision.part_id or "" for decision in decisions]
 
 
-@pytest.mark.soak  # with each commit tests/context_policies/whatif/test_engine_light_and_exact.py prunes any session alike
+@pytest.mark.soak  # with each commit tests/context_policies/whatif/test_engine_light_and_exact.py prunes generated sessions alike; this adds a real one with 453 requests
 def test_opencodes_prune_over_pi_is_the_engines_to_the_item() -> None:
     store, session_id = pi()
     timeline = timeline_of(store, session_id, counter)

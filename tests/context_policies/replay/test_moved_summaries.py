@@ -11,7 +11,7 @@ from palimpsest.transcript.timeline import CHARS4
 POLICIES = ["pi.compact window=64000", "opencode.prune | pi.compact window=64000"]
 
 
-@pytest.mark.soak  # with each commit a recorded summary stands where a policy would have had one, below
+@pytest.mark.soak  # with each commit a recorded summary fills the place, below; this adds a placeholder of a size that was asked for
 def test_all_policies_of_a_table_have_placeholders_of_one_size() -> None:
     compared = pi_review().compare(POLICIES, summary="stub(2000)")
 
@@ -26,7 +26,7 @@ def test_all_policies_of_a_table_have_placeholders_of_one_size() -> None:
     assert any("placeholder of 2,000 tokens" in note for note in compared.table.notes)
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a recorded summary fills the place, below; this adds extracts
 def test_an_extract_is_the_same_again_and_never_larger_than_asked() -> None:
     first, again = (
         pi_review().compare(POLICIES, summary="extract(1000)").simulations for _ in range(2)
@@ -43,7 +43,7 @@ def test_an_extract_is_the_same_again_and_never_larger_than_asked() -> None:
         assert all(len(text) <= 4_000 for text in shown)
 
 
-@pytest.mark.soak  # with each commit a recorded summary stands where a policy would have had one, in this file
+@pytest.mark.soak  # with each commit a recorded summary fills the place, in this file; this adds which names an extract keeps
 def test_names_in_an_extract_count_as_kept_by_kind() -> None:
     stub = pi_review().compare(POLICIES[:1], summary="stub(2000)")
     extract = pi_review().compare(POLICIES[:1], summary="extract(2000)")
@@ -70,7 +70,7 @@ async def test_a_recorded_summary_stands_where_a_policy_would_have_had_one(tmp_p
     assert found.tokens_after == pytest.approx(weight * review.ruler.factor)
 
 
-@pytest.mark.soak  # with each commit a recorded summary stands where a policy would have had one
+@pytest.mark.soak  # with each commit a recorded summary fills the place, above; this adds a session without one
 def test_where_no_summary_was_recorded_the_placeholder_stays() -> None:
     found = pi_review().compactions(POLICIES[0], summary="recorded")
 

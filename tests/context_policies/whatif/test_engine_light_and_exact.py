@@ -149,7 +149,7 @@ async def test_a_rule_acts_alike_live_and_in_both_replays(tmp_path: Path, name: 
         assert any(instead["light"]), "it has nothing to do in this session"
 
 
-@pytest.mark.soak  # with each commit a rule acts alike live and in both replays, and any session is pruned alike, in this file
+@pytest.mark.soak  # with each commit each rule acts alike in one session, and one rule in any, in this file; this adds each rule in any session
 @pytest.mark.slow
 @slow_cases(4, 20, derandomize=True)
 @given(turns=TURNS, name=st.sampled_from([*EVERYWHERE]))

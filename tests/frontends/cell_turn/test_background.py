@@ -113,7 +113,7 @@ def test_a_second_prompt_waits_behind_it(kernel: Kernel) -> None:
     assert kernel.client.value("first.answer.text") == "'One.'"
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py and labextension/tests/views/chat/chatPanel.test.tsx take them back
+@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py takes one back from the page; this adds the command, for one and for all
 def test_waiting_prompts_are_taken_back(kernel: Kernel) -> None:
     kernel.client.run("harness.script(says('One.').pauses(2.0), says('Two.'))")
     kernel.client.run("first = %agent --bg First.")
@@ -142,7 +142,7 @@ def test_a_turn_that_failed_is_tried_again(kernel: Kernel) -> None:
     assert "nothing to try again" in str(nothing.get("evalue"))
 
 
-@pytest.mark.soak  # with each commit the test of Python asks while it waits
+@pytest.mark.soak  # with each commit waiting runs Python and shows the answer, above; this adds a question that is typed meanwhile
 def test_waiting_asks_what_the_model_asks(kernel: Kernel) -> None:
     ask = "calls('question', questions=[{'question': 'Which?', 'options': [{'label': 'Red'}]}])"
     kernel.client.run(f"harness.script({ask}, says('Red it is.'))")
@@ -159,7 +159,7 @@ def test_waiting_asks_what_the_model_asks(kernel: Kernel) -> None:
     assert "0 prompts, 1 question" in status
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_loading.py unloads it
+@pytest.mark.soak  # with each commit tests/frontends/test_loading.py unloads it; this adds answers that a cell holds
 def test_an_answer_is_kept_when_the_extension_is_unloaded(tmp_path: Path) -> None:
     with Kernel(cwd=tmp_path, env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:
         kernel.client.run(SCENES)

@@ -128,7 +128,7 @@ def test_restart_and_run_all_sends_nothing(notebook: Notebook) -> None:
     assert "again" not in texts(runs[4]).split("anew")[1]
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a restart sends nothing, above; this adds the same kernel
 def test_run_all_again_in_the_same_kernel_sends_nothing(notebook: Notebook) -> None:
     notebook.server.script(*ANSWERS)
     with notebook.kernel() as kernel:
@@ -142,7 +142,7 @@ def test_run_all_again_in_the_same_kernel_sends_nothing(notebook: Notebook) -> N
     assert "The mean is 2." in texts(runs[4])
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a restart sends nothing, above; this adds a cell that is run alone, and again
 def test_one_cell_after_a_restart_shows_its_record_and_run_once_more_asks(
     notebook: Notebook,
 ) -> None:
@@ -168,7 +168,7 @@ def changed(cells: Cells, cell_id: str, code: str) -> Cells:
     return [(place, code if place == cell_id else source) for place, source in cells]
 
 
-@pytest.mark.soak  # with each commit the test of a restart sends nothing, and that of approvals asks
+@pytest.mark.soak  # with each commit nothing is sent where nobody can be asked, below; this adds a person who is asked
 def test_a_changed_prompt_of_run_all_asks_once_before_it_spends(notebook: Notebook) -> None:
     first_run(notebook)
     cells = changed(NOTEBOOK, "sum", "%%agent\nAdd up @numbers, please.")
@@ -193,7 +193,7 @@ def test_a_changed_prompt_of_run_all_asks_once_before_it_spends(notebook: Notebo
     assert len(notebook.server.requests) == 2
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit nothing is sent where nobody can be asked, below; this adds a cell that is run alone
 def test_a_changed_prompt_alone_is_sent_at_once(notebook: Notebook) -> None:
     first_run(notebook)
     notebook.server.script(says("Of course."))
@@ -239,7 +239,7 @@ def test_where_nobody_is_there_the_policy_counts(
     assert words in texts(runs[2]) + str(runs[2].reply["content"])
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/frontends/operations/test_written_operations.py reads the switch; this adds what it does
 def test_never_and_again_and_the_switch_send(notebook: Notebook) -> None:
     first_run(notebook)
     notebook.server.script(*[says(f"Answer {number}.") for number in range(9)])
@@ -312,7 +312,7 @@ def test_recorded_code_is_shown_to_its_end_before_it_is_approved(
     assert "! call 1, line 1, column 10;" in last
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit recorded code is shown to its end, above; this adds code that was changed in the log
 def test_recorded_code_that_is_not_as_it_was_approved_says_in_which_line(
     notebook: Notebook,
 ) -> None:
@@ -336,7 +336,6 @@ def test_recorded_code_that_is_not_as_it_was_approved_says_in_which_line(
     assert "! call 1: almost what you allowed before, but line 4 is new: mark = 3." in question
 
 
-@pytest.mark.soak
 def test_a_rule_that_denies_python_now_counts(notebook: Notebook) -> None:
     first_run(notebook)
 
@@ -347,7 +346,7 @@ def test_a_rule_that_denies_python_now_counts(notebook: Notebook) -> None:
     assert "was not run again: a rule denies it" in texts(runs[2])
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit code that fails now fails its cell, below; this adds other inputs and outputs
 def test_other_inputs_and_another_output_are_told(notebook: Notebook) -> None:
     first_run(notebook)
 
@@ -370,7 +369,6 @@ def test_python_that_fails_now_fails_the_cell(notebook: Notebook) -> None:
     assert "The sum is 6." in texts(runs[2])
 
 
-@pytest.mark.soak  # with each commit a restart sends nothing, above
 def test_files_and_commands_are_shown_and_not_done_again(notebook: Notebook) -> None:
     cells: Cells = [LOAD, ("do", "%%agent --yes\nWrite notes.txt and say hello.")]
     notebook.server.script(
@@ -427,7 +425,7 @@ def test_figures_tables_background_prompts_and_summaries_come_back(notebook: Not
     assert "('Now nothing.', True)" in texts(runs[5])
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a restart sends nothing, above; this adds a notebook with two sessions
 def test_a_session_of_its_own_and_the_notebooks_first_one_are_both_found(
     notebook: Notebook,
 ) -> None:
@@ -451,7 +449,7 @@ def test_a_session_of_its_own_and_the_notebooks_first_one_are_both_found(
     ]
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit the first run of the others is one with a question, above; this adds one without
 def test_a_new_notebook_is_run_whole_without_a_question(notebook: Notebook) -> None:
     notebook.server.script(says("One."), says("Two."))
 
@@ -461,7 +459,7 @@ def test_a_new_notebook_is_run_whole_without_a_question(notebook: Notebook) -> N
     assert ["One." in texts(runs[1]), "Two." in texts(runs[2])] == [True, True]
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/session/replay/test_recorded_turns.py finds them in order; this adds a kernel
 def test_a_loop_in_one_cell_shows_its_answers_in_order(notebook: Notebook) -> None:
     loop = "for _ in range(3):\n    answer = %agent Go on.\n    print(answer.text)"
     cells: Cells = [LOAD, ("loop", loop), ("after", "%agent And now?")]

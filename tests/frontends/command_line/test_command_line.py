@@ -130,7 +130,7 @@ def test_inspect_in_plain_text_names_the_figures_and_the_breaks(tmp_path: Path) 
 POLICIES = ("recorded", "opencode.prune", "sweagent.last_n n=10")
 
 
-@pytest.mark.soak  # with each commit a comparison has its baseline as its first row, below
+@pytest.mark.soak  # with each commit a comparison has its baseline as its first row, below; this adds Markdown
 @pytest.mark.slow
 def test_compare_gives_one_row_a_policy_in_markdown_for_a_pull_request(tmp_path: Path) -> None:
     sample("codex_rollout.jsonl", tmp_path)
@@ -146,7 +146,7 @@ def test_compare_gives_one_row_a_policy_in_markdown_for_a_pull_request(tmp_path:
     ]
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a small recording that is not reproduced fails, below; this adds a large one
 def test_compare_says_how_much_of_a_large_recording_is_reproduced(tmp_path: Path) -> None:
     sample(PI, tmp_path)
 
@@ -161,7 +161,7 @@ def test_compare_says_how_much_of_a_large_recording_is_reproduced(tmp_path: Path
     assert [one["fired"] for one in compared["rows"]] == [None, 0, 1, 362]
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/review/recorded_sessions/test_recording.py compares two; this adds the command line
 @pytest.mark.slow
 def test_two_recordings_are_compared_by_facts(tmp_path: Path) -> None:
     sample(PI, tmp_path)
@@ -339,7 +339,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert (ran.returncode, ran.stderr) == (0, b"")
 
 
-@pytest.mark.soak  # with each commit tests/test_loaded_modules.py counts what is imported
+@pytest.mark.soak  # with each commit tests/test_loaded_modules.py counts what a script and a kernel load; this adds a command
 @pytest.mark.slow
 def test_help_has_examples_and_nothing_heavy_is_imported_for_any_command(tmp_path: Path) -> None:
     path = sample("codex_rollout.jsonl", tmp_path)

@@ -39,7 +39,7 @@ def without_branch(path: Path) -> Path:
     return path
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit every command of the page is one, above; this adds that it runs
 @pytest.mark.slow
 def test_every_command_of_the_page_runs(tmp_path: Path) -> None:
     for name in ("session.jsonl", "before.jsonl"):

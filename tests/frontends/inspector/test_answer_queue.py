@@ -104,7 +104,7 @@ async def test_what_a_damaged_log_does_to_an_answer_is_one_sentence() -> None:
     assert gc.isenabled()
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit one question is answered at once, above; this adds a long recording and the time it takes
 def test_replays_take_nothing_of_the_engines_thread(tmp_path: Path) -> None:
     """A prompt is stopped on the engine's thread, so a replay must not be there."""
     sample("pi_large_session.jsonl", tmp_path)

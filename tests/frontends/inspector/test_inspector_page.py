@@ -11,7 +11,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "inspector.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_inspector_cell.py inspects in a cell, and tests/packaging/test_doc_examples.py runs other pages
+@pytest.mark.soak  # with each commit tests/packaging/test_doc_examples.py runs other pages; this adds the inspector's
 @pytest.mark.slow
 def test_every_example_of_the_page_runs(tmp_path: Path) -> None:
     sample("marshmallow-1867.traj", tmp_path).rename(tmp_path / "recording.jsonl")

@@ -40,7 +40,7 @@ def asked(kernel: Kernel, to: str, number: int, query: dict[str, Any]) -> dict[s
     return found
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_inspector_cell.py saves them, and a report is written without keys
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector_cell.py reads them in a saved notebook; this adds that no key is in them
 def test_a_cell_keeps_a_picture_and_tables_without_keys_and_they_follow_the_session(
     kernel: Kernel,
 ) -> None:
@@ -148,7 +148,7 @@ def test_a_page_is_answered_while_a_cell_runs(kernel: Kernel) -> None:
     assert answer["view"]["own"] is True
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_inspector_cell.py inspects one, without buttons that change it
+@pytest.mark.soak  # with each commit tests/e2e/test_inspector_cell.py offers no button to change one; this adds what the kernel answers
 def test_a_recordings_session_is_inspected_and_cannot_be_changed(kernel: Kernel) -> None:
     run = kernel.client.run(
         "recorded = palimpsest.open_recording('marshmallow-1867.traj')[0].inspect()\nrecorded"

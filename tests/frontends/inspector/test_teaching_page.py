@@ -73,7 +73,7 @@ def figures(text: str) -> list[str]:
     return re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?", text)
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit the pictures of the page are there, below; this adds its numbers
 def test_every_number_of_the_page_is_the_recordings(
     taught: tuple[TimelineView, TrackView],
 ) -> None:
@@ -85,7 +85,7 @@ def test_every_number_of_the_page_is_the_recordings(
     assert [cache_break for cache_break in found if cache_break not in allowed] == []
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit the pictures of the page are there, below; this adds what it says of the breaks
 def test_what_the_page_says_of_the_breaks_is_so(taught: tuple[TimelineView, TrackView]) -> None:
     view, track = taught
     broken = {cache_break.request + 1 for cache_break in view.breaks}

@@ -23,7 +23,7 @@ for number in range({count}):
 """Figures as wide as those of 14 by 8 inches with 200 dots an inch, without the time that a plot, colours or their height take."""
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/loop/test_picture_limits_http.py has a limit of pictures; this adds a kernel that draws them
 @pytest.mark.slow
 def test_twenty_five_large_figures_do_not_end_the_session(tmp_path: Path) -> None:
     home, project = tmp_path / "home", tmp_path / "project"

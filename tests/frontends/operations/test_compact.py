@@ -93,7 +93,7 @@ def use(window=8_000, recovery={}, **compact):
 """
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/loop/context_management/test_compaction_parts.py summarises parts; this adds what the cell shows
 def test_what_parts_were_summarised_as_can_be_looked_at(kernel: Kernel) -> None:
     run = kernel.client.run
     run(NARROW)
@@ -163,7 +163,7 @@ def test_the_model_that_is_named_writes_and_the_agent_goes_on(kernel: Kernel) ->
     assert "keeps this above all: the numbers" in sent(kernel, 1)
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit the model that is named in a cell writes, above; this adds the page's command
 def test_the_page_names_the_model_too(kernel: Kernel) -> None:
     kernel.client.run(OTHERS)
     kernel.client.run("%agent What is the mean?")
@@ -182,7 +182,7 @@ register_scenario("lesson", [{"says": f"Step {number}. " + "More was said. " * 4
 """
 
 
-@pytest.mark.soak  # with each commit tests/rehearsal has scenarios, and tests/frontends/test_loading.py the next kernel
+@pytest.mark.soak  # with each commit tests/frontends/test_loading.py goes on in the next kernel; this adds a scenario that was compacted
 def test_a_rehearsed_scenario_goes_on_where_it_was_also_in_a_new_kernel(tmp_path: Path) -> None:
     with Kernel(cwd=tmp_path) as kernel:
         assert kernel.run(f"%load_ext palimpsest\n{LESSON}").status == "ok"

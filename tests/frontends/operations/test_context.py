@@ -68,7 +68,7 @@ def test_shows_the_window_in_every_form(kernel: Kernel) -> None:
     assert "\\href" not in data["text/html"]
 
 
-@pytest.mark.soak  # with each commit tests/review/request_contents/test_shown_request.py shows them
+@pytest.mark.soak  # with each commit tests/review/request_contents/test_shown_request.py shows them; this adds the command, and that no key is in it
 def test_one_request_is_shown_with_its_contents(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 
@@ -84,7 +84,7 @@ def test_one_request_is_shown_with_its_contents(kernel: Kernel) -> None:
     assert alive(data["text/html"]) == []
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/review/request_contents/test_request_difference.py compares them; this adds the command
 def test_what_changed_between_two_requests_is_told(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 
@@ -97,7 +97,7 @@ def test_what_changed_between_two_requests_is_told(kernel: Kernel) -> None:
     assert "big.txt" in both
 
 
-@pytest.mark.soak  # with each commit tests/review/test_session_review.py says why
+@pytest.mark.soak  # with each commit tests/review/test_session_review.py says why; this adds the command and its completion
 def test_it_is_told_why_an_item_is_not_in_a_request(kernel: Kernel) -> None:
     kernel.client.run(ASK)
     items = "palimpsest.current_session().review.items.records()"
@@ -112,7 +112,7 @@ def test_it_is_told_why_an_item_is_not_in_a_request(kernel: Kernel) -> None:
     assert names
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/frontends/magic/test_line_parser.py reads these lines; this adds their completion
 def test_what_can_follow_context_is_completed(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 
@@ -121,7 +121,7 @@ def test_what_can_follow_context_is_completed(kernel: Kernel) -> None:
     assert kernel.client.complete("%agent context changed 1 ") == ["1", "2"]
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/review/request_contents/test_shown_request.py refuses one; this adds the commands
 def test_a_request_that_does_not_exist_is_one_sentence(kernel: Kernel) -> None:
     kernel.client.run(ASK)
 
@@ -136,7 +136,7 @@ def test_a_request_that_does_not_exist_is_one_sentence(kernel: Kernel) -> None:
     )
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/frontends/magic/test_line_parser.py reads these lines; this adds that one is answered
 def test_other_words_after_context_are_a_prompt(kernel: Kernel) -> None:
     run = kernel.client.run("%agent --model rehearsal/reads context of this project, please")
     assert "And again." in run.markdown() or "Read, with" in run.markdown()

@@ -58,7 +58,7 @@ def test_none_of_its_files_is_of_the_page() -> None:
     assert not any("labextension" in changed_path for changed_path in new_kinds.files(OPERATION))
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a cell, a page and Python ask the same handler, below; this adds the files of the recipe, in a copy
 @pytest.mark.slow
 def test_the_four_files_give_it_a_magic_a_button_and_a_named_method(tmp_path: Path) -> None:
     sources = shutil.ignore_patterns("__pycache__", "static")
@@ -111,7 +111,7 @@ def test_a_line_is_read_by_its_fields_and_a_slip_in_it_is_no_prompt() -> None:
     assert "%agent count             how much was said" in help_text()
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a page asks it, below; this adds the types of the page
 @pytest.mark.usefixtures("added")
 def test_the_protocol_of_the_page_has_its_arguments_and_its_answer() -> None:
     schema = protocol().schema()["$defs"]

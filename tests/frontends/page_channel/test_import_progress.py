@@ -22,7 +22,7 @@ def large_recording(path: Path) -> None:
     path.write_text(json.dumps({"messages": messages, "model": "some/model"}))
 
 
-@pytest.mark.soak  # with each commit tests/recordings/import_journal tells it and stops it
+@pytest.mark.soak  # with each commit tests/recordings/import_journal tells it and stops it; this adds the page's commands
 def test_it_is_told_and_stopped_while_other_commands_are_answered(tmp_path: Path) -> None:
     large_recording(tmp_path / "large.json")
     with Kernel(cwd=tmp_path, env={"PALIMPSEST_REHEARSAL_DELAY": "0"}) as kernel:

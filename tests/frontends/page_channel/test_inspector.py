@@ -63,7 +63,7 @@ def test_a_page_asks_for_the_view_tracks_and_texts_of_the_notebooks_session(tmp_
     assert kept["item"]["text"] == "Hello, it is me."
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/frontends/inspector/test_recording_problems.py asks about a recording; this adds tracks, and paths that lead to none
 def test_a_page_asks_about_a_recorded_file_that_is_only_read(tmp_path: Path) -> None:
     pi = sample("pi_large_session.jsonl", tmp_path)
     (tmp_path / "work").mkdir()

@@ -84,7 +84,7 @@ def test_of_a_page_that_knows_no_pings_the_watch_counts() -> None:
     assert (page.after(15), page.pings) == (True, 0)
 
 
-@pytest.mark.soak  # with each commit a dead page does not hold a cell up, below
+@pytest.mark.soak  # with each commit a dead page does not hold a cell up, below; this adds a page that was there first
 @pytest.mark.parametrize(
     "asks",
     sampled_cases(
@@ -153,7 +153,7 @@ class TestInAKernel:
         assert "Done." in kernel.finish(run_id).markdown()
         kernel.run(AS_BEFORE)
 
-    @pytest.mark.soak  # with each commit tests/frontends/typed_input/test_script.py waits for nobody
+    @pytest.mark.soak  # with each commit tests/frontends/typed_input/test_script.py waits for nobody; this adds a turn behind a cell
     @pytest.mark.parametrize("asks", [ONE, "calls('question', questions=[{'question': 'Which?'}])"])
     def test_a_background_turn_of_a_cell_without_input_waits_for_nobody(
         self, kernel: Kernel, asks: str

@@ -76,7 +76,7 @@ def test_what_python_names_right_after_loading_is_of_the_kernel_and_no_second_ap
         assert "| `cost so far` | <span>&#36;</span>0 |" in status
 
 
-@pytest.mark.soak  # with each commit tests/store/log/test_damage.py and tests/frontends/test_damaged_log.py lose lines
+@pytest.mark.soak  # with each commit tests/store/log/test_damage.py and tests/frontends/test_damaged_log.py lose lines; this adds texts that are gone, and what the status says
 def test_a_session_with_lost_lines_and_texts_goes_on_and_says_so(tmp_path: Path) -> None:
     env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "JPY_SESSION_NAME": str(tmp_path / "a.ipynb")}
     with Kernel(cwd=tmp_path, env=env) as kernel:
@@ -102,7 +102,7 @@ def test_a_session_with_lost_lines_and_texts_goes_on_and_says_so(tmp_path: Path)
         assert python.stream() == "2\n"
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/session/open_sessions/test_two_processes.py has two processes; this adds what the second one says of files
 def test_a_second_kernel_sees_what_the_first_one_changed(tmp_path: Path) -> None:
     env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "JPY_SESSION_NAME": str(tmp_path / "a.ipynb")}
     with Kernel(cwd=tmp_path, env=env) as first, Kernel(cwd=tmp_path, env=env) as second:

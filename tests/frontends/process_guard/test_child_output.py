@@ -52,7 +52,7 @@ def test_it_stands_in_its_place_in_the_output(kernel: Kernel, code: str) -> None
     assert kernel.run("1 + 1").status == "ok"
 
 
-@pytest.mark.soak  # with each commit one that shows a value waits for no lock, below
+@pytest.mark.soak  # with each commit one that shows a value waits for no lock, below; this adds thirty children
 def test_a_child_that_shows_a_value_takes_nothing_of_its_parents(kernel: Kernel) -> None:
     code = (
         "import os\nfrom IPython.display import HTML\nfor i in range(30):\n    pid = os.fork()\n"

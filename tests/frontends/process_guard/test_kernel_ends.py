@@ -281,7 +281,7 @@ NOT_TOLD = {
 }
 
 
-@pytest.mark.soak  # with each commit the next kernel names code that ran, too
+@pytest.mark.soak  # with each commit the next kernel names code that ran, above; this adds code that ended before
 @pytest.mark.parametrize(
     ("code", "what"),
     sampled_cases(ENDS_LATER, "a thread that crashes"),
@@ -309,7 +309,7 @@ def test_the_next_kernel_names_the_code_that_had_left_something_running(
     assert "The kernel ended" not in second.stream("stderr")
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit the next kernel names code that ran, above; this adds ends that it did not cause
 @pytest.mark.parametrize(("code", "end"), NOT_TOLD.values(), ids=NOT_TOLD.keys())
 def test_what_did_not_run_when_the_kernel_ended_is_not_named(
     folder: Path, code: str, end: str

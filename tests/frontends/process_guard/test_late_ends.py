@@ -227,7 +227,7 @@ def test_a_stream_that_a_thread_breaks_is_put_back_and_told(
     assert "unusable" in told
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a stream that a thread breaks is put back, above; this adds one that is replaced between cells
 def test_a_stream_that_a_thread_replaces_between_cells_is_put_back(folder: Path) -> None:
     code = (
         "import io, sys, threading\ndef f():\n    late.wait()\n    sys.stdout = io.StringIO()\n    done.set()\n"
@@ -258,7 +258,7 @@ def test_the_loops_go_on_while_a_builtin_is_replaced(kernel: Kernel, replaced: s
     assert kernel.run("print(6 * 7)").stream() == "42\n"
 
 
-@pytest.mark.soak  # with each commit a stream that a thread breaks is put back, above
+@pytest.mark.soak  # with each commit a stream that a thread breaks is put back, above; this adds one that is the user's own
 def test_a_stream_that_the_user_replaces_stays(folder: Path) -> None:
     code = (
         "import threading\n_ = threading.Thread(target=threading.Event().wait, daemon=True).start()"

@@ -193,7 +193,7 @@ def test_a_seed_is_told_and_random_numbers_are_not(imported: Kernel, name: str) 
     assert again.section("left behind") == ""
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a seed is told, above; this adds numpy, which the code imports
 @pytest.mark.slow
 def test_a_seed_of_a_library_that_the_code_imports_is_told(folder: Path) -> None:
     with Kernel(cwd=folder) as kernel:
@@ -216,7 +216,7 @@ def test_values_of_the_environment_are_not_told(imported: Kernel) -> None:
     call_python(imported, "del os.environ['A_TOKEN']\nos.environ['HOME'] = os.environ['HOME'][:-6]")
 
 
-@pytest.mark.soak  # with each commit what was there before the first change comes back, above
+@pytest.mark.soak  # with each commit what was there before the first change comes back, above; this adds matplotlib
 @pytest.mark.slow
 def test_the_figure_backend_is_put_back_so_that_figures_of_the_user_are_shown(
     folder: Path,
@@ -233,7 +233,7 @@ def test_the_figure_backend_is_put_back_so_that_figures_of_the_user_are_shown(
     assert any("image/png" in output["data"] for output in run.outputs())
 
 
-@pytest.mark.soak  # with each commit looking for changes changes nothing, below
+@pytest.mark.soak  # with each commit looking for changes changes nothing, below; this adds code that changes nothing
 @pytest.mark.slow
 def test_code_that_only_computes_imports_and_plots_leaves_nothing(imported: Kernel) -> None:
     for code in (

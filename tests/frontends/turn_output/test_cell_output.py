@@ -244,7 +244,7 @@ def test_outputs_land_in_the_right_cell_while_another_one_runs(kernel: Kernel) -
     assert runs[other].stream().count("from the other") == 3
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/frontends/turn_output/test_refreshed_bytes.py has both; this adds a kernel, and that both end alike
 def test_a_watched_cell_ends_with_the_outputs_of_one_that_nobody_watches(tmp_path: Path) -> None:
     figure = "code=f\"from IPython.display import HTML; HTML('<b>{n}</b>')\""
     step = f"says('word ' * 700).calls('python', {figure}).calls('read', path=f'missing{{n}}')"
@@ -294,7 +294,7 @@ def test_a_mistake_in_showing_does_not_end_the_turn(kernel: Kernel) -> None:
     assert kernel.value("str(answer)") == "'The answer.'"
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/session/test_whole_characters.py has any text; this adds a kernel and its outputs
 def test_halves_of_a_character_break_no_cell(kernel: Kernel) -> None:
     kernel.script(
         "calls('python', code='print(chr(0xd83d)); chr(0xdc27)').says('')",

@@ -93,7 +93,7 @@ def test_a_question_is_answered_at_the_terminal(tmp_path: Path) -> None:
     assert [reply.reply.by for reply in replies(tmp_path)] == ["person"]
 
 
-@pytest.mark.soak  # with each commit a question for permission is, above
+@pytest.mark.soak  # with each commit a question for permission is, above; this adds one of the model
 def test_what_the_model_asks_is_answered_at_the_terminal(tmp_path: Path) -> None:
     said = typed(tmp_path, ASKS, "> ", b"2\n")
 

@@ -165,7 +165,7 @@ def test_each_kind_of_output_is_recorded(kernel: Kernel, name: str) -> None:
     assert (run["status"] == "error") == (kind == "error")
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py shows a picture beside the log
+@pytest.mark.soak  # with each commit tests/frontends/user_cells/test_user_cells.py sends a picture of a cell; this adds matplotlib's
 def test_pictures_are_kept_as_bytes(kernel: Kernel) -> None:
     run = recorded(kernel, INLINE + "plt.plot([1, 2]); plt.show()")
 
@@ -202,7 +202,7 @@ def test_what_is_not_in_the_history_is_no_cell(kernel: Kernel) -> None:
     assert int(kernel.value("len(RECORDER.runs().runs)")) <= before + 2
 
 
-@pytest.mark.soak  # with each commit each kind of output is recorded, above
+@pytest.mark.soak  # with each commit each kind of output is recorded, above; this adds what a widget prints later
 def test_a_widget_callback_prints_into_its_cell(kernel: Kernel) -> None:
     kernel.run(
         "import ipywidgets\nbutton = ipywidgets.Button(); button.on_click(lambda _: print('CLICKED'))\nbutton",

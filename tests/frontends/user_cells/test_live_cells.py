@@ -145,7 +145,7 @@ def test_outputs_of_a_cell_that_did_not_run_here_are_asked_of_the_page(
     assert "image_url" in json.dumps(sent(server)["messages"])
 
 
-@pytest.mark.soak  # with each commit an edited cell is read from a page that answers, above
+@pytest.mark.soak  # with each commit a page that answers is asked, above; this adds one that sleeps
 def test_a_page_that_sleeps_is_waited_for_in_one_turn_and_the_record_is_read(
     session: Kernel, server: FaultServer
 ) -> None:

@@ -210,7 +210,7 @@ def test_the_agents_own_code_is_no_cell_of_the_user(session: Kernel, server: Fau
     assert told(server) == ""
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_fix_error.py sends one
+@pytest.mark.soak  # with each commit tests/e2e/test_fix_error.py sends one; this adds what stands in the prompt
 def test_fix_sends_the_error_with_variables_and_versions(
     session: Kernel, server: FaultServer
 ) -> None:
@@ -308,7 +308,7 @@ def test_context_says_what_was_left_out(session: Kernel, server: FaultServer) ->
     assert "kept from the agent (tag agent-hidden" in text
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/rehearsal/test_recorded_answers.py has its answers; this adds %agent fix
 def test_the_rehearsal_model_mends_an_error_without_a_key(tmp_path: Path) -> None:
     env = {"HOME": str(tmp_path), "PALIMPSEST_STATE_DIR": str(tmp_path / "state")}
     (tmp_path / "birds.csv").write_text("species,mass\nAdelie,3700\nGentoo,5000\n")

@@ -128,7 +128,7 @@ async def test_waits_before_another_attempt_count_too(
     assert session.snapshot().status.type == "idle"
 
 
-@pytest.mark.soak  # with each commit tests/loop/context_management/test_compaction_parts.py has attempts that failed
+@pytest.mark.soak  # with each commit tests/loop/context_management/test_compaction_parts.py has attempts that failed; this adds a server that breaks off
 async def test_an_attempt_that_failed_leaves_nothing_in_the_summary(
     harness: Small, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,7 +166,7 @@ async def test_a_stop_hangs_up_in_the_middle_of_a_part(harness: Small, part: int
     await harness.check_requests()
 
 
-@pytest.mark.soak  # with each commit tests/golden/test_live_compaction.py tells who waits
+@pytest.mark.soak  # with each commit tests/loop/context_management/test_compaction_again.py has two at once; this adds a server, and a turn that waits
 async def test_who_joins_gets_the_summary_that_came(harness: Small) -> None:
     await harness.grow(3)
     harness.narrow()
@@ -185,7 +185,7 @@ async def test_who_joins_gets_the_summary_that_came(harness: Small) -> None:
     await harness.check_requests()
 
 
-@pytest.mark.soak  # with each commit tests/loop/test_http.py asks a silent server again
+@pytest.mark.soak  # with each commit a server that falls silent is given up, above; this adds a second try
 async def test_a_second_try_after_a_silent_server_sends_the_same_again(
     harness: Small, limits: HeldTimeLimits
 ) -> None:

@@ -110,7 +110,7 @@ async def test_every_part_is_rebuilt_from_the_log(tmp_path: Path) -> None:
     await assert_rebuilt(harness, session, model)
 
 
-@pytest.mark.soak  # with each commit each part goes on with the summary of those before, in this file
+@pytest.mark.soak  # with each commit each part goes on with the summary of those before, in this file; this adds what is kept of them
 async def test_what_a_part_wrote_is_kept_as_a_draft(tmp_path: Path) -> None:
     _, _, session = await grown(
         tmp_path, says(part(1)), says(part(2)), says(part(3)), says("Done.")

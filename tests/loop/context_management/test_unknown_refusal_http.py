@@ -71,7 +71,7 @@ async def test_what_speaks_of_something_else_is_told_at_once(
     assert len(harness.server.bodies) - before == 1
 
 
-@pytest.mark.soak  # with each commit a summary makes room after another refusal, above
+@pytest.mark.soak  # with each commit a summary makes room after a refusal that says why, above; this adds one that says nothing
 async def test_near_the_window_any_refusal_counts(harness: HttpSessionHarness) -> None:
     await harness.add_long_turns(10)
     info = harness.harness.info(harness.id)

@@ -117,7 +117,7 @@ async def test_the_bytes_are_those_of_a_checked_request(
     assert ours.path == theirs.path
 
 
-@pytest.mark.soak  # with each commit the bytes are those of a checked request, beside it
+@pytest.mark.soak  # with each commit the bytes are those of a checked request, beside it; this adds how long it takes
 async def test_a_message_more_costs_next_to_nothing(
     server: FaultServer, as_it_comes: pytest.MonkeyPatch
 ) -> None:

@@ -132,7 +132,7 @@ def test_a_module_of_that_name_that_is_there_is_taken_as_it_is(
     assert (logging.getLogger("LiteLLM").level, gc.get_freeze_count()) == (level, frozen)
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a module of that name that is there is taken as it is, above; this adds litellm itself
 def test_leaves_litellm_alone_when_the_user_imported_it_first(tmp_path: Path) -> None:
     shown = python(
         together(

@@ -89,7 +89,7 @@ def test_nothing_is_remarked_where_there_is_nothing_to_say(name: str) -> None:
     assert remark(model_info(name, environment={})) == ""
 
 
-@pytest.mark.soak  # with each commit twenty names are found, above
+@pytest.mark.soak  # with each commit twenty names are found, above; this adds every name of the list
 def test_every_model_of_a_maker_is_found_behind_a_gateway_or_nothing_is() -> None:
     """What is found has the price and the window of the maker's own entry."""
     wrong = {}

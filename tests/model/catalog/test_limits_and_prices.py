@@ -118,7 +118,7 @@ FACTS = (
 )  # fmt: skip
 
 
-@pytest.mark.soak  # with each commit tests/model/catalog/test_price_list.py has every model of the shipped list
+@pytest.mark.soak  # with each commit tests/model/catalog/test_price_list.py compares the shipped list with litellm's file; this adds what litellm itself says of each model
 def test_facts_are_litellms_own_for_every_model_that_calls_tools() -> None:
     wait()
     litellm = sys.modules["litellm"]

@@ -63,7 +63,7 @@ def test_the_shipped_list_has_the_limits_abilities_and_prices_of_every_model() -
     assert len(chat) > 3_000
 
 
-@pytest.mark.soak  # with each commit the shipped list has every model, beside it
+@pytest.mark.soak  # with each commit the shipped list has what litellm's has, beside it; this adds a process without litellm
 @pytest.mark.slow
 def test_without_litellm_a_model_is_known_by_the_shipped_list() -> None:
     done = subprocess.run(

@@ -328,7 +328,7 @@ def test_a_broken_one_costs_only_itself(content: bytes, tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.soak  # with each commit tests/recordings/formats/test_openhands_subagents.py reads the first of a thousand
+@pytest.mark.soak  # with each commit tests/recordings/formats/test_openhands_subagents.py reads the first of a thousand; this adds codex's
 @pytest.mark.slow
 def test_of_a_thousand_the_first_are_read(tmp_path: Path) -> None:
     children = [thread(number) for number in range(2, 1_002)]

@@ -134,7 +134,7 @@ def test_broken_bytes_raise_nothing(
     read(importer, path)
 
 
-@pytest.mark.soak  # with each commit values of other types raise nothing, above
+@pytest.mark.soak  # with each commit values of other types raise nothing, above; this adds a recording that is a folder of events
 @SETTINGS
 @given(data=st.data())
 def test_events_of_other_types_raise_nothing(tmp_path: Path, data: st.DataObject) -> None:

@@ -170,7 +170,7 @@ def test_a_changed_system_prompt_is_named(tmp_path: Path) -> None:
     assert only(CompactionRead, found) == []
 
 
-@pytest.mark.soak  # with each commit tests/recordings/formats/test_small_files.py bounds what is built of one
+@pytest.mark.soak  # with each commit tests/recordings/formats/test_small_files.py bounds what small files cost; this adds ranges into a pool
 def test_ranges_into_the_pool_are_bounded(tmp_path: Path) -> None:
     def endless(sample: Json) -> None:
         for event in sample["events"]:

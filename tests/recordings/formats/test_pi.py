@@ -86,7 +86,7 @@ def test_a_real_session_gives_its_own_figures(tmp_path: Path) -> None:
     assert origin(store, session.id)["from"] == "pi"
 
 
-@pytest.mark.soak  # with each commit a real session gives its own figures, beside it
+@pytest.mark.soak  # with each commit a real session gives its own figures, beside it; this adds its thinking levels
 def test_thinking_levels_are_the_effort_of_their_requests(tmp_path: Path) -> None:
     store, report = bring(sample("pi_large_session.jsonl", tmp_path))
 
@@ -100,7 +100,7 @@ def test_thinking_levels_are_the_effort_of_their_requests(tmp_path: Path) -> Non
     assert len(changes) == 6
 
 
-@pytest.mark.soak  # with each commit labextension/tests/state/lines/callOutcomes.test.ts and tests/transcript/test_call_outcomes.py say it
+@pytest.mark.soak  # with each commit a real session gives its own figures, beside it; this adds its answers that were stopped
 def test_an_aborted_answer_says_so(tmp_path: Path) -> None:
     store, report = bring(sample("pi_large_session.jsonl", tmp_path))
 

@@ -367,7 +367,7 @@ def test_a_subagent_is_a_child_and_a_branch_names_its_origin(
     assert note["branch_at"] == store.load(three.id).messages()[0].id
 
 
-@pytest.mark.soak  # with each commit tests/recordings/formats/test_small_files.py bounds what is built
+@pytest.mark.soak  # with each commit a call without a result says so, above; this adds more of them than are held
 def test_calls_that_never_end_are_given_up_after_a_thousand(
     store: MemoryStore, tmp_path: Path
 ) -> None:

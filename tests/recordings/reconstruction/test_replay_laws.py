@@ -66,7 +66,7 @@ def disk(root: Path) -> JsonlStore:
     return JsonlStore(prepare(root), heartbeat_seconds=0.1, watch_seconds=2.5)
 
 
-@pytest.mark.soak  # with each commit a log that was cut anywhere is rebuilt, beside it
+@pytest.mark.soak  # with each commit generated sessions are replayed, below; this adds one that was opened again, and a copy of its folder
 async def test_a_session_reopened_from_disk_goes_on_and_is_replayed_whole(tmp_path: Path) -> None:
     folder(tmp_path)
     reads = [calls("read", path=f"log{number % 4}.txt") for number in range(6)]
@@ -118,7 +118,7 @@ async def test_a_fork_is_replayed_with_what_it_shares_and_keeps_the_policy(tmp_p
     await harness.workspace.close()
 
 
-@pytest.mark.soak  # with each commit any session is replayed, below, and tests/store/log/test_damage.py cuts logs
+@pytest.mark.soak  # with each commit generated sessions are replayed, below, and tests/store/log/test_damage.py cuts logs; this adds both
 @pytest.mark.slow
 async def test_a_log_that_was_cut_anywhere_is_rebuilt_and_replayed_as_far_as_it_goes(
     tmp_path: Path,

@@ -52,7 +52,7 @@ async def test_the_recorded_policy_acts_where_the_live_loop_did(tmp_path: Path, 
     assert found.stated == () or scene == "changed_policy"
 
 
-@pytest.mark.soak  # with each commit the recorded policy acts where the live loop did, beside it
+@pytest.mark.soak  # with each commit the recorded policy acts where the live loop did, beside it; this adds the sentence
 @pytest.mark.slow
 async def test_it_is_told_before_anything_is_said_of_another_policy(tmp_path: Path) -> None:
     words = (await reviewed(tmp_path / "compacted", "compacted")).proof().own_rule

@@ -107,7 +107,7 @@ def test_costs_in_dollars_and_in_units_are_not_added(folder: Path) -> None:
     assert "give one price" in compared.text
 
 
-@pytest.mark.soak  # with each commit tests/context_policies/replay/test_moved_summaries.py fills one
+@pytest.mark.soak  # with each commit policies are compared over all sessions, above; this adds summaries that are filled
 @pytest.mark.slow
 def test_summaries_are_filled_in_all_sessions_alike_and_kept_apart(folder: Path) -> None:
     policy = "learn_claude_code.auto trigger=3000"
@@ -185,7 +185,7 @@ def test_what_is_broken_is_named_and_the_rest_is_there(folder: Path) -> None:
     assert [problem for problem in corpus.problems if "broken.jsonl" in problem]
 
 
-@pytest.mark.soak  # with each commit a run that was stopped goes on where it was, above
+@pytest.mark.soak  # with each commit a run that was stopped goes on where it was, above; this adds what is told meanwhile
 @pytest.mark.slow
 def test_progress_is_told_from_none_to_all(folder: Path) -> None:
     told: list[tuple[int, int]] = []
@@ -195,7 +195,7 @@ def test_progress_is_told_from_none_to_all(folder: Path) -> None:
     assert told == [(0, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit threads compare, above; this adds processes
 @pytest.mark.slow
 def test_threads_and_processes_give_the_same(folder: Path) -> None:
     with ThreadPoolExecutor(2) as threads:
@@ -226,7 +226,7 @@ def test_a_session_that_ends_its_process_costs_only_itself(
     assert "Its process ended" in problem
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a session that ends its process costs only itself, above; this adds a script that starts processes
 @pytest.mark.slow
 def test_a_script_needs_no_guard_around_its_main_part(folder: Path) -> None:
     script = folder.parent / "script.py"
@@ -264,7 +264,7 @@ def test_results_are_kept_in_the_projects_own_folder(
     assert (project / ".palimpsest" / ".gitignore").read_text() == "*\n"
 
 
-@pytest.mark.soak  # with each commit each session of a folder is a row, above
+@pytest.mark.soak  # with each commit each session of a folder is a row, above; this adds projects below it
 @pytest.mark.slow
 def test_projects_below_a_folder_are_part_of_it(folder: Path) -> None:
     project = folder / "project"
@@ -291,7 +291,7 @@ def test_the_table_is_a_dataframe_and_a_parquet_file(folder: Path) -> None:
     assert list(read["input"]) == list(corpus.to_dataframe()["input"])
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit threads compare, above; this adds dask
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_a_dask_cluster_is_an_executor(folder: Path) -> None:

@@ -25,7 +25,7 @@ print(by_the_cell.table.records()[2]["policy"], len(by_the_cell.policies[2]))
 """
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/review/corpus/test_corpus.py compares them; this adds a kernel and its processes
 @pytest.mark.slow
 def test_a_cell_compares_policies_over_many_sessions(tmp_path: Path) -> None:
     recordings(tmp_path / "recordings")

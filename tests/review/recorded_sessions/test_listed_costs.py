@@ -70,7 +70,7 @@ def test_a_recorded_cost_is_a_fact(tmp_path: Path) -> None:
     assert not view.price.recorded
 
 
-@pytest.mark.soak  # with each commit tests/review/recorded_sessions/test_every_place.py has recorded costs at other prices
+@pytest.mark.soak  # with each commit tests/review/recorded_sessions/test_every_place.py has recorded costs at other prices; this adds those of the list
 @pytest.mark.slow
 def test_recorded_costs_at_the_prices_of_the_list_make_these_a_fact(tmp_path: Path) -> None:
     review = opened("pi_large_session.jsonl", tmp_path)

@@ -47,7 +47,7 @@ def test_the_sessions_of_a_recording_are_reviews(tmp_path: Path, temporary: Path
     assert list(temporary.iterdir()) == []
 
 
-@pytest.mark.soak  # with each commit the sessions of a recording are reviews, above
+@pytest.mark.soak  # with each commit what cannot be read leaves nothing, below; this adds a recording that was read
 @pytest.mark.usefixtures("on_disk")
 def test_the_temporary_folder_goes_with_the_last_review(tmp_path: Path, temporary: Path) -> None:
     review = palimpsest.open_recording(sample("codex_rollout.jsonl", tmp_path))[0]

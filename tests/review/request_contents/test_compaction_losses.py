@@ -228,7 +228,7 @@ async def test_what_stays_beside_a_summary_that_no_request_used_yet_is_not_lost(
     assert found.sentences[0].startswith("After the last request compaction 1 replaced ")
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a recorded compaction names what its summary lost, above; this adds summaries that are filled
 def test_an_extract_keeps_names_that_a_placeholder_loses() -> None:
     stub = pi_review().compactions(SMALL, summary="stub(2000)")
     extract = pi_review().compactions(SMALL, summary="extract(2000)")

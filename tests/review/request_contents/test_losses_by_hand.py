@@ -118,7 +118,7 @@ def is_answer(line: Line) -> bool:
     return line["type"] == "message" and line["message"]["role"] in ANSWERED
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/review/request_contents/test_compaction_losses.py names what was lost; this adds another count of the same
 def test_real_texts_lose_and_need_what_a_simple_count_finds(tmp_path: Path) -> None:
     path = sample("pi_large_session.jsonl", tmp_path)
     plain = [json.loads(line) for line in path.read_text("utf-8").splitlines()]

@@ -193,7 +193,7 @@ async def test_a_request_whose_contents_are_gone_is_shown_as_far_as_they_are_the
     assert shown.sha256 is None
 
 
-@pytest.mark.soak  # with each commit blocks under a policy add up, above
+@pytest.mark.soak  # with each commit blocks under a policy add up, above; this adds the formats of other agents
 @pytest.mark.parametrize(
     "name",
     thinned(

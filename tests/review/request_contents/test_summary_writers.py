@@ -9,7 +9,7 @@ from tests.sample_size import sampled_cases
 from palimpsest.review.recorded_sessions.recording import open_recording
 
 
-@pytest.mark.soak  # with each commit tests/review/request_contents/test_compaction_losses.py names what it lost
+@pytest.mark.soak  # with each commit a compaction without such a request names none, below; this adds real sessions that have it
 @pytest.mark.parametrize(
     ("session", "read"),
     sampled_cases([("8463c716", 169_910), ("ae4a77f8", 139_534)], ("ae4a77f8", 139_534)),

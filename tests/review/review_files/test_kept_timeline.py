@@ -36,7 +36,7 @@ def test_the_sessions_of_every_sample_are_the_same_again(
     _read_again(sample(name, tmp_path_factory.mktemp("sample")))
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit every sample is the same again, above; this adds sessions whose cache lasts an hour
 def test_sessions_whose_cache_lasts_an_hour_are_the_same_again(tmp_path: Path) -> None:
     for path in sample("claude_code_spotter", tmp_path).glob("*.jsonl"):
         _read_again(path)

@@ -262,7 +262,7 @@ def test_a_growing_session_tells_it_as_soon_as_the_next_request_shows_it() -> No
     assert [cache_break.cause for cache_break in cache_breaks(grown, SONNET)] == ["late"]
 
 
-@pytest.mark.soak  # with each commit each reason is told in the tests around
+@pytest.mark.soak  # with each commit each reason is told in the tests around; this adds a real session
 def test_the_compaction_of_a_real_session_after_a_pause_is_the_first_reason(tmp_path: Path) -> None:
     (path,) = sample("claude_code_spotter", tmp_path).glob("ae4a77f8*.jsonl")
     with open_recording(path) as recording:

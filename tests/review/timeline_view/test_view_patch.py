@@ -101,7 +101,7 @@ async def test_patched_view_is_the_newer_one_at_every_record(name: str, tmp_path
     await harness.workspace.close()
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a patched view is the newer one at every record, above; this adds a long recording
 def test_patched_view_is_the_newer_one_of_a_long_recording(tmp_path: Path) -> None:
     store, report = bring(sample("pi_large_session.jsonl", tmp_path))
     session = report.sessions[0].id
@@ -116,7 +116,7 @@ def test_patched_view_is_the_newer_one_of_a_long_recording(tmp_path: Path) -> No
     assert follower.patches > 0
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a patched view is the newer one at every record, above; this adds generated sessions
 @pytest.mark.slow
 @slow_cases(2, 100)
 @given(
@@ -139,7 +139,7 @@ def test_patched_view_is_the_newer_one_of_any_session(
             follower.check()
 
 
-@pytest.mark.soak  # with each commit a patched view is the newer one at every record, above
+@pytest.mark.soak  # with each commit a patched view is the newer one at every record, above; this adds patches backwards and over many records
 async def test_a_patch_makes_any_view_of_any_other(tmp_path: Path) -> None:
     harness, session = await SCENES["pruned"](tmp_path)
     follower = Follower(harness.store, session.id)
@@ -156,7 +156,7 @@ async def test_a_patch_makes_any_view_of_any_other(tmp_path: Path) -> None:
     await harness.workspace.close()
 
 
-@pytest.mark.soak  # with each commit a patched view is the newer one at every record, beside it
+@pytest.mark.soak  # with each commit a patched view is the newer one at every record, beside it; this adds its size
 async def test_a_request_more_takes_few_bytes(tmp_path: Path) -> None:
     harness, session = await SCENES["pruned"](tmp_path)
     follower = Follower(harness.store, session.id)

@@ -165,7 +165,7 @@ async def test_where_no_other_comes_the_turn_goes_on_with_the_whole_conversation
     await assert_rebuilt(harness, session, model)
 
 
-@pytest.mark.soak  # with each commit another of a summary that was asked for does, above
+@pytest.mark.soak  # with each commit another of a summary that was asked for does, above; this adds an automatic one
 @pytest.mark.parametrize("comes", thinned([True, False], 2))
 async def test_another_of_an_automatic_summary_ends_the_same_way(
     tmp_path: Path, *, comes: bool

@@ -96,7 +96,7 @@ async def test_a_restart_changes_nothing_of_what_is_pruned(
     assert restarted[1] == stayed[1] == without[1]
 
 
-@pytest.mark.soak  # with each commit a restart changes nothing of what is pruned, above
+@pytest.mark.soak  # with each commit a restart changes nothing of what is pruned, above; this adds the card
 async def test_the_card_after_a_restart_lists_it_and_the_log_does_not(tmp_path: Path) -> None:
     for number in range(8):
         (tmp_path / f"big{number}.txt").write_text((f"{number}" * 98 + "\n") * 500)

@@ -181,7 +181,7 @@ async def test_it_holds_over_a_restart_and_asks_where_the_tool_changed_meanwhile
     assert '+      "file_contents": {' in (asked[0].changed or "")
 
 
-@pytest.mark.soak  # with each commit it holds over a restart, above
+@pytest.mark.soak  # with each commit an approval holds over a restart, above; this adds another session of the project
 async def test_another_session_of_the_project_has_its_approvals_and_no_others(
     tmp_path: Path,
 ) -> None:

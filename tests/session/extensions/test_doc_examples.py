@@ -101,7 +101,7 @@ def test_the_settings_of_the_pages_are_right(tmp_path: Path, page: str) -> None:
         assert loaded.value.mcp or loaded.value.hooks
 
 
-@pytest.mark.soak  # with each commit tests/session/extensions/test_mcp_servers.py uses one
+@pytest.mark.soak  # with each commit tests/session/extensions/test_mcp_servers.py uses one; this adds the one of the page
 @pytest.mark.slow
 def test_the_server_of_the_page_is_used(tmp_path: Path) -> None:
     project = tmp_path / "project"

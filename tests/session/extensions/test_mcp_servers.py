@@ -278,7 +278,7 @@ async def test_what_a_model_is_shown_of_a_tool_otherwise_is_said_in_a_word(tmp_p
     )
 
 
-@pytest.mark.soak  # with each commit a dead server costs a sentence and never a turn, beside it
+@pytest.mark.soak  # with each commit a dead server costs a sentence and never a turn, beside it; this adds one that is silent, and how often it is tried
 async def test_a_server_that_was_silent_is_tried_again_in_the_next_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -59,7 +59,7 @@ def everything_shown(made: SessionHarness, session: LiveSession) -> str:
     return "".join([*exports, *page_html(made.store, session.id, environment)])
 
 
-@pytest.mark.soak  # with each commit a tool that returns it shows it nowhere, beside it
+@pytest.mark.soak  # with each commit a tool that returns it shows it nowhere, beside it; this adds what a server prints when it ends
 @pytest.mark.slow
 async def test_a_server_that_prints_its_key_at_its_end_shows_it_nowhere(tmp_path: Path) -> None:
     spec = McpServerSpec(

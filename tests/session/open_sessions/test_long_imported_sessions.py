@@ -159,7 +159,7 @@ async def test_opening_reads_none_of_its_messages_and_a_page_only_its_own(
     await harness.workspace.close()
 
 
-@pytest.mark.soak  # with each commit a fork at one of its messages reads that one, below
+@pytest.mark.soak  # with each commit a fork at one of its messages reads that one, below; this adds a fork of all, and later changes
 async def test_a_fork_of_it_reads_none_and_what_changes_later_is_no_hindrance(
     store: JsonlStore,
 ) -> None:
@@ -221,7 +221,7 @@ def compact(store: JsonlStore) -> None:
     assert store.open_live(SESSION).partial
 
 
-@pytest.mark.soak  # with each commit opening reads none of its messages, above
+@pytest.mark.soak  # with each commit opening reads none of its messages, above; this adds a session that was compacted
 async def test_what_is_before_a_compaction_is_paged_and_forked_without_reading_all(
     store: JsonlStore, tmp_path: Path
 ) -> None:
@@ -251,7 +251,7 @@ def test_a_fork_at_a_part_or_at_the_end_of_an_id_is_the_same(store: JsonlStore) 
     assert {len(store.load(fork.id).messages()) for fork in forks} == {301}
 
 
-@pytest.mark.soak  # with each commit tests/store/log/test_kept_index.py damages the index
+@pytest.mark.soak  # with each commit tests/store/log/test_kept_index.py damages the index; this adds a session that is opened
 @pytest.mark.parametrize("damage", thinned(["checkpoint", "index", "line"], 3))
 async def test_without_the_index_as_it_was_written_everything_is_read_as_before(
     store: JsonlStore, damage: str
@@ -276,7 +276,7 @@ async def test_without_the_index_as_it_was_written_everything_is_read_as_before(
     await harness.workspace.close()
 
 
-@pytest.mark.soak  # with each commit tests/recordings/import_journal/test_session_builder.py closes calls
+@pytest.mark.soak  # with each commit tests/recordings/import_journal/test_session_builder.py closes calls; this adds one far from the end
 async def test_a_call_that_never_ended_is_closed_wherever_it_stands(tmp_path: Path) -> None:
     store = imported(tmp_path, running=201)
     harness, session = await opened(store)

@@ -118,7 +118,7 @@ def test_a_session_without_marks_is_known_by_its_name_alone() -> None:
     assert not is_recognised(file(x="y"), marks)
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_moved_notebooks.py has files that are none
+@pytest.mark.soak  # with each commit tests/frontends/test_moved_notebooks.py has a file that is none; this adds hostile and large ones
 @pytest.mark.parametrize(
     "content",
     [

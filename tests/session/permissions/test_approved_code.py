@@ -149,7 +149,7 @@ def test_other_surrogates_and_long_code_have_their_own_checksum(
     assert os.listdir(tmp_path / "state" / "approved_code")  # noqa: PTH208  # the folder is there
 
 
-@pytest.mark.soak  # with each commit a few are kept and asked about in the tests around
+@pytest.mark.soak  # with each commit a few are kept and asked about in the tests around; this adds more than a file takes
 def test_a_year_of_use_keeps_the_newest_and_a_question_as_quick(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -328,7 +328,7 @@ def test_a_schema_that_leads_elsewhere_fetches_nothing(
         session.prompt("Count.", format=given)
 
 
-@pytest.mark.soak  # with each commit tests/rehearsal/test_structured_shapes.py fills every shape
+@pytest.mark.soak  # with each commit tests/rehearsal/test_structured_shapes.py fills every shape; this adds a prompt whose answer is found first
 def test_the_rehearsal_model_fills_a_form_from_what_it_found() -> None:
     schema = {
         "type": "object",

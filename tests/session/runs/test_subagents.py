@@ -665,7 +665,7 @@ def writers() -> int:
     return sum(thread.name.startswith("palimpsest-journal-") for thread in threading.enumerate())
 
 
-@pytest.mark.soak  # with each commit the card shows what a task does to its end, beside it
+@pytest.mark.soak  # with each commit a task that was closed is gone on with, below; this adds that twenty leave nothing open
 async def test_the_session_of_a_task_is_closed_when_its_work_is_done(tmp_path: Path) -> None:
     script = [calls("task", **task(f"alpha {n}")) for n in range(20)]
     model = Cast(*script, says("Done."), alpha=tuple(says("ok") for _ in range(20)))

@@ -438,7 +438,7 @@ def test_a_page_that_fails_half_way_leaves_the_old_one(
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".tmp"] == []
 
 
-@pytest.mark.soak  # with each commit a long text comes from where the store keeps it, above
+@pytest.mark.soak  # with each commit a long text comes from where the store keeps it, above; this adds the memory of a long session
 @pytest.mark.slow
 def test_a_long_session_needs_little_more_memory_than_its_log(
     store: JsonlStore, tmp_path: Path

@@ -229,7 +229,7 @@ MOVES = st.lists(
 )
 
 
-@pytest.mark.soak  # with each commit tests/session/test_environment.py keeps every byte over a restart
+@pytest.mark.soak  # with each commit tests/session/test_environment.py keeps every byte over a restart; this adds generated moves
 @pytest.mark.slow
 @given(MOVES)
 @settings(

@@ -181,7 +181,7 @@ def test_a_dead_process_on_this_host_does_not_hold_its_session(tmp_path: Path) -
     assert set(other.kept(SESSION)) <= set(names(store))
 
 
-@pytest.mark.soak  # with each commit kernels that rob each other lose nothing, beside it
+@pytest.mark.soak  # with each commit kernels that rob each other lose nothing, beside it; this adds one that was stopped and goes on
 @pytest.mark.slow
 def test_a_kernel_that_was_only_stopped_goes_on_in_a_fork(tmp_path: Path) -> None:
     with other_kernel(tmp_path) as other:

@@ -65,7 +65,7 @@ def told(state: State) -> object:
     return left, whole_state(state), state.compacted, state.messages_with_part("subtask")
 
 
-@pytest.mark.soak  # with each commit a fork anywhere is what its whole log says, beside it
+@pytest.mark.soak  # with each commit a fork anywhere is what its whole log says, beside it; this adds pages
 @settings(deadline=None, max_examples=sample_size(10, 400))
 @given(script=scripts(), more=later, last=later, is_import=st.booleans())
 @example(

@@ -240,7 +240,7 @@ def test_reopening_anywhere_gives_the_fold(script: Sequence[Event], data: st.Dat
             assert list(reopened.read(SESSION, after=after)) == written[after:]
 
 
-@pytest.mark.soak  # with each commit reopening anywhere gives the fold, above
+@pytest.mark.soak  # with each commit reopening anywhere gives the fold, above; this adds a log that was cut at any byte
 @settings(max_examples=sample_size(25, 500), deadline=None)
 @given(st.lists(events(), min_size=1, max_size=20), st.data())
 def test_a_prefix_of_the_bytes_is_a_prefix_of_the_records(

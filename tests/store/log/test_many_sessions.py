@@ -136,7 +136,7 @@ def test_an_index_that_is_a_folder_stops_nobody(store: JsonlStore) -> None:
     assert [summary.id for summary in store.recent(5)[0]] == [SESSION]
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit the newest are told while the rest is read, above; this adds the time of ten thousand
 def test_ten_thousand_sessions_are_listed_in_twenty_seconds(tmp_path: Path) -> None:
     store = JsonlStore(prepare(tmp_path))
     bench_store.SESSIONS, before = 10_000, bench_store.SESSIONS

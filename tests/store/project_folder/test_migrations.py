@@ -347,7 +347,7 @@ def test_a_second_process_waits_and_then_has_the_new_layout(project: Path) -> No
     assert (layout.version, layout.notice) == (NUMBER, "")
 
 
-@pytest.mark.soak  # with each commit a second process waits, above, and an older program refuses
+@pytest.mark.soak  # with each commit a second process waits, above; this adds one that waits too long
 @pytest.mark.slow
 def test_who_waits_too_long_and_who_is_older_is_told(
     project: Path, monkeypatch: pytest.MonkeyPatch
@@ -410,7 +410,7 @@ def test_a_script_is_told_once_at_its_first_prompt(
     assert second == ""
 
 
-@pytest.mark.soak  # with each commit a script is told once, above
+@pytest.mark.soak  # with each commit a script is told once, above; this adds a notebook
 @pytest.mark.slow
 def test_a_person_at_a_notebook_is_told_below_the_first_answer_and_by_status(
     project: Path,

@@ -99,7 +99,7 @@ def test_a_page_is_shown_a_smaller_one(mode: str) -> None:
     assert preview_image("image/png", b"x" * 300_001) is None
 
 
-@pytest.mark.soak  # with each commit a large picture is shrunk, above
+@pytest.mark.soak  # with each commit a large picture is shrunk, above; this adds the tool that reads it
 async def test_reading_a_large_picture_says_that_it_was_shrunk(harness: ToolHarness) -> None:
     harness.write("photo.png", noise(1_300))
 

@@ -173,7 +173,7 @@ def test_an_input_is_checked_in_bounded_time_whatever_the_schema_is(
     assert len(strict) <= 500
 
 
-@pytest.mark.soak  # with each commit a large tree is checked in bounded time, beside it
+@pytest.mark.soak  # with each commit a large tree is checked in bounded time, beside it; this adds what is said of it
 def test_what_is_too_much_is_valid_for_a_server_and_said_to_a_model_that_answers() -> None:
     schema, many = of(type="array", items={"enum": list(range(5_000))}), {"x": [4_999] * 500}
 

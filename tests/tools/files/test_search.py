@@ -195,7 +195,7 @@ async def test_a_wrong_pattern_gets_one_sentence(harness: ToolHarness) -> None:
         await harness.call("grep", pattern="f(")
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit tests/tools/calls/test_schema_bounds.py bounds patterns of schemas; this adds those of a search
 @pytest.mark.slow
 async def test_a_catastrophic_pattern_ends_and_lets_others_run(
     harness: ToolHarness, monkeypatch: pytest.MonkeyPatch

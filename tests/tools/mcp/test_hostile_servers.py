@@ -161,7 +161,7 @@ async def test_what_nobody_asked_for_changes_nothing(tmp_path: Path, behaviour: 
         assert found.status()[0].state == "connected"
 
 
-@pytest.mark.soak  # with each commit tests/tools/mcp/test_servers.py has one that dies in a call
+@pytest.mark.soak  # with each commit tests/tools/mcp/test_servers.py has one that dies in a call; this adds one that ends itself, and one that hangs
 @pytest.mark.parametrize(
     ("behaviour", "words"), [("exits", "ended"), ("hangs", "did not run hangs within 2 seconds")]
 )

@@ -116,7 +116,7 @@ async def test_a_call_answered_without_an_end_costs_a_sentence_and_its_server(
         assert json.loads((await harness.call("x_t")).output)[0]["name"] == "t"
 
 
-@pytest.mark.soak  # with each commit a call that is answered without an end does
+@pytest.mark.soak  # with each commit a call that is answered without an end does, above; this adds the first words
 @pytest.mark.slow
 @pytest.mark.parametrize("method", sampled_cases(["initialize", "tools/list"], "initialize"))
 async def test_a_server_that_never_ends_its_first_words_costs_a_sentence(
@@ -127,7 +127,7 @@ async def test_a_server_that_never_ends_its_first_words_costs_a_sentence(
         assert found.status()[0].state == "failed"
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit signs in texts are no values, above; this adds a server that sends them
 @pytest.mark.slow
 async def test_a_long_text_with_many_commas_is_a_message(tmp_path: Path) -> None:
     async with serving(tmp_path, tools("prose")) as (_found, harness, _said):

@@ -164,7 +164,7 @@ async def test_a_server_that_dies_in_a_call_costs_a_sentence_and_is_back_next_tu
         assert (await harness.call("demo_add", a=1, b=1)).output == "2"
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit one that dies in a call is back in the next turn, above; this adds a death between turns
 async def test_a_server_that_died_between_turns_is_started_again(tmp_path: Path) -> None:
     async with servers(tmp_path, stdio()) as (found, harness, _said):
         os.kill(int((await harness.call("demo_pid")).output), signal.SIGKILL)
@@ -176,7 +176,7 @@ async def test_a_server_that_died_between_turns_is_started_again(tmp_path: Path)
         assert (await harness.call("demo_add", a=1, b=1)).output == "2"
 
 
-@pytest.mark.soak  # with each commit a stop gives a call up, below, and tests/tools/mcp/test_message_bounds.py has one without an end
+@pytest.mark.soak  # with each commit a stop gives a call up, below; this adds the time that a call has
 async def test_a_call_that_hangs_is_given_up_after_its_time(tmp_path: Path) -> None:
     async with servers(tmp_path, stdio(timeout=4.0)) as (_, harness, _said):
         with pytest.raises(UserError, match="did not run hang within 4 seconds"):
@@ -195,7 +195,7 @@ async def test_a_stop_gives_a_call_up_at_once(tmp_path: Path) -> None:
             await calling
 
 
-@pytest.mark.soak  # with each commit tests/session/extensions/test_mcp_servers.py tells of a dead one
+@pytest.mark.soak  # with each commit tests/session/extensions/test_mcp_servers.py tells of a dead one; this adds silent ones and nonsense
 @pytest.mark.parametrize(
     ("mode", "words"),
     sampled_cases(
@@ -234,7 +234,7 @@ async def test_a_slow_server_does_not_hold_a_turn(
         assert "demo_add" in harness.registry.names
 
 
-@pytest.mark.soak
+@pytest.mark.soak  # with each commit a slow server does not hold a turn, above; this adds one that failed
 async def test_a_server_that_failed_is_not_waited_for_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -406,7 +406,7 @@ async def test_nothing_is_left_running_at_the_end(tmp_path: Path) -> None:
     assert guard is None or not guard.is_running()
 
 
-@pytest.mark.soak  # with each commit nothing is left running at the end, above
+@pytest.mark.soak  # with each commit nothing is left running at the end, above; this adds an end in the middle of a handshake
 @pytest.mark.parametrize("mode", sampled_cases(["silent", "stubborn"], "stubborn"))
 async def test_closing_in_the_middle_of_a_handshake_leaves_no_process(
     tmp_path: Path, mode: str

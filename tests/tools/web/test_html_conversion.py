@@ -33,7 +33,7 @@ def test_no_page_takes_longer_than_its_size_says(page: str) -> None:
     assert isinstance(to_markdown(page, "http://a.b/"), str)
 
 
-@pytest.mark.soak  # with each commit no page takes longer than its size says, above
+@pytest.mark.soak  # with each commit no page takes longer than its size says, above; this adds megabytes
 @pytest.mark.slow
 def test_megabytes_are_read_in_time() -> None:
     block = (
