@@ -19,12 +19,9 @@ from tests.e2e.forked_kernels import STARTED, kernel_specs
 from tests.e2e.jupyterlab import LEFT_OUT
 from tests.harness.kernel import ROOT, Kernel
 from tests.harness.unattended_script import (
-    MANY,
     always,
     as_text,
     settings,
-    summary_fails,
-    writes_anew,
 )
 from tests.sample_size import SOAKING, sampled_cases
 from tests.waiting import LAST_RESORT_SECONDS, eventually
@@ -208,30 +205,6 @@ class TestFailedTurn:
         (error,) = [output for output in made.cells[1].outputs if output.output_type == "error"]
         assert f"({case.partition(',')[0].partition(' ')[0]})" in error.evalue
         assert error.traceback == [f"AgentTurnFailed: {error.evalue}"]
-
-    @pytest.mark.soak  # with each commit nbclient stops at a circle, above; this adds calls that were refused
-    def test_nbclient_stops_where_every_call_was_refused(
-        self, environment: Path, served: Serve
-    ) -> None:
-        server = served([writes_anew(number) for number in range(MANY)])
-
-        error = self.failed(environment, "%%agent\ngo")
-
-        assert len(server.requests) == 3
-        assert "(rejected)" in error.evalue
-        assert not list(environment.glob("*.txt"))
-
-    @pytest.mark.soak  # with each commit nbclient stops at a circle, above; this adds a summary that fails
-    def test_nbclient_stops_where_a_summary_fails(self, environment: Path, served: Serve) -> None:
-        answers, limits = summary_fails()
-        server = served(answers, limits=limits)
-
-        error = self.failed(
-            environment, "%%agent -y\nWrite much.", f"%%agent -y\nAnd on? {'word ' * 8_000}"
-        )
-
-        assert len(server.requests) <= 6
-        assert "(compaction)" in error.evalue
 
     def failed(self, folder: Path, *cells: str) -> Any:
         """Run cells as nbclient does; return the error of the last one, after which nothing ran."""

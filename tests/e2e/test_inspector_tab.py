@@ -6,7 +6,6 @@ import urllib.request
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
-    READY,
     Lab,
     PageErrors,
     into_command_mode,
@@ -16,7 +15,6 @@ from tests.e2e.jupyterlab import (
 from tests.e2e.test_inspector import (
     INSPECT,
     OPEN_FILE,
-    close,
     cursor,
     inspected,
     tab,
@@ -138,94 +136,6 @@ def test_it_comes_back_where_it_was_left_and_a_link_a_shortcut_and_a_comparison_
     expect(cursor(first)).to_have_attribute("aria-valuenow", "1")
     photograph(page, "inspector-compared")
     assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit labextension/tests/inspector/kernelSource.test.ts and labextension/tests/inspector/notebookKernel.test.ts have both; this adds JupyterLab's kernels, and a session that is gone
-def test_a_restarted_and_an_ended_kernel_are_told_of_and_started_again(
-    page: Page, lab: Lab
-) -> None:
-    was, name = "tab-kernel.ipynb", "tab-renamed.ipynb"
-    open_notebook(
-        page,
-        lab,
-        book(
-            lab,
-            was,
-            REHEARSED,
-            "%agent -m rehearsal/rules Hello.",
-            "import palimpsest\nfirst = palimpsest.current_session()",
-            "%agent --new -m rehearsal/rules Something else.",
-            "first.delete()",
-        ),
-    )
-    page.evaluate(READY)
-    page.evaluate(RUN, 0)
-    page.evaluate(RUN, 1)
-    page.evaluate(INSPECT, {})
-    views = inspected(page)
-    views.get_by_role("tab", name="Requests").click()
-    sent = views.get_by_role("group", name="The request as it is sent")
-    expect(sent.get_by_text("Hello.").first).to_be_visible()
-
-    page.evaluate(RENAME, [was, name])
-    # From outside, as another page does it.
-    ask_server(lab, f"api/kernels/{kernel_of(page, name)}/restart", "POST")
-    expect(strip(page)).to_contain_text(f"The kernel of {name} has restarted: load the agent")
-    expect(views.get_by_role("tab", name="Requests")).to_be_visible()
-    photograph(page, "inspector-restarted")
-    strip(page).get_by_role("button", name="Load it").click()
-    expect(strip(page)).to_have_count(0)
-    answers_anew(sent, "Hel")
-
-    ask_server(lab, f"api/kernels/{kernel_of(page, name)}", "DELETE")
-    expect(strip(page)).to_contain_text(f"The kernel of {name} has ended")
-    photograph(page, "inspector-ended")
-    strip(page).get_by_role("button", name="Start it again").click()
-    strip(page).get_by_role("button", name="Load it").click()
-    expect(strip(page)).to_have_count(0)
-    answers_anew(sent, "Hello")
-    assert page.evaluate(OPENED) == 1
-
-    # The session that the notebook has now is another one; the tab keeps to its own, also without it.
-    to_notebook(page, name)
-    for number in (2, 3):
-        page.evaluate(RUN, number)
-    page.evaluate(INSPECT, {})
-    inspected(page).get_by_role("tab", name="Requests").click()
-    newer = tab(page).get_by_role("group", name="The request as it is sent")
-    expect(newer.get_by_text("Something else.").first).to_be_visible()
-    assert page.evaluate(OPENED) == 2
-    close(page)
-    to_notebook(page, name)
-    page.evaluate(RUN, 4)
-    # Of two views of the notebook the one is closed that the tab found first.
-    page.evaluate("window.jupyterapp.commands.execute('docmanager:clone')")
-    page.evaluate(CLOSE_FIRST, name)
-    page.evaluate(TO_INSPECTOR)
-    expect(strip(page)).to_have_count(0)
-    expect(notice(page)).to_have_text(
-        re.compile(
-            r"^There is no session 'ses_\w+' in this project\. What is shown was read before\.$"
-        )
-    )
-    expect(cursor(inspected(page))).to_be_visible()
-
-
-RENAME = "([was, now]) => window.jupyterapp.serviceManager.contents.rename(was, now)"
-CLOSE_FIRST = """path => {
-  [...window.jupyterapp.shell.widgets('main')].find(one => one.context?.path === path).dispose();
-}"""
-TO_INSPECTOR = """window.jupyterapp.shell.activateById(
-  [...window.jupyterapp.shell.widgets('main')].find(one => one.node.querySelector('.plm-Inspector')).id
-)"""
-
-
-def to_notebook(page: Page, name: str) -> None:
-    """Bring a notebook to the front, one of its views where there are several."""
-    page.evaluate(OPEN_FILE, name)
-    page.wait_for_function(
-        "path => window.jupyterapp.shell.currentWidget?.context?.path === path", arg=name
-    )
 
 
 def notice(page: Page) -> Locator:

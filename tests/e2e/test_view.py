@@ -10,7 +10,6 @@ from tests.e2e.jupyterlab import (
     Lab,
     Notebook7,
     PageErrors,
-    choose_theme,
     open_notebook,
     photograph,
     running,
@@ -131,23 +130,6 @@ def test_runs_nothing_of_a_model_a_tool_or_a_title(page: Page, bare: Lab, seen: 
     assert "ran" not in page.title().split()
     assert not [url for url in asked if "example.invalid" in url]
     assert not [error for error in seen.errors if "example.invalid" in error]
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_contrast.py looks at the same rows in cell and panel; this adds a JupyterLab without the extension
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-def test_breaks_no_rule_of_accessibility(page: Page, bare: Lab, theme: str) -> None:
-    answers = f"thinks('Hm.').says({MATHS!r}).calls('variables'), says('That is all.')"
-    name = f"view-axe-{theme.split()[-1].lower()}"
-    notebook = scripted(page, bare, name, "%%agent --yes\nGo on", answers=answers)
-    choose_theme(page, theme)
-    notebook.run(1)
-    notebook.run(2)
-    view = shown(notebook)
-    expect(view).to_contain_text("That is all.")
-    view.get_by_role("button", name="variables").click()
-    wait_until_drawn(page)
-    photograph(page, f"view-{theme.split()[-1].lower()}")
-    breaks_no_rule(page)
 
 
 def breaks_no_rule(page: Page) -> None:

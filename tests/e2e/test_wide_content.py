@@ -22,7 +22,6 @@ from tests.e2e.test_panel import (
     send,
     transcript_region,
 )
-from tests.e2e.test_view import scripted, shown
 from tests.sample_size import SOAKING, sampled_cases
 
 from palimpsest.render.content.css import PAGE
@@ -156,23 +155,6 @@ def test_the_panel_holds_together_at_every_width(page: Page, lab: Lab, seen: Pag
         assert drawn.locator("td, th").evaluate_all(SPLIT) == [], width
         assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == [], width
     choose_theme(page, "JupyterLab Light")
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit a cell has it, above; this adds a JupyterLab without the extension
-def test_in_a_view_without_the_extension_it_is_the_same(
-    page: Page, bare: Lab, seen: PageErrors
-) -> None:
-    notebook = scripted(page, bare, "view-wide", "%%agent\nGo on", answers=f"says({WORDS!r})")
-    notebook.run(1)
-    notebook.run(2)
-    view = shown(notebook)
-    expect(view).to_contain_text("That is all.")
-
-    for name in ("Table", "Code", "Formula"):
-        expect(named(view, name)).to_have_attribute("tabindex", "0")
-    expect(view.get_by_role("table")).to_have_count(2)
-    expect(boxes(view)).to_have_count(3)
     assert seen.errors == []
 
 

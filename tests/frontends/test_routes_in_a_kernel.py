@@ -235,21 +235,3 @@ def test_a_session_is_written_to_a_file(interfaces: ThreeInterfaces) -> None:
     assert interfaces.sends(type="export", form="md", path=file)["shown"] == file
 
     assert "Forty two." in (interfaces.folder / file).read_text()
-
-
-@pytest.mark.soak  # with each commit tests/frontends/operations/test_sharing.py brings sessions in from a cell; this adds the page's command, after an export
-def test_an_exported_session_is_brought_in(interfaces: ThreeInterfaces) -> None:
-    session = interfaces.begin("says('Forty two.')")
-    interfaces.says("How many?")
-    file = "in-protocol.json"
-    interfaces.sends(type="export", form="json", path=file)
-    interfaces.begin()
-    interfaces.sends(type="delete", session=session)
-
-    (row,) = interfaces.sends(type="import", path=file)["imported"]
-    assert (row["outcome"], row["messages"]) == ("new", 2)
-
-    (brought,) = interfaces.look(
-        "[one.id for one in palimpsest.sessions('how many', limit=1).sessions]"
-    )
-    assert "Forty two." in interfaces.look(f"str(now({brought!r}).messages[-1])")

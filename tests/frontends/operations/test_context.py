@@ -134,13 +134,3 @@ def test_a_request_that_does_not_exist_is_one_sentence(kernel: Kernel) -> None:
     assert unknown == (
         "The session has no item '999'; `%agent context at 2` lists those of a request with their numbers."
     )
-
-
-@pytest.mark.soak  # with each commit tests/frontends/magic/test_line_parser.py reads these lines; this adds that one is answered
-def test_other_words_after_context_are_a_prompt(kernel: Kernel) -> None:
-    run = kernel.client.run("%agent --model rehearsal/reads context of this project, please")
-    assert "And again." in run.markdown() or "Read, with" in run.markdown()
-
-    kernel.client.run("%agent context of this project, please")
-
-    assert kernel.client.value("palimpsest.current_session().messages[-2].info.role") == "'user'"

@@ -105,11 +105,3 @@ class TestInAKernel:
         assert "`* bypass`" in said(kernel, "%agent mode")
         assert "waits for your trust again" in said(kernel, "%agent config distrust")
         assert "`* ask`" in said(kernel, "%agent mode")
-
-    def test_python_reaches_the_same(self, kernel: Kernel) -> None:
-        kernel.client.run("import palimpsest; control = palimpsest.current_session().control")
-        kernel.client.run("control.use_mode('plan')")
-
-        assert "plan" in kernel.client.value("control.mode")
-        assert "`* plan`" in said(kernel, "%agent mode")
-        kernel.client.run("control.use_mode('default')")

@@ -186,37 +186,6 @@ def test_an_approval_reaches_a_waiting_cell(page: Kernel, cell: str) -> None:
     assert record(page, "permission.replied", mark)["reply"]["by"] == "person"
 
 
-def test_a_steer_joins_the_turn_that_runs(page: Kernel) -> None:
-    page.script(ONE, "says('as you say')")
-    mark = len(page.iopub)
-
-    run_id = page.send("%%agent\ngo")
-    ask = record(page, "permission.asked", mark)["ask"]
-    page.request(type="steer", text="and be brief", id=f"steer-{mark}")
-    record(page, "prompt.admitted", mark, prompt_id=f"steer-{mark}")
-    page.request(type="reply", ask_id=ask["id"], answer="once")
-    run = page.finish(run_id)
-
-    assert "as you say" in run.markdown()
-    assert "and be brief" in page.requests()
-
-
-def test_a_queued_prompt_can_be_withdrawn(page: Kernel) -> None:
-    page.script("says('Let me').stalls()")
-    mark = len(page.iopub)
-
-    run_id = page.send("%%agent\ngo")
-    page.wait(lambda m: "Let me" in str(m["content"].get("records")), since=mark)
-    page.request(type="queue", text="banana", id=f"queue-{mark}")
-    record(page, "prompt.admitted", mark, prompt_id=f"queue-{mark}")
-    page.request(type="withdraw", prompt_id=f"queue-{mark}")
-    record(page, "prompt.delivered", mark, prompt_id=f"queue-{mark}")
-    page.request(type="cancel")
-    page.finish(run_id)
-
-    assert "banana" not in page.requests()
-
-
 def test_a_page_has_what_the_model_needs_imported_before_it_is_asked(page: Kernel) -> None:
     page.script("says('Hi.')")
     page.run("%%agent\nHello")
@@ -316,22 +285,6 @@ def test_a_new_page_gets_the_whole_picture(page: Kernel) -> None:
 
     assert message["content"]["kind"] == "session-state"
     assert "a picture" in str(message["content"]["messages"])
-
-
-def test_sessions_are_listed_opened_and_begun(page: Kernel) -> None:
-    page.script("says('one')", "says('two')")
-    page.run("first = %agent hi")
-    first = page.value("first.session").strip("'")
-
-    page.request(type="new", id=f"new-{first}")
-    second = outcome(page, f"new-{first}")["session"]["session"]
-    page.request(type="sessions", id=f"list-{first}")
-    rows = outcome(page, f"list-{first}")["sessions"]
-    page.request(type="open", session=first, id=f"open-{first}")
-
-    assert outcome(page, f"open-{first}")["session"]["session"] == first
-    assert {first, second} <= {row["id"] for row in rows}
-    assert page.request(type="hello", protocol=1)["session"]["session"] == first
 
 
 def test_a_prompt_for_whatever_session_is_current_follows_the_new_one(page: Kernel) -> None:

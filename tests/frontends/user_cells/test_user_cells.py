@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -306,18 +305,3 @@ def test_context_says_what_was_left_out(session: Kernel, server: FaultServer) ->
 
     assert "Notebook cells" in text
     assert "kept from the agent (tag agent-hidden" in text
-
-
-@pytest.mark.soak  # with each commit tests/rehearsal/test_recorded_answers.py has its answers; this adds %agent fix
-def test_the_rehearsal_model_mends_an_error_without_a_key(tmp_path: Path) -> None:
-    env = {"HOME": str(tmp_path), "PALIMPSEST_STATE_DIR": str(tmp_path / "state")}
-    (tmp_path / "birds.csv").write_text("species,mass\nAdelie,3700\nGentoo,5000\n")
-    with Kernel(cwd=tmp_path, env=env) as kernel:
-        kernel.run("%load_ext palimpsest")
-        kernel.run("import pandas as pd\nbirds = pd.read_csv('birds.csv')")
-        kernel.run("birds['mas'].mean()")
-
-        answer = kernel.run("%agent fix").markdown()
-
-    assert "birds['mass'].mean()" in answer
-    assert "no column" in answer

@@ -328,28 +328,6 @@ def test_a_schema_that_leads_elsewhere_fetches_nothing(
         session.prompt("Count.", format=given)
 
 
-@pytest.mark.soak  # with each commit tests/rehearsal/test_structured_shapes.py fills every shape; this adds a prompt whose answer is found first
-def test_the_rehearsal_model_fills_a_form_from_what_it_found() -> None:
-    schema = {
-        "type": "object",
-        "properties": {"answer": {"type": "string"}, "rows": {"type": "integer"}},
-        "required": ["answer"],
-    }
-    with isolated_session() as session:
-        answer = session.prompt("Which files are there?", yes=True, format=schema)
-
-        assert answer.error is None
-        assert answer.structured["answer"] in answer.text
-        assert "rows" not in answer.structured
-        # What nothing says and the form requires takes the plainest value; an error is left where no value fits.
-        wanted = {**schema, "required": ["answer", "rows"]}
-        plain = session.prompt("Which files are there?", yes=True, format=wanted)
-        assert plain.structured["rows"] == 0
-        none = {**wanted, "properties": {"rows": {"type": "integer", "minimum": 4, "maximum": 3}}}
-        missing = session.prompt("Which files are there?", yes=True, format=none)
-        assert isinstance(missing.error, StructuredOutputError)
-
-
 def test_the_rehearsal_model_counts_and_lists_what_it_listed(tmp_path: Path) -> None:
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("x\n1\n")
