@@ -64,30 +64,6 @@ def test_a_server_of_the_environment_is_named_before_anything_is_journaled(
         assert [model.id for model in choices.models] == ["rehearsal/rehearsal"]
 
 
-@pytest.mark.soak  # with each commit tests/frontends/test_silent_server.py names a server that does not answer; this adds the other ways to name one
-@pytest.mark.parametrize(
-    ("environment", "settings", "where"),
-    [
-        ({"ANTHROPIC_BASE_URL": GONE}, {}, GONE),
-        ({"OPENAI_BASE_URL": f"{GONE}/v1", "OPENAI_MODEL": "mine"}, {}, f"{GONE}/v1"),
-        ({}, {"models": {"openai/mine": {"api_base": f"{GONE}/v1"}}}, f"{GONE}/v1"),
-        ({}, {"models": {"own/mine": {"api_base": f"{GONE}/v1"}}}, f"{GONE}/v1"),
-        ({"OLLAMA_HOST": GONE}, {"model": "ollama/qwen3"}, GONE),
-    ],
-)
-@pytest.mark.slow
-def test_a_server_that_need_not_be_asked_for_its_models_is_named_by_the_request(
-    environment: dict[str, str], settings: dict[str, Any], where: str, tmp_path: Path
-) -> None:
-    with opened(tmp_path, environment, **settings) as app:
-        answer = open_session(app).prompt("What is 2+2?")
-
-    assert answer.stopped_by == "error"
-    assert answer.error is not None
-    assert answer.error.message.startswith(f"The model server at {where} is not running. Start it")
-    assert answer.text == ""
-
-
 @pytest.mark.slow
 def test_a_server_of_the_settings_answers_when_nobody_chose_a_model(tmp_path: Path) -> None:
     with FaultServer(says("Four.")) as server:

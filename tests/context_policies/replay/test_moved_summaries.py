@@ -43,7 +43,6 @@ def test_an_extract_is_the_same_again_and_never_larger_than_asked() -> None:
         assert all(len(text) <= 4_000 for text in shown)
 
 
-@pytest.mark.soak  # with each commit a recorded summary fills the place, in this file; this adds which names an extract keeps
 def test_names_in_an_extract_count_as_kept_by_kind() -> None:
     stub = pi_review().compare(POLICIES[:1], summary="stub(2000)")
     extract = pi_review().compare(POLICIES[:1], summary="extract(2000)")

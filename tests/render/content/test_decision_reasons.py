@@ -71,6 +71,23 @@ def why(rule: str, **numbers: Any) -> str:
             ),
         ),
         (
+            "limit/pictures",
+            {
+                "limit": "many_side",
+                "most": 2_000,
+                "pictures": {
+                    "0": {"size": [2_800, 400], "to": [1_900, 271]},
+                    "1": {"size": [2_800, 400], "to": [1_900, 271]},
+                    "2": {"out": True, "name": "old.png"},
+                },
+            },
+            (
+                "For the model 2 pictures are sent smaller (2,800 x 400 pixels became 1,900 x 271), "
+                "not sent: old.png, since its provider takes pictures of at most 2,000 pixels a side "
+                "where there are many; the session keeps all of it."
+            ),
+        ),
+        (
             "prune/cache-ttl",
             {"cache_age_seconds": 312.0, "head_chars": 1_500, "tail_chars": 1_500, "omitted": 0},
             (
