@@ -211,10 +211,13 @@ describe('an answer that is being written', () => {
     expect(stop).toHaveBeenCalledOnce();
   });
 
-  it('says what it waits for', () => {
+  it('says what it waits for, and that it writes', () => {
     show([assistant([step()])], BUSY);
-
     expect(screen.getByText('waits for the model')).toBeTruthy();
+    cleanup();
+    show([assistant([text('I be')])], BUSY);
+
+    expect(screen.getByText('writes')).toBeTruthy();
   });
 
   it('says how long it has waited, once that is long', () => {
