@@ -26,7 +26,6 @@ def test_all_policies_of_a_table_have_placeholders_of_one_size() -> None:
     assert any("placeholder of 2,000 tokens" in note for note in compared.table.notes)
 
 
-@pytest.mark.soak  # with each commit a recorded summary fills the place, below; this adds extracts
 def test_an_extract_is_the_same_again_and_never_larger_than_asked() -> None:
     first, again = (
         pi_review().compare(POLICIES, summary="extract(1000)").simulations for _ in range(2)
