@@ -34,10 +34,8 @@ WRITES = "palimpsest-journal"
 BEATS = "palimpsest-lease"
 """The name of the thread that keeps leases fresh: whether a second has passed meanwhile is a matter of time, too."""
 INSIDE = f"{PACKAGE}{os.sep}"
-OUTSIDE = tuple(
-    INSIDE + name for name in ("testing/", "frontends/", "model/script", "lazy_dataclasses")
-)
-"""Front ends, what stands in for the model, and the functions that ``dataclasses`` would have generated."""
+OUTSIDE = tuple(INSIDE + name for name in ("testing/", "frontends/", "model/script"))
+"""Front ends, and what stands in for the model."""
 
 
 def test_a_prompt_with_one_read_enters_few_modules_and_seldom_goes_from_one_to_another() -> None:

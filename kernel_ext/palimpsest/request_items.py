@@ -5,6 +5,7 @@ Border: pure. Tokens are the estimator's, and texts are the session's own; the c
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from palimpsest.context.budget.request_tokens import (
     MESSAGE_TOKENS,
@@ -16,7 +17,6 @@ from palimpsest.context.engine_text.system_prompt import INSTRUCTIONS, shared_am
 from palimpsest.context.reduction.picture_limits import is_whole_text
 from palimpsest.context.request_assembly.projection import Projection, kind_of
 from palimpsest.context.visible_messages import View
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.wire.schema_repair import is_repaired
 from palimpsest.render.content.phrases import first_code_line, subject
 from palimpsest.render.safety.escaping import one_line

@@ -8,9 +8,9 @@ import hashlib
 import json
 import os
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.config.state_folder import state_folder, state_folder_problem
 from palimpsest.store.disk import write_fully
 from palimpsest.tools.tool import Detail

@@ -6,14 +6,13 @@ Border: the environment, the start directory and the options of a call are passe
 import dataclasses
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.context_policy import (
     SHORT_NAMES,

@@ -14,11 +14,10 @@ A prompt that was sent into a running turn belongs to that turn, and so do the u
 
 import base64
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from palimpsest.context.conversion.part_conversion import FAILED_ATTEMPT
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import (
     PICTURES_RULE,
     UNDO,

@@ -6,7 +6,7 @@ off for the turn, with a sentence for the user; its earlier decisions stay in ef
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from palimpsest.context_policies.interface.laws import PLACEHOLDER_CHARS, breaches
@@ -21,7 +21,6 @@ from palimpsest.context_policies.interface.policy import (
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.context_policies.own_policies.custom import OWN_POLICIES, CustomPolicy
 from palimpsest.context_policies.registry import get, presets
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.live_policies.bounded_call import call_bounded
 from palimpsest.live_policies.item_changes import decisions_of
 from palimpsest.live_policies.live_items import CounterOf, LiveItems, digest_of

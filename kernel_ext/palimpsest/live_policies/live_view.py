@@ -4,14 +4,13 @@ It is the view of a replay, filled from the decisions and summaries of the sessi
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from palimpsest.context.visible_messages import View
 from palimpsest.context_policies.interface.policy import Change
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.replay.replay_view import ReplayView, TokenScale
 from palimpsest.context_policies.replay.reported_tokens import ReportedTokens
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.live_policies.live_items import LiveItems
 from palimpsest.loop.run_inputs.policy_stage import PolicyMoment
 from palimpsest.recordings.timeline.message_items import part_of

@@ -6,10 +6,9 @@ since thousands of them arrive in a second.
 
 import math
 from collections.abc import AsyncIterator, Coroutine
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.policies import Refusals
 from palimpsest.transcript.values import ModelInfo, ToolSpec, Usage
 

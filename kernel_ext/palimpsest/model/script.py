@@ -9,10 +9,9 @@ of the loop and a test of the wire format read alike:
 
 import json
 import re
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.values import Usage
 
 

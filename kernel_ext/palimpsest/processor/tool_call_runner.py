@@ -8,11 +8,10 @@ How long the calls waited for the user is counted apart from the time that they 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.interface import ToolCalled, ToolErred, ToolReturned
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained, wait_for_abort

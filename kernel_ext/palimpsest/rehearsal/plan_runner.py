@@ -6,9 +6,9 @@ are already in this turn, and the first call without a result is the next one.
 """
 
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.rehearsal.parsing.conversation import Conversation, Exchange, ToolUse
 from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.parsing.tool_outputs import ToolResult, inline_code, text_block

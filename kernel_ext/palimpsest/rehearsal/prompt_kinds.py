@@ -6,8 +6,8 @@ Rules are tried in order, and the first that fits is used. The rule for DataFram
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.rehearsal.code_questions import (
     python_code,
     python_plan,

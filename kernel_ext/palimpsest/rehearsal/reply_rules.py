@@ -4,10 +4,9 @@ The same request always gives the same reply, since nothing but the messages is 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.rehearsal.extractive_summary import (
     is_compaction,
     is_title,

@@ -3,10 +3,10 @@
 All figures are facts, except that figures of sessions without reported usage or cost are marked as estimates.
 """
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.reports.table import (
     Cell,
     Form,

@@ -6,12 +6,11 @@ The figures are facts where the session reported its usage; else size and cost a
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
 from palimpsest.context_policies.prompt_cache.recorded_clock import clock_sentence
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.reports.table import Basis, Cell, Form, ReportTable, TableColumn
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.review.tables.links import link_to

@@ -13,10 +13,9 @@ import contextlib
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.decisions import StepRequest

@@ -8,13 +8,12 @@ import os
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.cell_runs import NotebookRuns
 from palimpsest.transcript.context_values.hidden_cells import NONE_HIDDEN, HiddenRuns, hidden_runs
 from palimpsest.transcript.context_values.page_cells import CellsWanted, PageNotebook

@@ -8,9 +8,9 @@ Border: pure; the reason is plain text that a view still has to escape.
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, assert_never
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.parts import (
     ToolCompleted,
     ToolFailed,

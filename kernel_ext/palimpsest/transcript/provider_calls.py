@@ -7,9 +7,9 @@ fields. Views, other providers and summaries show the text. Border: pure.
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.parts import ToolPart
 
 EXECUTED = "provider_executed"

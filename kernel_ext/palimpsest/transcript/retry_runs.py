@@ -6,10 +6,9 @@ export. The page has the same rule in ``labextension/src/state/lines/retryRuns.t
 """
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Part, RetryPart, SnapshotPart, StepFinishPart, StepStartPart

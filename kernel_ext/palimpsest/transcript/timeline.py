@@ -7,11 +7,10 @@ request are not stored as a table: an item is whole from its first request on, u
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.request_items import ItemState as ItemState
 from palimpsest.transcript.growing_lists import GrownColumns, common_beginning
 from palimpsest.transcript.values import Price, Usage

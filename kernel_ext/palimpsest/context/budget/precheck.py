@@ -6,9 +6,9 @@ costs nothing, so it is chosen where it frees enough with a margin; a compaction
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.policies import OverflowPolicy, RecoveryPolicy
 
 FitAction = Literal["fits", "compact_only", "truncate_tool_results_only", "compact_then_truncate"]

@@ -8,9 +8,9 @@ without a separate input limit.
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.neutral_messages import (

@@ -8,9 +8,9 @@ newer rule accepts other spellings of a provider and compares shares of a refere
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.policies import GuardPolicy
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.provider_profile.recorded_agents import openclaw_provider

@@ -8,7 +8,7 @@ it, is not lost. Review (``review/request_contents/compaction_losses.py``) and t
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from palimpsest.context.compaction.constraints import (
     CONSTRAINTS,
@@ -17,7 +17,6 @@ from palimpsest.context.compaction.constraints import (
     words_of,
 )
 from palimpsest.context.compaction.names import NAME_KINDS, names_of
-from palimpsest.lazy_dataclasses import dataclass
 
 LOST_KINDS = (CONSTRAINTS, *NAME_KINDS)
 """Kinds of what a summary can lose: constraints and names."""

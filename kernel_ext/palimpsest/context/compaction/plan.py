@@ -6,6 +6,7 @@ written into the marker before the summary is requested, so that a review need n
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from palimpsest.context.budget.request_tokens import Count, json_tokens, message_tokens
 from palimpsest.context.conversion.part_conversion import neutral_messages
@@ -16,7 +17,6 @@ from palimpsest.context.visible_messages import (
     summary_text,
     turn_spans,
 )
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessages
 from palimpsest.transcript.context_values.policies import CompactPolicy, Policy
 from palimpsest.transcript.messages import Message, Messages

@@ -6,6 +6,7 @@ report of the names that occur in the covered messages, but neither in the summa
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from palimpsest.context.budget.request_tokens import Count
@@ -17,7 +18,6 @@ from palimpsest.context.compaction.summary_request import RULE, messages_seen_at
 from palimpsest.context.conversion.transcript_text import serialize_messages
 from palimpsest.context.request_assembly.projection import Projection, project
 from palimpsest.context.visible_messages import View, marker, place_of, summary_text, turn_spans
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.paused_collection import collection_paused
 from palimpsest.transcript.context_values.decisions import Decision, pinned_parts
 from palimpsest.transcript.context_values.policies import Policy

@@ -5,6 +5,7 @@ before the request is made; the numbers follow spec/context-stability.md 1.16.
 """
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import Count, reserved_tokens, usable_tokens
@@ -13,7 +14,6 @@ from palimpsest.context.compaction.stages import StageProgress
 from palimpsest.context.compaction.summary_request import RULE, messages_seen_at, project_summary
 from palimpsest.context.conversion.transcript_text import serialize_message
 from palimpsest.context.visible_messages import View
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.values import ModelInfo

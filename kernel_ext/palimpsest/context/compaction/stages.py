@@ -7,10 +7,9 @@ separated. Each stage is recorded as a decision, which review reads.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.messages import Messages
 
 DRAFT = "draft"

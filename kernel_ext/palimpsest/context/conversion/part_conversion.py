@@ -6,10 +6,9 @@ paired. Where OpenCode and OpenClaw differ, the policy decides.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal, assert_never
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,

@@ -7,7 +7,7 @@ already sent are those in the messages that the model still sees: after a compac
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.context.engine_text.reminders import (
@@ -18,7 +18,6 @@ from palimpsest.context.engine_text.reminders import (
     agent_note,
     is_prompt,
 )
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.call_outcomes import RUNNING_AT_THE_END
 from palimpsest.transcript.context_values.policies import ReminderPolicy
 from palimpsest.transcript.messages import (

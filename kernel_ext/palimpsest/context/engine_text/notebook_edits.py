@@ -7,8 +7,8 @@ that never ran is noted only once it changes, not because the notebook was opene
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.cell_runs import CellRun, same_source
 from palimpsest.transcript.context_values.page_cells import PageCell, PageNotebook
 from palimpsest.transcript.parts import NotedEdit

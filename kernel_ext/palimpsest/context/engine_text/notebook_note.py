@@ -7,10 +7,9 @@ between tags that its content cannot close, below a sentence that calls it data.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from palimpsest.context.engine_text.notebook_edits import CellEdit
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.cell_runs import CellRun, NotebookDetail, RecordedOutput
 from palimpsest.transcript.parts import NotedCell, NotedEdit
 from palimpsest.transcript.strings.number_words import spans

@@ -8,12 +8,12 @@ about its end are OpenCode's text; the rest is Palimpsest's.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.conversion.part_conversion import SENT_ROLE
 from palimpsest.context.visible_messages import View
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import Decision, OwnRule
 from palimpsest.transcript.context_values.policies import ReminderPolicy
 from palimpsest.transcript.messages import AssistantMessage, Message, Messages, UserMessage

@@ -11,10 +11,10 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.context.budget.request_tokens import weigh_chars
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.provider_profile.profile import guidance_of
 from palimpsest.transcript.provider_profile.provider_table import Guidance
 

@@ -7,7 +7,7 @@ exactly one. A real result replaces a synthetic one (spec/context-stability.md 1
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
 
 from palimpsest.context.message_repair.message_blocks import (
@@ -21,7 +21,6 @@ from palimpsest.context.message_repair.message_blocks import (
     same_if_unchanged,
     stand_in,
 )
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     NeutralMessage,

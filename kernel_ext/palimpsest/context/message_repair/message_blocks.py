@@ -3,10 +3,10 @@
 Pure. A repair loses nothing silently: its report lists everything that it adds and discards.
 """
 
+from dataclasses import dataclass
 from typing import TypeVar
 
 from palimpsest.context.conversion.part_conversion import is_signed
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,

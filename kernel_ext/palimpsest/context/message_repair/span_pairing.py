@@ -7,7 +7,7 @@ as a change; an id used again counts as a duplicate; the results of a failed ans
 """
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from palimpsest.context.message_repair.message_blocks import (
     RepairReport,
@@ -17,7 +17,6 @@ from palimpsest.context.message_repair.message_blocks import (
     result_of,
     stand_in,
 )
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
     NeutralMessage,

@@ -7,6 +7,7 @@ that its provider signed is sent back unchanged or not at all, never in part.
 import itertools
 import re
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 
 from palimpsest.context.message_repair.frame_pairing import answered_calls
 from palimpsest.context.message_repair.message_blocks import (
@@ -15,7 +16,6 @@ from palimpsest.context.message_repair.message_blocks import (
     same_if_unchanged,
     with_blocks,
 )
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,
     CallBlock,

@@ -9,6 +9,7 @@ itself, and would otherwise be compacted while it still has unneeded outputs.
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
@@ -19,7 +20,6 @@ from palimpsest.context.reduction.request_outputs import (
     RuleAnswer,
 )
 from palimpsest.context.reduction.superseded_reads import NewerCall
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.prune_policy import PrunePolicy
 from palimpsest.transcript.ids import short

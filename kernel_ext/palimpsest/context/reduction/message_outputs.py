@@ -6,7 +6,7 @@ Border: pure. ``request_outputs.py`` defines a rule's input and result; the loop
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Self, TypeGuard, assert_never
 
@@ -16,7 +16,6 @@ from palimpsest.context.reduction.cache_ttl_pruning import MEDIA_CHARS
 from palimpsest.context.reduction.request_outputs import OutputReduction
 from palimpsest.context.reduction.superseded_reads import NewerCall, newer_calls
 from palimpsest.context.visible_messages import View, turn_spans, whole_output
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import (
     Decision,
     EffectiveDecisions,

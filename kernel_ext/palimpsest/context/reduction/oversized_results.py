@@ -9,7 +9,7 @@ those of Python's strings; OpenClaw counts a character beyond the basic plane as
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from palimpsest.context.budget.precheck import result_chars, results_chars
 from palimpsest.context.budget.request_tokens import WIDE_CHARS, weigh_chars
@@ -19,7 +19,6 @@ from palimpsest.context.reduction.request_outputs import (
     RequestOutputs,
 )
 from palimpsest.context.reduction.truncation import shorten
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import OwnRule
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.ids import short

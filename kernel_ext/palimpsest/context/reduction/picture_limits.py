@@ -8,13 +8,12 @@ provider names in a refusal also holds for all later requests to that model.
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import MEDIA_TOKENS
 from palimpsest.context.reduction.picture_sizes import size_of_url
 from palimpsest.context.visible_messages import View
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import (
     LEFT_OUT,
     PICTURES,

@@ -6,10 +6,10 @@ result. So a rule is written once, and acts alike in a live session and in every
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from palimpsest.context.reduction.superseded_reads import NewerCall
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.prune_policy import PrunePolicy
 

@@ -6,9 +6,9 @@ is cleared first, since the newer call shows the file's present content.
 
 import posixpath
 from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import ToolCompleted, ToolPart
 

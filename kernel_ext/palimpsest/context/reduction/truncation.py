@@ -9,9 +9,9 @@ is Palimpsest's own rule, since the model needs the traceback at the end most.
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule
 from palimpsest.transcript.context_values.policies import TruncatePolicy
 from palimpsest.transcript.ids import short

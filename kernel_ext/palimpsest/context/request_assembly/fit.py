@@ -9,7 +9,7 @@ results, and in the end an error message (docs/design/0028-fit.md).
 """
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Generic, Literal, Self, TypeVar
 
@@ -36,7 +36,6 @@ from palimpsest.context.reduction.request_outputs import OutputReduction, RuleAn
 from palimpsest.context.request_assembly.fittable_request import Cause, FittableRequest
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.errors import ContextOverflowError

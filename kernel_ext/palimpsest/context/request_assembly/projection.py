@@ -12,6 +12,7 @@ signature, since no provider would give it back to the model.
 
 import json
 from collections.abc import Callable, Sequence, Set
+from dataclasses import dataclass
 from typing import assert_never
 
 from palimpsest.context.budget.request_tokens import (
@@ -28,7 +29,6 @@ from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.visible_messages import View, fold, summary_text
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import PIN, REQUEST_KINDS, pinned_parts
 from palimpsest.transcript.context_values.neutral_messages import (
     Block,

@@ -6,6 +6,7 @@ those of a recorded one. Both are projected by the functions of the live loop.
 
 import json
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.summary_request import project_summary
@@ -19,7 +20,6 @@ from palimpsest.context.request_assembly.projection import (
 from palimpsest.context.request_kinds.title_request import project_title
 from palimpsest.context.request_kinds.turn_summary_request import project_turn_summary
 from palimpsest.context.visible_messages import View
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import Facts, StepRequest
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage
 from palimpsest.transcript.context_values.policies import Policy

@@ -6,7 +6,7 @@ outputs as in the turn itself.
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import Count, message_tokens
@@ -15,7 +15,6 @@ from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.projection import Projection, system_messages
 from palimpsest.context.request_kinds.title_request import without_middle
 from palimpsest.context.visible_messages import View, marker, turn_of
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import EffectiveDecisions
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage, TextBlock
 from palimpsest.transcript.messages import Message, Messages, UserMessage, is_summary

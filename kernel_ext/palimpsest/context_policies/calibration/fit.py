@@ -7,7 +7,7 @@ so its result for a recorded request does not repeat that request's own report.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 from statistics import median
 from typing import NamedTuple
@@ -22,7 +22,6 @@ from palimpsest.context_policies.prompt_cache.cache_walk import (
 from palimpsest.context_policies.prompt_cache.ruler import Prefix, Ruler
 from palimpsest.context_policies.replay.growing_replay import recorded_replay
 from palimpsest.context_policies.replay.simulation import Simulation
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.timeline import CHARS4, Timeline, TimelineRequest
 
 MAX_MEASURED = 4

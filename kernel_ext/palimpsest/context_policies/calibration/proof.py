@@ -7,7 +7,7 @@ from the recording are counted separately: the read of the first request, and ca
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from palimpsest.context_policies.calibration.fit import recorded_simulation
@@ -24,7 +24,6 @@ from palimpsest.context_policies.calibration.proof_reasons import (
 from palimpsest.context_policies.calibration.request_rulers import is_same_read
 from palimpsest.context_policies.prompt_cache.cache_walk import RequestSize
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, money_words
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import DOUBTFUL
 from palimpsest.transcript.timeline import Timeline, TimelineRequest

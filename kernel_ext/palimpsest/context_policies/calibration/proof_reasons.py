@@ -6,6 +6,7 @@ explains, tokens that were reported and that the recording does not show, or too
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
@@ -22,7 +23,6 @@ from palimpsest.context_policies.prompt_cache.cache_losses import (
 )
 from palimpsest.context_policies.prompt_cache.cache_walk import RequestSize
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import some
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 from palimpsest.transcript.values import Usage

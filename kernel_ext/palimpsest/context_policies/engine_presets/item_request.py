@@ -4,6 +4,7 @@ The decisions of ``fit`` become changes of the step: nothing is journaled in a r
 """
 
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
 
@@ -21,7 +22,6 @@ from palimpsest.context_policies.engine_presets.engine_step import EngineStep
 from palimpsest.context_policies.engine_presets.item_outputs import ItemOutputs
 from palimpsest.context_policies.interface.policy import Probe
 from palimpsest.context_policies.items.engine_sizes import char_sizes
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.timeline import ItemState

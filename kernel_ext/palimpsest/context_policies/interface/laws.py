@@ -5,13 +5,13 @@ and open calls alone, makes nothing longer, and has a state of JSON values only.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import get_args
 
 from palimpsest.context_policies.interface.policy import (
     Change,
     PolicyView,
 )
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import GONE_STATES, ItemState
 

@@ -6,6 +6,7 @@ item that an earlier policy removed does not exist for the later policies.
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context_policies.interface.policy import (
@@ -21,7 +22,6 @@ from palimpsest.context_policies.interface.policy import (
 )
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.context_policies.interface.stage_view import StageView
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import GONE_STATES
 

@@ -5,11 +5,10 @@ no clock and keeps nothing else, so that the same session gives the same decisio
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any, Literal, NamedTuple, Protocol
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.timeline import (
     GONE_STATES,
     ItemState,

@@ -6,6 +6,7 @@ a light policy compares the same numbers with its thresholds as the engine would
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -21,7 +22,6 @@ from palimpsest.context.reduction.cache_ttl_pruning import MEDIA_CHARS
 from palimpsest.context.reduction.superseded_reads import CHANGING_TOOLS, READING_TOOLS, FileCall
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context_policies.items.reducible import FIXED_KINDS
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.message_items import part_of
 from palimpsest.store.bounded_json import json_value

@@ -9,7 +9,7 @@ import json
 import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, overload
 
@@ -29,7 +29,6 @@ from palimpsest.context_policies.interface.policy import (
 from palimpsest.context_policies.interface.stage_view import StageView
 from palimpsest.context_policies.own_policies.decisions import CLEARED
 from palimpsest.context_policies.own_policies.past_view import PastView
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.timeline import CHARS4, GONE_STATES
 
 PolicyFunction = Callable[[PastView], Iterable[Change | Probe]]

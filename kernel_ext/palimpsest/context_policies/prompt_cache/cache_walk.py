@@ -4,7 +4,7 @@ The same rule reproduces a recording and replays every policy. A model's cache h
 it, up to the first change since; each model has a cache of its own.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from palimpsest.context_policies.prompt_cache.break_causes import CHANGED_BEGINNING
 from palimpsest.context_policies.prompt_cache.ruler import (
@@ -14,7 +14,6 @@ from palimpsest.context_policies.prompt_cache.ruler import (
     kept_for,
 )
 from palimpsest.context_policies.prompt_cache.setting_changes import changed_settings
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.timeline import STANDARD, Terms, TimelineRequest
 
 

@@ -3,11 +3,10 @@
 All policies of a table are measured by one ruler, also those that decide by another estimator.
 """
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import usd_text
 from palimpsest.render.reports.table import ESTIMATED, Basis
 from palimpsest.transcript.timeline import CHARS4, Terms, TimelineRequest

@@ -2,9 +2,9 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.growing_lists import GrownRows
 from palimpsest.transcript.timeline import Timeline
 

@@ -7,7 +7,7 @@ of the covered items (``extract(2000)``), which no model wrote.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, cast
 
 from palimpsest.context.compaction.names import names_of
@@ -21,7 +21,6 @@ from palimpsest.context_policies.interface.policy import (
     When,
 )
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 

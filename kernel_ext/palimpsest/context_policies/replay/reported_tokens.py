@@ -4,10 +4,11 @@ An agent has the usage of its last answer and estimates the later items. In a re
 until the first request that differs; from then on the ruler estimates it.
 """
 
+from dataclasses import dataclass
+
 from palimpsest.context_policies.interface.policy import PolicyView, Since
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
 from palimpsest.context_policies.replay.replay_view import TokenScale
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.timeline import TimelineRequest
 
 MAX_SCALE = 2.0

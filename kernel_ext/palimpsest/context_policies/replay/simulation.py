@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from itertools import accumulate
 from typing import Any
@@ -35,7 +35,6 @@ from palimpsest.context_policies.replay.item_places import ItemPlaces
 from palimpsest.context_policies.replay.kept_prompts import with_cache_policy
 from palimpsest.context_policies.replay.replay_view import ReplayView, TokenScale
 from palimpsest.context_policies.replay.reported_tokens import ReportedTokens
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import RESTORE, UNDO
 from palimpsest.transcript.timeline import (
     Timeline,

@@ -1,7 +1,7 @@
 """The steps of a replay over a timeline: sizes, decisions and summaries of each request, without its bytes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -18,7 +18,6 @@ from palimpsest.context_policies.interface.policy import (
 from palimpsest.context_policies.items.engine_sizes import counted_requests
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.context_policies.whatif.steps import Compaction, Step
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.timeline.message_items import part_of
 from palimpsest.transcript.context_values.decisions import Decision, DecisionAction
 from palimpsest.transcript.timeline import Timeline, TimelineRequest, Transition

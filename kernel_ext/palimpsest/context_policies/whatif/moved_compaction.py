@@ -6,7 +6,7 @@ hidden.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.plan import CompactionPlan, message_counter
@@ -22,7 +22,6 @@ from palimpsest.context_policies.whatif.placeholder_summary import (
 from palimpsest.context_policies.whatif.recorded_compactions import RecordedCompaction
 from palimpsest.context_policies.whatif.simulated_session import SimulatedSession, StepInputs
 from palimpsest.context_policies.whatif.steps import Compaction
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reconstruction.compaction_plans import plan_at
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.messages import Message, Messages, UserMessage

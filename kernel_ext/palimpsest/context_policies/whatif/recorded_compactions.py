@@ -1,11 +1,10 @@
 """Read the outcome of each recorded compaction from the journal, before a replay reaches its marker."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
 from palimpsest.context.visible_messages import marker
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, StepRequest
 from palimpsest.transcript.errors import AbortedError, ContextOverflowError

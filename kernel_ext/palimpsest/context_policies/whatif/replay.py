@@ -5,7 +5,7 @@ estimate: with another request the model might have answered something else.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from palimpsest.context.budget.request_tokens import Count
 from palimpsest.context.compaction.summary_request import RULE as COMPACT
@@ -37,7 +37,6 @@ from palimpsest.context_policies.whatif.request_writer import ReplayedRequest
 from palimpsest.context_policies.whatif.simulated_session import SimulatedSession, StepInputs
 from palimpsest.context_policies.whatif.step_builder import StepBuilder
 from palimpsest.context_policies.whatif.steps import Compaction, Step
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.wire.provider_messages import convert, message_hash, request_hash
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State

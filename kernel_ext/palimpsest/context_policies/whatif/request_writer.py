@@ -4,6 +4,7 @@ Requests of one session share most of their messages, so each message is stored 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import (
@@ -17,7 +18,6 @@ from palimpsest.context.request_assembly.projection import Projection, tokens_by
 from palimpsest.context_policies.whatif.message_caches import MessageHashes, TokenCounts
 from palimpsest.context_policies.whatif.request_fit import Fitted
 from palimpsest.context_policies.whatif.simulated_session import StepInputs
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import (
     ProviderMessage,

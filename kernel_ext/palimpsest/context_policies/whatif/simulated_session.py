@@ -7,7 +7,7 @@ live loop; only compactions, which need a model, are simulated elsewhere
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from palimpsest.context.budget.request_tokens import Count, reserved_tokens, usage_ratio
 from palimpsest.context.reduction.truncation import is_shortened_by_tool, truncate
@@ -15,7 +15,6 @@ from palimpsest.context.request_assembly.fit import MessageRequest
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages import View, policy_after_undo
 from palimpsest.context_policies.whatif.message_caches import ConvertedMessages, TokenCounts
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reconstruction.requests import whole_result
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import Decision, Facts, StepRequest

@@ -1,10 +1,9 @@
 """Values for the steps of a session, recorded or simulated, so that both can be compared."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from palimpsest.context_policies.interface.policy import ContextPolicy
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.interface import ModelRequest
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import Policy

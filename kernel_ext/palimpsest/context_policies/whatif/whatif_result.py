@@ -4,12 +4,12 @@ The comparison has the totals of both sides, the steps, and notes on its assumpt
 """
 
 from collections import Counter
+from dataclasses import dataclass
 
 from palimpsest.context.policy_overrides import policy_differences
 from palimpsest.context_policies.calibration.proof import NO_PROOF, Proof
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.whatif.steps import Replay, Step
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.tokenizer import rough_words
 from palimpsest.render.content.phrases import count
 from palimpsest.render.reports.comparison import Comparison, ComparisonRow, ComparisonTotal

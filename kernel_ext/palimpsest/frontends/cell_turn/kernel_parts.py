@@ -5,6 +5,7 @@ Border: opens sessions and shows texts in the running cell; the other modules of
 
 import os
 from collections.abc import Coroutine
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
@@ -12,7 +13,6 @@ from palimpsest.frontends.cell_turn.magic_line import MagicOptions
 from palimpsest.frontends.cell_turn.services import FrontendServices, Pages
 from palimpsest.frontends.kernel.main_thread import MainThread
 from palimpsest.frontends.turn_output.mime_bundle import status_line
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.open_sessions.followed_session import KernelSession

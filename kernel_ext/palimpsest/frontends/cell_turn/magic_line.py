@@ -4,9 +4,9 @@ Border: the value only; ``frontends/magic/line_parser.py`` parses it.
 """
 
 from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.messages import Origin

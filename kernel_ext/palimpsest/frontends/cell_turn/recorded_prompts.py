@@ -6,6 +6,7 @@ Border: runs on the main thread, before anything is sent; ``session/replay`` fin
 import os
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from palimpsest.frontends import terminal
@@ -19,7 +20,6 @@ from palimpsest.frontends.typed_input.paged_question import AnswerRules, PagedQu
 from palimpsest.frontends.typed_input.permission_text import quoted_lines, warning_lines
 from palimpsest.frontends.typed_input.typed_answers import NobodyTypes, typed_line
 from palimpsest.frontends.usage_errors import usage_error
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import some
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.interfaces.recorded_answers import (

@@ -11,7 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from palimpsest.frontends.cell_turn.agent_answer import AgentAnswer
@@ -22,7 +22,6 @@ from palimpsest.frontends.kernel.main_thread import CellWait
 from palimpsest.frontends.kernel.python_runner import KernelPythonRunner
 from palimpsest.frontends.turn_output.restored_outputs import ShownCall, turn_pieces
 from palimpsest.frontends.usage_errors import usage_error
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.interfaces.recorded_answers import RecordedCall, RecordedTurn
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.replay.recorded_turns import answer_of

@@ -8,9 +8,9 @@ column in the first row, or in an earlier report.
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import UserError
 
 BASELINE = "baseline"

@@ -7,12 +7,11 @@ temporary folder until it is closed.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from palimpsest.frontends.inspector.answer_queue import AnswerQueue, SessionQuestions
 from palimpsest.home_paths import home_path
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.recording import Recording, open_recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview

@@ -10,6 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import traitlets
@@ -18,7 +19,6 @@ from pydantic import TypeAdapter, ValidationError
 from palimpsest.frontends.cell_widget import CellWidget
 from palimpsest.frontends.inspector.saved_output import saved_output
 from palimpsest.frontends.static_files import built_file
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.review.recorded_sessions.session_answers import GROWTH
 from palimpsest.review.timeline_view.view_queries import (
     AskCompaction,

@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from concurrent.futures import Future, wait
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from palimpsest.frontends.kernel.interrupts import (
@@ -23,7 +23,6 @@ from palimpsest.frontends.kernel.interrupts import (
     Interrupts,
 )
 from palimpsest.frontends.kernel.jobs import Interrupted, Job, JobHost
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import UserError
 
 ResultT = TypeVar("ResultT")

@@ -6,7 +6,7 @@ themselves are in ``operations``; ``operation_table.py`` lists them.
 
 import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, ParamSpec, Self, TypeVar
 
 from pydantic import (
@@ -20,7 +20,6 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from palimpsest.frontends.protocol.connection import CommandBase, SessionHead, View
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.parts import Attachment
 from palimpsest.transcript.values import Value

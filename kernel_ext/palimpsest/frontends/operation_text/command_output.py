@@ -1,8 +1,8 @@
 """Output of an operation in a cell: sentences and tables as Markdown, text and HTML."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.safety.escaping import code_span, inline
 from palimpsest.transcript.visible_text import visible
 

@@ -5,10 +5,10 @@ The schema of the JSON is ``command_line/report.schema.json``; keys are only add
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from palimpsest.frontends import terminal
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.visible_text import visible, visible_json
 
 if TYPE_CHECKING:

@@ -1,10 +1,10 @@
 """A segment of a turn's output in a cell."""
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.values import Value
 
 

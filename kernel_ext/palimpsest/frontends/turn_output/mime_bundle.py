@@ -6,6 +6,7 @@ a document that may be passed on, so it holds no secret, and no tool output can 
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -13,7 +14,6 @@ from palimpsest.frontends.protocol.page_records import with_sentence
 from palimpsest.frontends.protocol.segments import SegmentCut
 from palimpsest.frontends.turn_output.file_changes import changed_text, saved_changes, turn_changes
 from palimpsest.frontends.turn_output.segments import Segment, segment_messages
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.content.turn_figures import figures_item
 from palimpsest.render.formats import markdown, text

@@ -7,6 +7,7 @@ project's folder may become markup of a page.
 
 import base64
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.frontends.protocol.segments import SegmentCut
@@ -19,7 +20,6 @@ from palimpsest.frontends.turn_output.segments import (
     cut_when_long,
     segment_after,
 )
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.safety.allowed_elements import PICTURES
 from palimpsest.render.safety.escaping import one_line

@@ -6,9 +6,9 @@ be rejected there.
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import count
 from palimpsest.transcript.strings.terminal_columns import columns_of
 

@@ -13,12 +13,11 @@ import uuid
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.frontends.user_cells.hidden_cells import HiddenCells, attached_hidden_cells
 from palimpsest.frontends.user_cells.text_buffer import ANSI, TextBuffer
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.cell_runs import (
     CellRun,
     HiddenBy,

@@ -11,12 +11,12 @@ import sys
 import time
 import zlib
 from collections.abc import Callable, Container
+from dataclasses import dataclass
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from palimpsest.frontends.variables.held_values import attributes_of
 from palimpsest.frontends.variables.variable_types import is_a, is_array, is_frame, is_series
-from palimpsest.lazy_dataclasses import dataclass
 
 WHOLE_BYTES = 8_000_000
 """Size up to which an array is read completely; larger ones are sampled."""

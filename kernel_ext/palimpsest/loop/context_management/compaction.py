@@ -7,6 +7,7 @@ stays unchanged (DESIGN.md 4). ``CompactionState`` wakes the callers that wait f
 
 import asyncio
 import dataclasses
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from palimpsest.context.budget.request_tokens import usable_tokens
@@ -26,7 +27,6 @@ from palimpsest.context.compaction.quality_check import messages_tokens as size_
 from palimpsest.context.compaction.summary_request import messages_seen_at
 from palimpsest.context.engine_text.environment_changes import mentioned_words
 from palimpsest.context.visible_messages import CONTINUES, marker_of, messages_before
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.loop.context_management.failed_compaction import (
     history_snapshot,
     roll_back,

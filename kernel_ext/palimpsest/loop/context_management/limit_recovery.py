@@ -7,11 +7,10 @@ other refusal stays an error.
 
 import json
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from palimpsest.context.reduction.picture_limits import SentPicture, limit_words, sent_pictures
 from palimpsest.context.request_assembly.fit import KEEPS_LIMITS
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.loop.context_management.fit_driver import FitDriver
 from palimpsest.loop.model_requests.request_builder import Assembled
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup

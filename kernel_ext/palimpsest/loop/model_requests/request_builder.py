@@ -3,6 +3,7 @@
 import functools
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import (
@@ -17,7 +18,6 @@ from palimpsest.context.conversion.part_conversion import cache_mark_positions
 from palimpsest.context.request_assembly.fit import DecisionBatch, MessageRequest
 from palimpsest.context.request_assembly.projection import PROJECTION_VERSION, Projection, project
 from palimpsest.context.visible_messages import View
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.loop.model_requests.picture_shrinking import shrink_picture
 from palimpsest.loop.run_inputs.request_chunks import (
     Assembly,

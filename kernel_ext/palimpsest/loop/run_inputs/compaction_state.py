@@ -7,9 +7,9 @@ start and end, and reads the state.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.neutral_messages import NeutralMessage
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.errors import Aborted

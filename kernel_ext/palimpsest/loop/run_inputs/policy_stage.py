@@ -4,10 +4,10 @@ Border: a protocol and its values. ``loop/model_requests/own_policy.py`` journal
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from palimpsest.context.visible_messages import View
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.policies import CompactPolicy, OwnPolicy
 from palimpsest.transcript.values import ModelInfo

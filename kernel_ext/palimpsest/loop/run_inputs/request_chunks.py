@@ -9,6 +9,7 @@ request is assembled from the whole session instead.
 """
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 
 from palimpsest.context.budget.request_tokens import (
     MESSAGE_TOKENS,
@@ -24,7 +25,6 @@ from palimpsest.context.request_assembly.projection import (
     system_messages,
     tokens_by_kind,
 )
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.wire.native_blocks import are_paired
 from palimpsest.model.wire.provider_messages import (
     Body,

@@ -4,9 +4,9 @@ Border: a protocol. ``loop/context_management/request_proposals.py`` makes the p
 """
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 

@@ -5,10 +5,9 @@ The loop neither opens sessions nor knows front ends. The session layer builds o
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.loop.run_inputs.compaction_state import CompactionState
 from palimpsest.loop.run_inputs.hook_protocol import Hooks
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage

@@ -8,10 +8,8 @@ input never ended does not count: the answer is marked as malformed, and request
 """
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
-
-from palimpsest.lazy_dataclasses import dataclass
 
 Json = dict[str, Any]
 

@@ -8,12 +8,11 @@ decide whether an answer had an end.
 """
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 from uuid import uuid4
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.adapter.tool_call_joiner import json_text
 
 Json = dict[str, Any]

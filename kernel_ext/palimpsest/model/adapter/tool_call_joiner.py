@@ -7,12 +7,11 @@ to its call at once; how the pieces of an input make one JSON value is decided a
 
 import json
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 from uuid import uuid4
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.interface import ToolCalled
 
 NO_INPUT = frozenset({"", "{}", "null"})

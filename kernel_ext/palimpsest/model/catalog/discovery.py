@@ -6,9 +6,9 @@ falling back to another provider or the rehearsal model.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog import local_servers as local
 from palimpsest.model.catalog.local_servers import LocalModel, LocalModels

@@ -8,11 +8,10 @@ model matches only where the name contains the provider.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.catalog import litellm_table
 from palimpsest.transcript.values import ModelInfo, ModelRef
 

@@ -8,12 +8,12 @@ small window unless the request sets another, so the adapter sets our window wit
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any, Literal
 from urllib.error import HTTPError
 from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.providers import is_loopback, key_of
 
 PROVIDER = "ollama"

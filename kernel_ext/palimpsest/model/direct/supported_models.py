@@ -8,10 +8,10 @@ Border: no network; litellm's table of models is read as data, and litellm is no
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog.model_check import EFFORTS, providers
 from palimpsest.model.interface import ModelRequest

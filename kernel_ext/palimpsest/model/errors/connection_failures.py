@@ -8,9 +8,9 @@ import errno
 import socket
 import ssl
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.providers import HOW_TO_START, is_loopback
 
 NO_NETWORK = frozenset({errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN})

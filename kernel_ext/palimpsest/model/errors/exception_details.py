@@ -10,9 +10,9 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.errors.connection_failures import causes_of
 from palimpsest.model.errors.response_body import ErrorBody, read_body
 from palimpsest.model.errors.retry import SERVER_ERROR

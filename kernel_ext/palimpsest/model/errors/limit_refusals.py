@@ -7,9 +7,9 @@ Only real error fields may be passed in, as for ``overflow_detection``.
 """
 
 import re
+from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.model.errors.overflow_detection import MAX_ERROR_CHARS, is_about_something_else
 

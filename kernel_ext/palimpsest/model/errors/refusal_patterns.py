@@ -6,9 +6,8 @@ words that merely occur near each other (spec/context-stability.md 1.9, spec/ses
 """
 
 import re
+from dataclasses import dataclass
 from types import MappingProxyType
-
-from palimpsest.lazy_dataclasses import dataclass
 
 Words = tuple[re.Pattern[str], ...]
 

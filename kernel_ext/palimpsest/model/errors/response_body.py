@@ -8,10 +8,9 @@ import ast
 import html
 import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 
 MAX_SENTENCE_CHARS = 700

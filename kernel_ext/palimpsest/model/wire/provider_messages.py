@@ -8,9 +8,9 @@ gives the same bytes, since prompt caches and the recorded hashes depend on it (
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.wire.media import media
 from palimpsest.model.wire.native_blocks import has_signed_thinking, native_content, whole_blocks
 from palimpsest.model.wire.sequential_calls import sequential_calls

@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.message_formats.repeated_inputs import InputMessage, Parts
 from palimpsest.recordings.reading.json_fields import JsonValue, fingerprint
 from palimpsest.recordings.reading.recorded import CacheMark, Call, Json, ResultRead, Text

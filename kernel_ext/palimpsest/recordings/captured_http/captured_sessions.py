@@ -1,9 +1,8 @@
 """Turn the conversations of a capture into sessions, and return what a capture adds to another recording's requests."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.captured_http.captured_requests import CapturedRequest
 from palimpsest.recordings.captured_http.conversations import CapturedConversation, conversations_of
 from palimpsest.recordings.message_formats.repeated_inputs import (

@@ -7,9 +7,8 @@ begin branches: a request for a summary, or messages that the user took back.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.captured_http.captured_requests import CapturedRequest, calls_in
 from palimpsest.recordings.message_formats.repeated_inputs import InputMessage, Parts
 from palimpsest.recordings.reading.json_fields import fingerprint

@@ -5,10 +5,9 @@ events of any shape and never raises; ``is_whole`` is whether the provider's las
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.wire.server_events import EventDecoder
 from palimpsest.recordings.captured_http.exchanges import UnreadableBody, too_large
 from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue

@@ -5,9 +5,9 @@ reported and ignored.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.reading.sources import json_document

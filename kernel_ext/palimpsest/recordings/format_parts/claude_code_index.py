@@ -6,10 +6,9 @@ Only ids are stored, no content.
 """
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.json_fields import JsonValue
 
 BOUNDARY = "compact_boundary"

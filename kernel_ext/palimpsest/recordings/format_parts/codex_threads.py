@@ -5,10 +5,9 @@ path such as ``/root/count_tests`` whose id is in an event.
 """
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.json_fields import JsonValue
 
 MAX_THREADS = 1_000

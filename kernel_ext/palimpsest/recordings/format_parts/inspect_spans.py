@@ -5,9 +5,8 @@ The spans of scorers contain requests that the agent did not make. An agent's sp
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.json_fields import JsonValue
 
 

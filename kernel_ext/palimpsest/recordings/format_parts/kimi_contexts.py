@@ -6,10 +6,10 @@ tokens. The former file stays as ``context_1.jsonl``, ``context_2.jsonl`` and so
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.message_formats.chat_messages import recorded_calls
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import JsonValue, fingerprint, media_at

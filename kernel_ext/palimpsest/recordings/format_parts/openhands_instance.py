@@ -5,10 +5,9 @@ separate session.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.format_parts.openhands_v0 import (
     InstanceEvents,
     reported_requests,

@@ -5,10 +5,9 @@ subagent's first message; a call that resumes the subagent, by the id of the tas
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.recordings.reading.sources import discard_report

@@ -7,10 +7,9 @@ models whose price it does not know.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.json_fields import JsonValue, media_at, usage_of_whole_prompt
 from palimpsest.recordings.reading.recorded import (
     Call,

@@ -6,10 +6,9 @@ request had besides the chat (system prompt, repository map, files) is not in th
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.format_parts.aider_blocks import (
     HEADER,
     AiderBlock,

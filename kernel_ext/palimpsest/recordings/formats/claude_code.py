@@ -7,13 +7,12 @@ recorded.
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.format_parts.claude_code_blocks import (
     FORMAT,
     PROGRAM,

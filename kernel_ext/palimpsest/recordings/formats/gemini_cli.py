@@ -8,10 +8,9 @@ compressed the history. Input tokens include cached ones; thoughts are counted b
 
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.printed_streams.gemini_stream import is_printed_by_gemini, printed_chat
 from palimpsest.recordings.printed_streams.gemini_tokens import FORMAT, gemini_usage
 from palimpsest.recordings.reading.importer import Head, Report

@@ -6,11 +6,10 @@ scorers are left out; an agent that runs inside a tool call is a subagent.
 """
 
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.format_parts.inspect_spans import SampleEvents
 from palimpsest.recordings.message_formats.repeated_inputs import (
     InputMessage,

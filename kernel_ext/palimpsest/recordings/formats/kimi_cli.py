@@ -7,11 +7,10 @@ compactions are read from the ``context.jsonl`` child_report it, and from the ea
 
 import re
 from collections.abc import Callable, Collection, Container, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.format_parts.kimi_contexts import (
     KimiCompaction,
     KimiContexts,

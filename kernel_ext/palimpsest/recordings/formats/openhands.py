@@ -6,10 +6,9 @@ condensation lists the events that it forgets, so the replaced messages are know
 """
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.format_parts.openhands_instance import event_session, instance_session
 from palimpsest.recordings.format_parts.openhands_subagents import (
     MAX_CHILDREN,

@@ -7,10 +7,9 @@ An agent that another agent started is a subagent. Contents are opt-in: without 
 
 import json
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.format_parts.otel_spans import (
     NANOSECONDS,
     attributes_of,

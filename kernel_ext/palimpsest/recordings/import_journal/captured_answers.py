@@ -5,9 +5,8 @@ shown once: with the recording that has its answer, or else in a session of the 
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.json_fields import fingerprint
 from palimpsest.recordings.reading.recorded import (

@@ -1,10 +1,9 @@
 """Search a folder for recordings of any format; each is found once, and the other files are counted."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.compressed_files import PASSED_OVER, compressed_files
 from palimpsest.recordings.reading.importer import AnyImporter, FilesBeside, FolderFormat
 from palimpsest.store.project_folder.names import FOLDER

@@ -5,10 +5,9 @@ Border: takes an importer's values, which may have any content, and appends reco
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.import_journal.captured_answers import (
     CapturedAnswers,
     answer_names,

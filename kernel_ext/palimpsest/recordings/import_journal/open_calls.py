@@ -5,10 +5,9 @@ are stored, so that a later reduction can be recognised as a cut or a clearing.
 """
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.recorded import Call, Media, ResultRead
 from palimpsest.transcript.parts import (
     Attachment,

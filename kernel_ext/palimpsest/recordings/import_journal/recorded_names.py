@@ -4,9 +4,8 @@ The derived ids are hashes, so that names of folders and records are safe even i
 """
 
 import hashlib
+from dataclasses import dataclass
 from functools import lru_cache
-
-from palimpsest.lazy_dataclasses import dataclass
 
 HASH_CHARS = 26
 

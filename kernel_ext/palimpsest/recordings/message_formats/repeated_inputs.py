@@ -9,10 +9,9 @@ import json
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.json_fields import fingerprint
 from palimpsest.recordings.reading.recorded import (
     Call,

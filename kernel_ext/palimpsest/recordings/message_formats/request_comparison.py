@@ -7,9 +7,8 @@ request, so that they take effect with its answer.
 
 import json
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.message_formats.chat_messages import (
     content_parts,
     recorded_calls,

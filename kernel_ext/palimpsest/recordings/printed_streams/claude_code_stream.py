@@ -9,10 +9,9 @@ with subagents.
 
 import re
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.format_parts.claude_code_blocks import (
     FORMAT,
     PROGRAM,

@@ -5,10 +5,9 @@ Only ids and figures are stored, no content.
 
 import re
 from collections.abc import Container, Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.format_parts.claude_code_blocks import (
     FORMAT,
     VERSION_CHARS,

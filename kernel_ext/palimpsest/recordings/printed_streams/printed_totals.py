@@ -1,8 +1,8 @@
 """Add up the totals that agents print: of several runs whose output is in one file, and those of Claude Code."""
 
+from dataclasses import dataclass
 from typing import TypeVar
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.format_parts.claude_code_blocks import usage_of
 from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.transcript.timeline import NO_TOTALS, RecordedTotals

@@ -10,12 +10,12 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
 from palimpsest.import_guard import optional_module
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.importer import Report
 from palimpsest.recordings.reading.reading_budget import spend
 from palimpsest.recordings.reading.sources import too_deep

@@ -3,10 +3,9 @@
 Nothing here raises: a text that is no JSON object has no fields.
 """
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from json import JSONDecoder
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.json_fields import NOTHING, JsonValue
 from palimpsest.recordings.reading.recorded import Json
 

@@ -5,10 +5,10 @@ only its source, and skips a broken line without failing.
 """
 
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.recorded import Recorded, SentRead
 from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.interface import Store

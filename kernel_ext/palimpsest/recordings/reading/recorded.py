@@ -6,10 +6,9 @@ session; where there are none, the importer numbers the values (``m1``, ``m2``, 
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.timeline import RecordedTotals
 from palimpsest.transcript.values import ToolSpec, Usage
 

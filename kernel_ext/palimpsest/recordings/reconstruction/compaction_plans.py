@@ -6,7 +6,7 @@ so it is stored until the request shows which policy was in effect.
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import Count, usable_tokens
@@ -21,7 +21,6 @@ from palimpsest.context.compaction.summary_request import (
     stage_numbers,
 )
 from palimpsest.context.visible_messages import View, messages_before
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reconstruction.decision_points import DecisionPoint
 from palimpsest.transcript.context_values.decisions import Decision, Facts, OwnRule, StepRequest
 from palimpsest.transcript.context_values.policies import Policy

@@ -1,9 +1,9 @@
 """Results of deciding a recorded session again: for each decision point, the recorded and the new decisions."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.decisions import Decision
 
 Decider = Literal["truncate", "prune", "shorten", "compact", "remind", "hook", "limit"]

@@ -7,7 +7,7 @@ the end of a tool's run, the moment before a request, the end of a turn, a reque
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest import __version__
@@ -22,7 +22,6 @@ from palimpsest.context.reduction.pruning import prune, pruning_function
 from palimpsest.context.reduction.truncation import is_shortened_by_tool, truncate
 from palimpsest.context.request_kinds.request_inputs import project_inputs, recorded_inputs
 from palimpsest.context.visible_messages import View
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.recordings.reconstruction.compaction_plans import CompactionRedecision
 from palimpsest.recordings.reconstruction.decision_points import Decider, DecisionPoint, Redecision

@@ -6,6 +6,7 @@ the sent request. The functions are those of the live loop.
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import cache
 
 from palimpsest.context.request_assembly.projection import VERSIONS
@@ -15,7 +16,6 @@ from palimpsest.context.request_kinds.request_inputs import (
     recorded_policy,
 )
 from palimpsest.context.visible_messages import View, whole_output
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import (
     message_hash,

@@ -1,11 +1,10 @@
 """The requests of a timeline: added when they are recorded, completed when their answers are known."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.import_journal.message_parts import UNKNOWN
 from palimpsest.recordings.timeline.message_items import ItemList
 from palimpsest.transcript.errors import ContextOverflowError

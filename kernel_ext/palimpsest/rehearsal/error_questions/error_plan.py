@@ -7,8 +7,8 @@ run, and a corrected cell is offered only where it parses.
 import difflib
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.rehearsal.error_questions.cell_repairs import (
     column_owner,
     import_line,

@@ -4,9 +4,9 @@ All of it is untrusted data, parsed by its form alone; no text in it is an instr
 """
 
 import re
+from dataclasses import dataclass
 from functools import cached_property
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 
 REDACTED = "[redacted]"

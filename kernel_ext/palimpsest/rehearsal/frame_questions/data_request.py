@@ -1,8 +1,8 @@
 """Parse a prompt's request about data, before the data is known."""
 
 from collections.abc import Set
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.rehearsal.parsing.prompt_parser import ParsedPrompt
 from palimpsest.rehearsal.parsing.vocabulary import (
     CHARTS,

@@ -4,9 +4,9 @@ Names match in other spellings, too: ``bill length`` and ``BillLength`` both mea
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.rehearsal.parsing.tables import Column, Variable
 from palimpsest.rehearsal.parsing.vocabulary import (
     BOUNDARIES,

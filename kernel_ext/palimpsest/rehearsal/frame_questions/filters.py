@@ -1,9 +1,9 @@
 """Parse filter conditions in a prompt: values of columns, and comparisons with numbers."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.rehearsal.frame_questions.entity_linking import ColumnMention, ValueMention
 from palimpsest.rehearsal.parsing.tables import Column
 from palimpsest.rehearsal.parsing.vocabulary import ABOVE, BELOW

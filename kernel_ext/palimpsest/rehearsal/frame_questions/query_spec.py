@@ -5,9 +5,8 @@ Roles follow from a column's position (after *by*, *per*, *each* it groups) and 
 """
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import dataclass, fields
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.rehearsal.frame_questions.data_request import DataRequest, RequestOptions
 from palimpsest.rehearsal.frame_questions.entity_linking import ColumnMention, ValueMention
 from palimpsest.rehearsal.frame_questions.filters import Filter, parse_filters

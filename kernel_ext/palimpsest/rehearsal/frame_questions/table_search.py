@@ -1,8 +1,8 @@
 """Find the DataFrame or other variable that a prompt is about."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.rehearsal.frame_questions.entity_linking import link_columns, link_variables
 from palimpsest.rehearsal.frame_questions.pandas_code import as_source
 from palimpsest.rehearsal.parsing.tables import (

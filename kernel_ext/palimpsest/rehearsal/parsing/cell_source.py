@@ -3,9 +3,9 @@
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.rehearsal.parsing.tool_outputs import python_literal
 
 PYTHON_MAGICS = {"time", "timeit", "capture", "prun", "memit", "mprun", "lprun", "snakeviz"}

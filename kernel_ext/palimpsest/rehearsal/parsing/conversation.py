@@ -6,10 +6,10 @@ answer depends only on the request, as with any other model.
 
 import json
 import re
+from dataclasses import dataclass
 from itertools import starmap
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.model.wire.provider_messages import MEDIA_NOTICE
 

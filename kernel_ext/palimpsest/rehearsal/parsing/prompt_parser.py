@@ -4,9 +4,9 @@ Nothing here raises, whatever the prompt contains; other modules select the rule
 """
 
 import re
+from dataclasses import dataclass
 from functools import cached_property
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.rehearsal.parsing.vocabulary import word_set
 from palimpsest.rehearsal.parsing.word_matching import Word, words_of

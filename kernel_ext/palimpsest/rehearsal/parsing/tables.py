@@ -1,10 +1,10 @@
 """Tables, columns and variables, and functions that parse them from a tool's output."""
 
 import re
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.rehearsal.parsing.tool_outputs import python_literal
 from palimpsest.rehearsal.parsing.word_matching import Word, words_of

@@ -7,9 +7,9 @@ certainty is quoted instead.
 import ast
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 
 _SECTION = lazy_pattern(

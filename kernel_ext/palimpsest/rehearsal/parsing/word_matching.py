@@ -2,8 +2,7 @@
 
 import re
 from contextlib import suppress
-
-from palimpsest.lazy_dataclasses import dataclass
+from dataclasses import dataclass
 
 NUMBER_WORDS = (
     "zero",

@@ -3,9 +3,8 @@
 Border: pure. Head and tail stay, cut at lines; the omitted part is counted in bytes.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import count
 
 

@@ -6,10 +6,9 @@ all views get them. Omitted text is counted, and its place is shown to the reade
 
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content import decision_reasons
 from palimpsest.render.content.excerpts import Excerpt, fit_excerpts, text_head
 from palimpsest.render.content.phrases import (

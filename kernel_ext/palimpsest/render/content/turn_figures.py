@@ -6,8 +6,8 @@ tested on ``tests/fixtures/turn_figures.json``.
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.outline import OutlineStep
 from palimpsest.render.content.phrases import some
 from palimpsest.transcript.messages import AssistantMessage, Message, parts_of

@@ -10,8 +10,8 @@ on ``tests/fixtures/work_rows.json``.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.outline import (
     Item,
     NoticeItem,

@@ -6,10 +6,9 @@ a step before the next answer has the text that it saw. Facts without a field in
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.messages import AssistantMessage, Message, UserMessage
 from palimpsest.transcript.parts import (
     Attachment,

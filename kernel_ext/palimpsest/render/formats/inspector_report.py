@@ -10,8 +10,8 @@ import gzip
 import hashlib
 import html
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.reports.saved_inspector import sentence_list
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.reports.timeline_picture import TimelinePicture, timeline_svg

@@ -5,8 +5,8 @@ Border: pure. A format gives a function for each kind of row, and one that puts 
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.outline import (
     Caps,
     Item,

@@ -8,10 +8,9 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.outline import (
     Caps,
     Item,

@@ -9,10 +9,9 @@ head with facts, a list of the prompts, and reductions that open to show the who
 import html
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.css import LIGHT, PAGE
 from palimpsest.render.content.outline import (
     Caps,

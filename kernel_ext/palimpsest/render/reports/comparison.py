@@ -4,7 +4,8 @@ Border: pure; text and numbers in, markup out. The bars of the HTML are plain el
 colour in their ``style`` attribute, since an untrusted notebook loses style sheets.
 """
 
-from palimpsest.lazy_dataclasses import dataclass
+from dataclasses import dataclass
+
 from palimpsest.render.content.phrases import count
 from palimpsest.render.reports.table import DOUBTFUL, ShownInCell
 from palimpsest.render.safety.escaping import clean, in_html, inline

@@ -6,8 +6,8 @@ attribute; the style sheet adds the notebook's own colours where it is allowed.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.css import HEX, WINDOW
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import clean, in_html

@@ -5,11 +5,10 @@ not only by colour; a value that is not known is a dash, never 0.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal, TypeGuard
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import count, usd_digits, usd_text
 from palimpsest.render.safety.escaping import clean, in_html, inline
 from palimpsest.transcript.strings.terminal_columns import columns_of

@@ -7,10 +7,10 @@ what it shows. Of a long session neighbouring requests share a column, which sho
 
 import html
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import count
 from palimpsest.render.safety.escaping import one_line
 

@@ -9,8 +9,8 @@ dialects of Markdown could differ, the interpretation that escapes more is used.
 import html
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 from palimpsest.render.safety.allowed_elements import may_lead, tex_as_text, tex_without_commands
 from palimpsest.render.safety.escaping import DOLLAR, clean, code_block, code_span

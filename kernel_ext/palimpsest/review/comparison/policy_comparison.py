@@ -1,6 +1,7 @@
 """Compare policies over one session: one row for each policy, all measured by the same ruler and prices."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import attrgetter
 from typing import Any, Literal
@@ -12,7 +13,6 @@ from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
 from palimpsest.context_policies.replay.moved_summaries import SummaryChoice
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.context_policies.replay.simulation_cache import SimulationCache
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.tokenizer import rough_words
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn

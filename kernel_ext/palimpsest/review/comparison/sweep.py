@@ -1,10 +1,9 @@
 """Compare several values of one number of a policy, to show the effect of a threshold."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.policy_comparison import PolicyComparison
 

@@ -3,7 +3,8 @@
 Border: ``review/context_report/window_contents.py`` defines the values, ``review/context_report/report_view.py`` the text.
 """
 
-from palimpsest.lazy_dataclasses import dataclass
+from dataclasses import dataclass
+
 from palimpsest.render.reports.context_window import ContextReportView, to_html
 from palimpsest.render.reports.context_window_text import to_markdown, to_text
 from palimpsest.render.reports.table import ShownInCell

@@ -5,11 +5,10 @@ into text. Tokens are calibrated as in the live loop, and the items add up to th
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.reports.context_window import KINDS
 from palimpsest.transcript.context_values.request_items import RequestItem, ShownAs
 

@@ -1,12 +1,12 @@
 """A comparison of policies over many sessions: a table of policies, and a table of policies and sessions."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from palimpsest.home_paths import home_path
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.reports.table import Cell, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.comparison.policy_comparison import COUNTERFACTUAL, columns
 from palimpsest.review.corpus.session_work import Rows

@@ -6,10 +6,10 @@ content. Links are not followed.
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.home_paths import home_path
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.reading.importer import CaptureImporter
 from palimpsest.recordings.reading.shared_beginnings import earlier_recordings

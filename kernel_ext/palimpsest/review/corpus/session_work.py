@@ -4,10 +4,9 @@ An error is returned as a sentence, so that a broken recording does not affect o
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.review.comparison.policy_comparison import REPORTED
 from palimpsest.review.corpus.session_sources import SessionSource
 from palimpsest.review.corpus.session_wastes import session_wastes

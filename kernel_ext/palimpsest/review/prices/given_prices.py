@@ -6,9 +6,9 @@ Amounts are US dollars per million tokens. Pure: ``price_file`` reads files.
 
 import math
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.catalog.retired_prices import dateless_name
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import SERVICE_TIERS, Price, PriceTier, ServicePrice

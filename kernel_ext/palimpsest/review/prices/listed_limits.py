@@ -1,9 +1,8 @@
 """Context limits that a recording does not state, from litellm's list of models on the disk."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.catalog import litellm_table
 from palimpsest.review.prices.offline_prices import offline_name, offline_window
 from palimpsest.transcript.timeline import Timeline

@@ -1,6 +1,7 @@
 """Values of a comparison of one session's branches, for a table, JSON and a page."""
 
-from palimpsest.lazy_dataclasses import dataclass
+from dataclasses import dataclass
+
 from palimpsest.transcript.values import Usage
 
 

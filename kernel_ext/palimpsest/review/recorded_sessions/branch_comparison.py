@@ -5,12 +5,11 @@ A fork shares its parent's log, so all have the same records up to the first for
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from palimpsest.context_policies.prompt_cache.ruler import UNITS, money_words
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import count, money
 from palimpsest.render.reports.table import ESTIMATED, Cell, ReportTable, ShownAsTable, TableColumn
 from palimpsest.render.safety.escaping import one_line

@@ -8,10 +8,10 @@ streamed answers cause no work.
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from uuid import uuid4
 
 from palimpsest.context_policies.registry import get
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.growing_review import GrowingReview
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview

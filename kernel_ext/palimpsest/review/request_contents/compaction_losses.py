@@ -5,7 +5,7 @@ was needed if a later answer uses it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -16,7 +16,6 @@ from palimpsest.context.compaction.names import names_of
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_words
 from palimpsest.context_policies.replay.fetch_cost import fetch_cost
 from palimpsest.context_policies.replay.simulation import Simulation
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import (
     Basis,

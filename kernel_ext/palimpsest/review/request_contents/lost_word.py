@@ -1,6 +1,6 @@
 """A name that a compaction lost, for reports and the page's protocol."""
 
-from palimpsest.lazy_dataclasses import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ Words are compared, not meanings: a later call with a word of a constraint may o
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from palimpsest.context.compaction.constraints import constraints_in, subject_words, words_of
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.reports.table import ReportTable, TableColumn, Told, table_of
 from palimpsest.review.request_contents.shown_items import ShownItem
 from palimpsest.transcript.timeline import Timeline, TimelineItem

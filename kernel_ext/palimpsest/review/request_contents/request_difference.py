@@ -1,13 +1,12 @@
 """The difference of two requests: added, removed and rewritten items, the shared beginning, and the cost."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
 from palimpsest.context_policies.replay.simulation import Simulation
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, Told, table_of
 from palimpsest.review.request_contents.shown_items import ShownItem, shown_items
 from palimpsest.transcript.timeline import Timeline

@@ -1,9 +1,9 @@
 """The items that a request of a replay shows, in their order in the request."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from palimpsest.context_policies.replay.simulation import Simulation
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.bounded_json import json_value
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import (

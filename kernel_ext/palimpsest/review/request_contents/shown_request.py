@@ -5,12 +5,11 @@ A request is built when it is asked for; the texts stay in the log.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal
 
 from palimpsest.context_policies.replay.simulation import Simulation
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.recordings.reading.json_fields import JsonValue
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, Told, table_of
 from palimpsest.render.safety.escaping import clean, in_html

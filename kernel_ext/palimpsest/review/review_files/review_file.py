@@ -6,14 +6,13 @@ another version or of another log is ignored and replaced. It contains no texts 
 
 import hashlib
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
 from palimpsest import __version__
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.tokenizer import rough_words
 from palimpsest.recordings.timeline.item_texts import ItemTexts
 from palimpsest.recordings.timeline.journal_timeline import TIMELINE_EVENTS, CounterOf, PriceOfModel

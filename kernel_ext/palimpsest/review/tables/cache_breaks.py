@@ -5,6 +5,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,7 +20,6 @@ from palimpsest.context_policies.prompt_cache.cache_losses import (
     known_requests,
 )
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
 from palimpsest.review.tables.links import link_to

@@ -5,7 +5,7 @@ TraceLab (arXiv 2606.30560).
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import ceil, inf
@@ -19,7 +19,6 @@ from palimpsest.context_policies.prompt_cache.ruler import (
     kept_for,
     money_words,
 )
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
 from palimpsest.transcript.timeline import Timeline, TimelineRequest

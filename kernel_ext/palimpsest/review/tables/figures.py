@@ -1,9 +1,7 @@
 """Values for the figures of a policy and the wastes of a session, for a table, JSON and a page."""
 
 from collections.abc import Mapping
-from dataclasses import field
-
-from palimpsest.lazy_dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

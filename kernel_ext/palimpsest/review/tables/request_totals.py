@@ -4,11 +4,11 @@ Tables, JSON, report, inspector and corpus all take a request's or a session's c
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from palimpsest.context_policies.calibration.fit import recorded_simulation
 from palimpsest.context_policies.prompt_cache.cache_walk import RequestSize
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.reports.table import Basis
 from palimpsest.transcript.growing_lists import GrownRows
 from palimpsest.transcript.timeline import Timeline, TimelineRequest

@@ -4,12 +4,11 @@ A subagent is a separate session with its own window and cache; its parent conta
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, money_words
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import (
     Form,

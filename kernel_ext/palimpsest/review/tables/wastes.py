@@ -5,11 +5,11 @@ request that shows it. Breaks of the cache are facts of the reported usage.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import compress
 
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
 from palimpsest.review.tables.cache_breaks import CacheBreak, CacheBreaks, cache_breaks

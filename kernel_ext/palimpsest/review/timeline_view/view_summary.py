@@ -1,9 +1,9 @@
 """A view for places without a kernel: one picture, a few tables, and sentences."""
 
+from dataclasses import dataclass
 from itertools import accumulate
 
 from palimpsest.context_policies.prompt_cache.ruler import Scale
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.reports.table import Form, ReportTable, TableColumn, Told, table_of
 from palimpsest.render.reports.timeline_picture import (
     TimelineMark,

@@ -9,7 +9,7 @@ session, or a group if several users sent prompts in it; a session for a task of
 """
 
 from collections.abc import Mapping, Set
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.context.policy_overrides import (
@@ -21,7 +21,6 @@ from palimpsest.context.policy_overrides import (
     value_text,
 )
 from palimpsest.context.request_assembly.turn_limit import history_limit
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.tokenizer import RANK_FILES
 from palimpsest.session.config.settings import Config, PolicyPart
 from palimpsest.transcript.context_values.policies import Policy

@@ -11,6 +11,7 @@ import difflib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_origin
 from urllib.parse import urlsplit
 
@@ -19,7 +20,6 @@ from pydantic.fields import FieldInfo
 
 from palimpsest.context.policy_overrides import check_number, preset_policy
 from palimpsest.home_paths import home_path
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.model.catalog.model_info import holds_address
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.context_policy import check_estimator, setting_names

@@ -10,12 +10,10 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-
-from palimpsest.lazy_dataclasses import dataclass
 
 TIMEOUT_SECONDS = 5.0
 """Timeout: a starting kernel waits no longer."""

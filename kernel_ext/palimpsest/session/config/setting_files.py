@@ -14,14 +14,13 @@ import stat
 import sys
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from jupyter_core.paths import ENV_CONFIG_PATH, SYSTEM_CONFIG_PATH, jupyter_config_dir
 
 from palimpsest.home_paths import home_path
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.config import jupyter_config, remote_defaults
 from palimpsest.session.config.settings import REPLAY_BY_FREEDOM, Config
 from palimpsest.session.config.state_folder import state_folder

@@ -5,12 +5,12 @@ An edit that is in effect already makes no decision, only a sentence. No edit er
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 from palimpsest.context.compaction.plan import completed_compactions
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.visible_messages import View, marker, newest_prompt
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.records.part_lookup import Target, describe_target, find_part
 from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,

@@ -6,10 +6,9 @@ engine's loop and journaled in the session's own record, and apply from the next
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.controls.spending_limit import SpendingLimit
 from palimpsest.session.permissions.asks import Asks

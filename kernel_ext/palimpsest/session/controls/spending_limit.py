@@ -7,8 +7,8 @@ Border: the loop calls ``afford`` before each request and ``add_spending`` with 
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.render.content.phrases import count, money
 from palimpsest.session.permissions.asks import Asks

@@ -9,10 +9,9 @@ import asyncio
 import threading
 import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.loop.run_inputs.request_hold import Propose, Release
 from palimpsest.session.controls.context_edits import ContextEdit, ContextEditAction
 from palimpsest.session.permissions.grants import Grants

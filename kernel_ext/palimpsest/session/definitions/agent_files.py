@@ -5,11 +5,11 @@ tools is understood: OpenCode's ``mode``, ``tools`` and ``permission``, Claude's
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.config.layer_merge import dotted_name
 from palimpsest.session.config.settings import PermissionTable
 from palimpsest.session.definitions.agents import Agent, changed_agent, rules_within

@@ -5,10 +5,10 @@ Border: ``project_definitions`` finds and reads the files; ``agent_files``, ``co
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ Border: decides and collects what is held back; the modules that read the files 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.config.layer_merge import UntrustedSetting, dotted_name
 from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import DEFAULT_STEPS

@@ -6,12 +6,11 @@ refused: they are not needed here, and a small file of them can expand to gigaby
 """
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml  # type: ignore[import-untyped]  # its types are a package of their own
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import ConfigError
 
 _HEAD = re.compile(r"\A\ufeff?---[ \t]*\n(.*?)^---[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)

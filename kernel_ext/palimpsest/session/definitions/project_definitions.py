@@ -9,11 +9,10 @@ project's from the outermost inwards, as with settings; and within one folder ``
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.config.setting_files import (
     ConfigFolders,
     LockedSettings,

@@ -12,12 +12,11 @@ import importlib
 import inspect
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from palimpsest.import_guard import from_anywhere, is_in_current_folder
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.extensions.hook_answers import InvalidHookResult
 from palimpsest.tools.calls.error_containment import ExitAttempted, await_contained
 from palimpsest.transcript.errors import UserError

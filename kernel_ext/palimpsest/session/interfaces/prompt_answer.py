@@ -1,10 +1,9 @@
 """The options of a prompt, and the answer of its turn."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import ErrorValue
 from palimpsest.transcript.messages import Message, Origin, StoppedBy
 from palimpsest.transcript.parts import Attachment

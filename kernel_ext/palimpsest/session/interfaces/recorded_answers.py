@@ -1,8 +1,8 @@
 """Values of recorded answers: the prompt of a cell, its recorded turn, and the calls in it."""
 
+from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import ToolPart

@@ -2,11 +2,10 @@
 
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.loop.run_inputs.policy_stage import PolicyStageFactory, no_policy_stage
 from palimpsest.model.interface import Model
 from palimpsest.session.config.setting_files import LockedSettings

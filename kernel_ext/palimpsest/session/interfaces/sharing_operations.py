@@ -1,10 +1,9 @@
 """The forms of an export, the file that one wrote, and the progress of an import."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
-
-from palimpsest.lazy_dataclasses import dataclass
 
 Progress = Callable[[int, int], None]
 Form = Literal["md", "ipynb", "json", "html", "opencode", "atif"]

@@ -8,13 +8,12 @@ Border: reads a notebook's file piece by piece, and values of a session; ``noteb
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 import ijson
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.disk import open_regular
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.messages import UserMessage

@@ -12,9 +12,9 @@ import functools
 import time
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.open_sessions.notebook_identity import (
     NotebookFile,
     SessionMarks,

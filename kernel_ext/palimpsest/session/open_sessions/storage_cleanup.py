@@ -4,9 +4,9 @@ Border: combines the workspace's measuring, planning and deleting; ``frontends``
 it. Nothing is deleted without ``delete``.
 """
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.config.setting_files import LockedSettings
 from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.records.retention import PrunePlan, RetentionLimits, SessionTree, parse_size

@@ -7,10 +7,10 @@ they can be answered wherever that session is shown.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.visible_messages import messages_after
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import SIGNS, subject
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.controls.user_questions import UserQuestions

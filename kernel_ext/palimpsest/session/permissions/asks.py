@@ -9,10 +9,10 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, assert_never
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.tools.calls.limited_diff import limited_diff

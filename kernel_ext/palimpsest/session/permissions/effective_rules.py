@@ -14,11 +14,10 @@ project, so that file no longer has any effect and is only shown.
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.phrases import first_names
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.permissions.grants import Grant, Grants, ProjectMoveWatch

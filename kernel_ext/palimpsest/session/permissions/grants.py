@@ -22,10 +22,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.state_folder import (
     distrusted_status,

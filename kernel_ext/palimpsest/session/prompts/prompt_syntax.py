@@ -5,9 +5,9 @@ Border: pure; ``prompt_expansion`` runs shell commands and reads files.
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 
 _NUMBER = lazy_pattern(r"\$(\d+)")

@@ -4,7 +4,8 @@ Border: pure. Ids of one session begin alike, since they begin with the time, bu
 so a part or message can be named by the end of its id, or by an unambiguous beginning.
 """
 
-from palimpsest.lazy_dataclasses import dataclass
+from dataclasses import dataclass
+
 from palimpsest.render.content.phrases import subject
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.errors import NotFound, UserError

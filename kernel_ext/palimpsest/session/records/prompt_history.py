@@ -5,8 +5,8 @@ of this project typed their prompts.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.interface import SessionSummary
 from palimpsest.transcript.errors import UserError
 

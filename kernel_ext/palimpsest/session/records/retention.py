@@ -5,8 +5,8 @@ Border: chooses, and deletes nothing. Nothing is deleted until the user has seen
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.records.session_search import with_children
 from palimpsest.store.blobs.disk_usage import DiskUsage, SessionSize
 from palimpsest.store.interface import SessionSummary, Store

@@ -7,9 +7,9 @@ logs only during a search, and only for sessions whose title does not already ma
 import base64
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from palimpsest.context.request_kinds.title_request import real_prompts
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.records.part_lookup import MIN_PIECE_CHARS
 from palimpsest.store.interface import SessionSummary, Store
 from palimpsest.transcript.errors import UserError

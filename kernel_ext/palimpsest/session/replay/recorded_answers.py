@@ -8,10 +8,9 @@ import functools
 import time
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.interfaces.recorded_answers import (
     CellPrompt,

@@ -7,12 +7,11 @@ a time, and only while the session is idle.
 
 import asyncio
 from collections.abc import Callable, Collection
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from palimpsest.context.request_kinds.turn_summary_request import without_turns
 from palimpsest.context.visible_messages import begins_turn, newest_turn, turn_of
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.loop.run_inputs.run_context import ProjectFiles
 from palimpsest.loop.step_snapshots import (
     merged_diffs,

@@ -5,7 +5,8 @@ revert in the middle of an answer keeps its beginning, if that has some text or 
 hidden steps are undone, including those before the place that was named. Order is that of the list, never that of ids.
 """
 
-from palimpsest.lazy_dataclasses import dataclass
+from dataclasses import dataclass
+
 from palimpsest.transcript.messages import Message, Messages, UserMessage
 from palimpsest.transcript.parts import PatchPart, StepFinishPart, TextPart, ToolPart
 from palimpsest.transcript.session_record.reverts import RevertState

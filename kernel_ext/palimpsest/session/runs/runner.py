@@ -9,13 +9,12 @@ import asyncio
 import dataclasses
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Coroutine
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from palimpsest.context.request_assembly.fit import has_history_to_summarise
 from palimpsest.context.visible_messages import marker
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.loop.context_management.compaction import SummaryOptions, write_marker
 from palimpsest.loop.model_requests.engine_messages import write_refusal
 from palimpsest.loop.run_inputs.compaction_state import CompactionState

@@ -8,7 +8,7 @@ import asyncio
 import dataclasses
 import logging
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.context.request_kinds.turn_summary_request import (
@@ -19,7 +19,6 @@ from palimpsest.context.request_kinds.turn_summary_request import (
     read_turn_summary,
 )
 from palimpsest.context.visible_messages import newest_turn
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.loop.model_requests.answer_stream import usage_cost, with_usage
 from palimpsest.loop.model_requests.side_request import SideAnswer, run_turn_summary
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup

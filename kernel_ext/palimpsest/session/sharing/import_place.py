@@ -1,10 +1,10 @@
 """Import sessions into a project's store, from paths that may be confined to the project."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.home_paths import home_path
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.interface import Store
 from palimpsest.transcript.errors import NotFound, UserError

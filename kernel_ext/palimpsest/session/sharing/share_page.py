@@ -13,13 +13,12 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import unquote_to_bytes
 
 from palimpsest import __version__
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.content.phrases import count, money, size_text
 from palimpsest.render.formats.share_page import Embedded, SharePageHead, share_page

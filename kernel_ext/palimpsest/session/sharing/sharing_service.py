@@ -6,10 +6,10 @@ Border: for one kernel's workspace; every operation may be slow and runs off the
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.render.formats.notebook import Prompts
 from palimpsest.session.interfaces.services import Services

@@ -10,12 +10,12 @@ Border: pure; ``layer_merge`` validates settings, and ``trust_store`` stores the
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from palimpsest.home_paths import home_path
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.session.config.context_policy import configured_policy, short_value
 from palimpsest.session.config.settings import DEFAULT_STEPS, REPLAY_BY_FREEDOM, Config
 from palimpsest.tools.permission_rules.modes import MODES

@@ -14,7 +14,7 @@ import datetime
 import os
 import platform
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
@@ -29,7 +29,6 @@ from palimpsest.context.engine_text.mutated_names import mutated_names
 from palimpsest.context.engine_text.reminders import metadata_beside_newest, note_beside_newest
 from palimpsest.context.engine_text.system_prompt import EnvironmentDetails
 from palimpsest.context.visible_messages import View
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.tools.file_access.file_contents import (

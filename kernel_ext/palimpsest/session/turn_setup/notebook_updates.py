@@ -6,6 +6,7 @@ own messages, so a session that is opened again does not note them twice.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from palimpsest.context.engine_text.notebook_edits import CellEdit, cell_edits, source_hashes
 from palimpsest.context.engine_text.notebook_note import (
@@ -16,7 +17,6 @@ from palimpsest.context.engine_text.notebook_note import (
     NoteLimits,
     notebook_note,
 )
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.session.interfaces.services import Services
 from palimpsest.store.blobs.blob_storage import keep_attachment

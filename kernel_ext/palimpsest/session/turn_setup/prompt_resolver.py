@@ -4,13 +4,13 @@ The loop calls ``setup`` before each request, so that a change takes effect from
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.context.budget.request_tokens import reserved_tokens
 from palimpsest.context.budget.window_guard import tool_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages import View, marker_of, policy_after_undo
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.loop.context_management.summary_writer import AGENT
 from palimpsest.loop.model_requests.refused_tools import accepted_tools, refused_tools_sentence
 from palimpsest.loop.model_requests.request_builder import calibration_ratio

@@ -16,10 +16,10 @@ import stat
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.disk import ignore_full_disk, open_regular, scratch_file, storage_errors
 from palimpsest.store.interface import Store
 from palimpsest.transcript.errors import NotFound, StorageFailed

@@ -11,10 +11,10 @@ import shutil
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.blobs.blob_storage import HASH
 from palimpsest.store.disk import open_regular, read_json, scratch_file
 from palimpsest.store.project_folder.layout import Layout

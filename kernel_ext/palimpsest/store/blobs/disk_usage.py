@@ -7,9 +7,9 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.blobs.blob_sweep import named_hashes
 from palimpsest.store.project_folder.layout import SAFE_NAME, Layout
 from palimpsest.store.project_folder.lease import LeaseFile, is_dead

@@ -4,9 +4,9 @@ Border: values alone, so that a recording is opened without what reads and write
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.interface import Problem
 
 Outcome = Literal["new", "same", "updated", "copy"]

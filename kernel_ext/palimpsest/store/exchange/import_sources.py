@@ -6,11 +6,10 @@ cannot be read is reported and skipped, so that it does not affect the others.
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.bounded_json import MAX_SESSION_FACTOR, BuildsTooMuch, BuiltSize, json_value
 from palimpsest.store.disk import SMALL_BYTES, TooLarge, read_small
 from palimpsest.store.interface import Problem

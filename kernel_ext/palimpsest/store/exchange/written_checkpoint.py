@@ -33,7 +33,7 @@ def write_recording_checkpoint(
         _write_window(writer, state, live_window(state), None, now)
     else:
         state = fold(store.read(session_id, only=OTHER_EVENTS))
-        window = LiveWindow(facts.first_seq, len(facts.ids), {"messages": len(facts.ids)})
+        window = LiveWindow(facts.first_seq, facts.messages, {"messages": facts.messages})
         _write_window(writer, state, window, facts, now)
     store.keep_index(session_id, facts)
 

@@ -7,10 +7,10 @@ agent left it is a conflict: it is reported and left alone unless the user choos
 import os
 from collections.abc import Collection, Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.disk import scratch_file
 from palimpsest.store.file_snapshots.snapshots import Snapshots, is_work, reason_unkept
 from palimpsest.store.file_snapshots.trees import Tree, TreeEntry

@@ -7,10 +7,10 @@ that file and the folders above it. Nothing here reads the project's files.
 import json
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple, get_args
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.blobs.blob_storage import PackedObjects
 from palimpsest.transcript.errors import NotFound
 from palimpsest.transcript.strings.relative_paths import path_problem

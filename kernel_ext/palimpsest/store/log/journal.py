@@ -15,9 +15,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.disk import Stall
 from palimpsest.store.interface import TakenOver, WriteFailed, Writer
 from palimpsest.store.log.takeover import renumber_records

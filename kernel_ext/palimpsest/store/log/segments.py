@@ -9,13 +9,12 @@ import json
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from io import BufferedReader
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.disk import is_regular, open_regular
 from palimpsest.store.log_lines import HEAD, checked_line, is_intact, load_line, seq_of
 from palimpsest.store.project_folder.layout import Layout

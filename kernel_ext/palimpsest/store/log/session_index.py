@@ -12,12 +12,12 @@ import time
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
 from pydantic import TypeAdapter
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.disk import read_small, write_atomically
 from palimpsest.store.interface import SessionSummary, possible_time
 from palimpsest.store.log.segments import (

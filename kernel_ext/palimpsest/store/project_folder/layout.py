@@ -12,10 +12,10 @@ import re
 import stat
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.disk import open_regular, scratch_file, write_fully
 from palimpsest.store.project_folder.layout_file import (
     FILE,

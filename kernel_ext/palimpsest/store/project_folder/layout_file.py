@@ -7,11 +7,10 @@ continued only for names that stay in the folder.
 import json
 import re
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.disk import TooLarge, read_json, write_atomically
 
 FILE = "layout"

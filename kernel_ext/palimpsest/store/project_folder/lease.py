@@ -13,10 +13,9 @@ import socket
 import threading
 import time
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.disk import NOFOLLOW, read_json, scratch_file, write_atomically, write_fully
 from palimpsest.store.interface import Owner
 

@@ -6,9 +6,9 @@ what is on the disk"). ``migration_run`` copies, calls and swaps; a step never t
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.store.disk import open_regular
 from palimpsest.store.log_lines import is_intact, load_line
 from palimpsest.store.project_folder.layout_file import read_layout

@@ -33,8 +33,8 @@ class MessageFacts:
     """The facts of the messages that were noted so far."""
 
     def __init__(self) -> None:
-        self.ids: dict[str, bool] = {}
-        """The messages, in the order in which they appeared, and whether their spending is added up."""
+        self._is_counted: dict[int, bool] = {}
+        """By the hash of each message's id, which takes less memory than the id: whether its spending is added up."""
         self.first_seq = 0
         """Number of the first record of a message; 0 without any."""
         self._running: set[str] = set()
@@ -66,6 +66,11 @@ class MessageFacts:
                 facts._note_part(message.id, part)
         return facts
 
+    @property
+    def messages(self) -> int:
+        """Number of messages."""
+        return len(self._is_counted)
+
     def note(self, record: Record) -> None:
         """Note what a record says of a message."""
         match record.event:
@@ -76,7 +81,7 @@ class MessageFacts:
             case PartRemoved(message_id=message, part_id=removed):
                 self._forget_part(message, removed)
             case MessageRemoved(message_id=removed):
-                if self.ids.pop(removed, False):
+                if self._is_counted.pop(hash(removed), False):
                     self._spent = None
                 self._answers.pop(removed, None)
                 self._running.discard(removed)
@@ -88,11 +93,11 @@ class MessageFacts:
 
     def completed(self, index: MessageIndex) -> MessageIndex | None:
         """Return the index of lines with these facts; None where it has other messages."""
-        if not all(name in self.ids for name in index.ids):
+        if not all(hash(name) in self._is_counted for name in index.ids):
             return None
         unsettled = self._running | self._open_parts.keys()
         kinds = {name: set(parts.values()) for name, parts in self._kinds.items()}
-        is_all = len(index.ids) == len(self.ids)
+        is_all = len(index.ids) == self.messages
         return index.model_copy(
             update={
                 "unsettled": tuple(name for name in index.ids if name in unsettled),
@@ -118,18 +123,18 @@ class MessageFacts:
 
     def _note_info(self, info: MessageInfo) -> None:
         (self._running.discard if is_settled_info(info) else self._running.add)(info.id)
-        if self.ids.setdefault(info.id, False):
+        if self._is_counted.setdefault(hash(info.id), False):
             self._spent = None
         elif isinstance(info, AssistantMessage):
             self._answers[info.id] = recorded_spending([info])
         if len(self._answers) > MAX_ANSWERS:
             name, oldest = self._answers.popitem(last=False)
-            self.ids[name] = True
+            self._is_counted[hash(name)] = True
             if self._spent is not None:
                 self._spent = self._spent.plus(oldest)
 
     def _note_part(self, message: str, part: Part) -> None:
-        self.ids.setdefault(message, False)
+        self._is_counted.setdefault(hash(message), False)
         self._forget_part(message, part.id)
         if not is_settled_part(part):
             self._open_parts.setdefault(message, set()).add(part.id)

@@ -8,9 +8,9 @@ matplotlib, so most kernels have it; without it an image that is too large is re
 import base64
 import io
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import UserError
 
 MAX_IMAGE_BYTES = 3_750_000

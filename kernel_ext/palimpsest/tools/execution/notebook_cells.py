@@ -8,11 +8,10 @@ user hides from the agent, in any of these, are not returned.
 import base64
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.file_access.file_contents import read_real
 from palimpsest.transcript.context_values.cell_runs import (
     CellRun,

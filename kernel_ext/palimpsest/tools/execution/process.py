@@ -11,10 +11,10 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.calls.error_containment import wait_for_abort
 from palimpsest.tools.tool import Abort
 

@@ -5,11 +5,11 @@ outcome. The user's own process cannot be sandboxed, so permissions are the prot
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, Field
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.calls.progress import PREVIEW_CHARS, Progress
 from palimpsest.tools.permission_rules.ipython_shell import shell_commands
 from palimpsest.tools.tool import Abort, PythonOutcome, PythonRunner, ToolContext, ToolOutcome

@@ -13,10 +13,9 @@ import stat
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.file_access.paths import is_key_file
 
 INSTRUCTION_NAMES = ("AGENTS.md", "CLAUDE.md", "CONTEXT.md")

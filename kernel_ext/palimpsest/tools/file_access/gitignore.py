@@ -7,9 +7,9 @@ index, no ``.git/info/exclude``, since a folder may come from anybody. Follows n
 import os
 import stat
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.file_access.gitignore_patterns import GitignorePatterns, pattern_lines
 
 ALWAYS_SKIPPED = frozenset([

@@ -10,10 +10,9 @@ stars do not backtrack into each other, since a folder from anybody may hold any
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
-
-from palimpsest.lazy_dataclasses import dataclass
 
 BOM = b"\xef\xbb\xbf"
 NAMED_CLASSES = {

@@ -14,13 +14,13 @@ import os
 import re
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import dataclass
 from fnmatch import translate
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Literal
 
 from palimpsest.home_paths import home_path
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.tool import ToolContext
 from palimpsest.transcript.errors import NotFound, UserError
 from palimpsest.transcript.strings.relative_paths import (

@@ -8,8 +8,7 @@ import difflib
 import re
 import textwrap
 from collections.abc import Callable, Iterator
-
-from palimpsest.lazy_dataclasses import dataclass
+from dataclasses import dataclass
 
 MIN_SIMILARITY = 0.7
 """Minimum similarity (0 to 1) of a block's middle when its first and last lines match."""

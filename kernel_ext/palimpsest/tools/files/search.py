@@ -8,13 +8,12 @@ import codecs
 import re
 import time
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import regex
 from pydantic import BaseModel, Field
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.calls.error_containment import run_in_thread
 from palimpsest.tools.file_access.file_contents import TextFile, is_binary, read_real
 from palimpsest.tools.file_access.gitignore import walk_files

@@ -8,10 +8,10 @@ for servers that are connecting, continues without them, and the next turn tries
 import asyncio
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.mcp import client
 from palimpsest.tools.mcp.remote_tools import McpTool, resource_tools, server_of
 from palimpsest.tools.mcp.server import GRACE_SECONDS, MAX_RETRIES, McpServer, State

@@ -10,9 +10,9 @@ Border: pure. Names of other servers and of the agent's own tools are compared i
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.calls.json_schema import SchemaTooLargeError, shown_schema
 from palimpsest.tools.mcp.values import RemoteTool, sanitize, untrusted_line
 

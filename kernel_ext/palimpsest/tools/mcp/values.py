@@ -5,10 +5,9 @@ Border: values only. ``client.py`` creates them from the protocol, ``servers.py`
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.redaction.held_secrets import HELD, hold_settings
 from palimpsest.transcript.redaction.secret_removal import scrub_output

@@ -8,8 +8,8 @@ the words of a plain command (``plain_shell``) and no files.
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.permission_rules.plain_shell import PlainCommand
 
 

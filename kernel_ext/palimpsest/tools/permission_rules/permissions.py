@@ -8,10 +8,10 @@ too, while a rule for ``write`` also works on its own; and a protected file asks
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.file_access.paths import is_protected
 from palimpsest.tools.permission_rules import shell_rules
 from palimpsest.tools.permission_rules.bound_approvals import (

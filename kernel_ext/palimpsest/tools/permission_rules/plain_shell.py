@@ -7,9 +7,9 @@ analyses (``shell_commands.py``, ``shell_files.py``) may only reject more.
 """
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 
 LEADING_KEYWORDS = frozenset([

@@ -6,8 +6,7 @@ after their end could be missed. Where shells differ, the commands of both inter
 
 import re
 from collections.abc import Iterator
-
-from palimpsest.lazy_dataclasses import dataclass
+from dataclasses import dataclass
 
 OPENERS = ("$(", "<(", ">(", "(", "`")
 DEVICE = re.compile(r"/dev/(null|stdout|stderr|stdin|tty|fd/\d+)")

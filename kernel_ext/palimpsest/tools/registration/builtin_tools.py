@@ -9,9 +9,9 @@ folders.
 
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Literal
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.execution.bash import BashTool
 from palimpsest.tools.execution.notebook import NotebookTool
 from palimpsest.tools.execution.python import PythonTool

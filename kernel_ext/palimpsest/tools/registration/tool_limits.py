@@ -6,9 +6,9 @@ servers. A sentence names the omitted tools, and the others keep their order, so
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.registration.builtin_tools import RESERVED_NAMES
 from palimpsest.tools.registration.function_tools import FunctionTool
 from palimpsest.tools.tool import Tool

@@ -7,9 +7,7 @@ tree of an untrusted page can take minutes to build and walk.
 import html
 import re
 from collections.abc import Generator, Iterator
-from dataclasses import field
-
-from palimpsest.lazy_dataclasses import dataclass
+from dataclasses import dataclass, field
 
 UNDISPLAYED_ELEMENTS = frozenset(
     ("title", "script", "style", "noscript", "template", "svg", "iframe", "object", "canvas")

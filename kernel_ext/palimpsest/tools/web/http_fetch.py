@@ -11,10 +11,10 @@ import ssl
 import time
 import urllib.request
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urljoin, urlsplit, urlunsplit
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.web.public_addresses import IPAddress, is_local_name, is_public, parse_address
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ protected from pruning, since the instructions apply for the rest of the session
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, Field
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 

@@ -5,11 +5,11 @@ The subagent's messages stay in its session, so this session's context contains 
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pydantic import BaseModel, Field
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.tools.tool import ToolContext, ToolOutcome
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import ModelRef

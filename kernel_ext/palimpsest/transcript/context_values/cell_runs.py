@@ -3,9 +3,8 @@
 Border: plain dataclasses, since the recorder that makes them is loaded with ``%load_ext``.
 """
 
+from dataclasses import dataclass
 from typing import Literal
-
-from palimpsest.lazy_dataclasses import dataclass
 
 OutputKind = Literal["stdout", "stderr", "result", "display", "error"]
 CellStatus = Literal["running", "ok", "error", "stopped"]

@@ -6,10 +6,9 @@ may be about a whole message. If there are several decisions about a part, the n
 """
 
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.policies import Policy
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE as PRUNE_RULE
 from palimpsest.transcript.messages import Messages

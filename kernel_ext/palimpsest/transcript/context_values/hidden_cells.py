@@ -9,9 +9,9 @@ not by its file name; a broken notebook that may contain a hidden cell is not sh
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.context_values.cell_runs import HIDDEN_TAG, CellRun, NotebookRuns
 from palimpsest.transcript.context_values.hidden_tag import has_hidden_tag, names_hidden_tag
 from palimpsest.transcript.errors import UserError

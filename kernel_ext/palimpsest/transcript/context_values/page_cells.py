@@ -4,9 +4,9 @@ Border: values alone; ``frontends/page_channel/page_cells.py`` requests them fro
 only the id is here: neither its source nor its outputs leave the page.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.values import Value
 
 

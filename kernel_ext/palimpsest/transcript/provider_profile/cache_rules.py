@@ -4,9 +4,9 @@ Border: pure, no I/O. What a recording shows takes precedence over these rules.
 """
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.provider_profile.profile import profile
 from palimpsest.transcript.values import ModelRef
 

@@ -8,10 +8,9 @@ tests' strict validators repeat the rules for ids of tool calls on purpose: they
 """
 
 import re
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.transcript.provider_profile.provider_table import (
     FAMILIES,
     GUIDANCE,

@@ -6,10 +6,8 @@ provider is ``chat``.
 """
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Literal
-
-from palimpsest.lazy_dataclasses import dataclass
 
 Family = Literal["anthropic", "gemini", "mistral", "openai", "other"]
 """The family of a model. Written into recorded thinking, so a name is never changed."""

@@ -5,10 +5,9 @@ covers every table here. Only the presets use them.
 """
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
-
-from palimpsest.lazy_dataclasses import dataclass
 
 ProviderFamily = Literal["openai", "anthropic", "google", "mistral", "compatible"]
 """OpenClaw's families of providers, by which it orders turns; an unknown one is ``compatible``."""

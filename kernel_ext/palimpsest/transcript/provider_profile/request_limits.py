@@ -7,7 +7,8 @@ small would hide pictures from a model that accepts them. For a provider without
 learned from its refusals (``context/reduction/picture_limits.py``).
 """
 
-from palimpsest.lazy_dataclasses import dataclass
+from dataclasses import dataclass
+
 from palimpsest.transcript.provider_profile.provider_table import Wire
 
 MEGABYTE = 1_000_000

@@ -6,8 +6,8 @@ line that is no command.
 """
 
 import re
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 
 MAX_NAME_CHARS = 24

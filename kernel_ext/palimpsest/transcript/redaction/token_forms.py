@@ -6,8 +6,8 @@ linear time. Tokens without a fixed beginning are found by the name before the v
 
 import re
 import string
+from dataclasses import dataclass
 
-from palimpsest.lazy_dataclasses import dataclass
 from palimpsest.lazy_patterns import lazy_pattern
 
 LETTERS_DIGITS = string.ascii_letters + string.digits
