@@ -26,15 +26,7 @@ def argument_completions(
     current: str,
     values: CompletionValues,
 ) -> Sequence[str]:
-    """Return completions for the word that is being typed.
-
-    Args:
-        form: The form whose name was typed.
-        operation: Its operation.
-        words: The complete words after the name.
-        current: The typed part of the word.
-        values: Returns the known values of a field.
-    """
+    """Return completions for ``current``, the typed part of a word after the form's name and the complete ``words``."""
     if words and words[-1] == "--model":
         return values("model")
     if current.startswith("-"):

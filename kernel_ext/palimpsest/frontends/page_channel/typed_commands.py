@@ -36,9 +36,7 @@ class TypedCommand(NamedTuple):
 def typed_command(text: str, own_commands: Collection[str]) -> TypedCommand | str:
     """Return the command in a text, or the prompt to send; raises UserError with the reason for a text that is neither.
 
-    Args:
-        text: The typed text.
-        own_commands: The names of the commands that the project and the settings define; they win over built-in ones.
+    ``own_commands`` are the names of those that the project and the settings define; they win over built-in ones.
     """
     if verbatim := _VERBATIM.match(text):
         return text[verbatim.end() :]

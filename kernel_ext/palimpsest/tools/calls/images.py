@@ -105,12 +105,9 @@ def fit_attachment(data: bytes, mime: str, name: str, claim: str) -> FittedImage
 def smaller_image(
     data: bytes, side: int, max_bytes: int | None = None
 ) -> tuple[str, bytes, tuple[int, int]] | None:
-    """Return MIME type, bytes and size of a smaller image; None without Pillow, or where it cannot be created.
+    """Return MIME type, bytes and size of an image that is smaller; None without Pillow, or where it cannot be created.
 
-    Args:
-        data: The image.
-        side: The most pixels of its longer side.
-        max_bytes: The most bytes; None for no limit.
+    ``side`` is the most pixels of its longer side, ``max_bytes`` the most bytes, None without a limit.
     """
     if image_type(data) == "image/jpeg":
         # A photo as PNG would be larger than before.
