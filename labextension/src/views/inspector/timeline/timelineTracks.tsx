@@ -51,7 +51,10 @@ export const TimelineTracks = memo(function TimelineTracks({
   );
 });
 
-/** Draws how well the recording itself is reproduced, on which every estimate rests; `isExplained` adds the details. */
+/**
+ * Draws how well the recording itself is reproduced, on which every estimate rests; `isExplained` adds the details, of
+ * which a doubt is never left out: its line is cut where the place ends.
+ */
 function ProofSentences({
   view,
   isExplained
@@ -63,9 +66,14 @@ function ProofSentences({
   return first === undefined ? null : (
     <p className="plm-Proof" data-doubtful={isDoubtful(view)}>
       <strong>{first}</strong>
-      {isExplained &&
+      {(isExplained || isDoubtful(view)) &&
         others.map(value => (
-          <span key={value} className="plm-Proof-more">
+          <span
+            key={value}
+            className="plm-Proof-more"
+            data-cut={!isExplained}
+            title={isExplained ? undefined : value}
+          >
             {` ${value}`}
           </span>
         ))}
