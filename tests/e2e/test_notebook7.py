@@ -381,6 +381,7 @@ def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Notebook7)
 
     for place in (notebook.cell(2), other.cell(2), transcript_region(panel)):
         expect(place.get_by_text("It is 42.")).to_be_visible()
+        place.get_by_role("button", name="done python 6 * 7").click()
         expect(place.get_by_text("allowed once")).to_be_visible()
         expect(place.locator(".plm-Question")).to_have_count(0)
 
