@@ -155,6 +155,17 @@ def test_different_sessions_of_one_id_both_count(tmp_path: Path) -> None:
     assert overview.repeated == ()
 
 
+def test_a_second_run_of_one_id_counts_though_it_reported_the_same(tmp_path: Path) -> None:
+    written(tmp_path / "a.jsonl", pi("one", "abc"))
+    written(tmp_path / "b.jsonl", pi("one", "ab", second=30))
+    written(tmp_path / "c.jsonl", pi("one", "de"))
+
+    overview = opened(tmp_path).overview()
+
+    assert overview.totals().requests == 7
+    assert overview.repeated == ()
+
+
 def test_a_recording_beside_one_that_is_a_folder_counts_once(tmp_path: Path) -> None:
     written(tmp_path / "both" / "claude.jsonl", pi("one", "ab"))
     message = {"id": "m1", "role": "user", "content": [{"type": "text", "text": "Hi"}], "ts": 1}

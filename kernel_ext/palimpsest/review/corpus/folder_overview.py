@@ -32,12 +32,16 @@ class OverviewSession:
     """As ``session_wastes`` returns them."""
 
     def is_part_of(self, other: "OverviewSession") -> bool:
-        """Return whether another recording of the session has its requests too, by the tokens that they reported."""
-        own, others = (
-            "\n".join(["", *session.wastes.get("usages", ()), ""]) for session in (self, other)
+        """Return whether another recording of the session has its requests too: the same ids, tokens, and times if known."""
+        if self.figures == other.figures:
+            return True
+        own, others = (session.wastes.get("reported", {}) for session in (self, other))
+        if not own or not own.keys() <= others.keys():
+            return False
+        return all(
+            tokens == others[name][0] and (time is None or others[name][1] in (None, time))
+            for name, (tokens, time) in own.items()
         )
-        is_same = self.figures.model == other.figures.model and len(own) > 1 and own in others
-        return is_same or self.figures == other.figures
 
     @property
     def waste(self) -> float:

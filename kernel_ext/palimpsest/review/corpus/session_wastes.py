@@ -1,4 +1,4 @@
-"""The wastes of one session in a corpus: the total of each kind, the remedies, and the reported usages."""
+"""The wastes of one session in a corpus: the total of each kind, the remedies, and what its requests reported."""
 
 from collections import defaultdict
 from typing import Any
@@ -22,8 +22,8 @@ def session_wastes(review: SessionReview) -> dict[str, Any]:
     """Return the wastes of a session as plain values.
 
     ``kinds`` has the number and cost of each kind. ``remedies`` has the cost of the wastes that each remedy addresses; less
-    would have been saved, since a remedy has its own cost. ``usages`` are the tokens that each request reported, in order;
-    empty where one reported none.
+    would have been saved, since a remedy has its own cost. ``reported`` has the tokens that each request reported, by
+    its id, and its time; empty where one reported none.
     """
     price, timeline = review.price(None), review.timeline
     wastes = review.wastes()
@@ -41,16 +41,15 @@ def session_wastes(review: SessionReview) -> dict[str, Any]:
         "is_fact": all(kind.cost_is_fact for kind in wastes.kinds),
         "kinds": {kind.kind: [kind.count, kind.cost] for kind in wastes.kinds},
         "remedies": dict(remedies),
-        "usages": _usages(timeline),
+        "reported": _reported(timeline),
     }
 
 
-def _usages(timeline: Timeline) -> list[str]:
-    usages = [request.usage for request in timeline.requests if request.reported is not None]
-    if len(usages) < len(timeline.requests):
-        return []
-    return [
-        f"{usage.input} {usage.cache_read} {usage.cache_write}"
-        for usage in usages
-        if usage is not None
-    ]
+def _reported(timeline: Timeline) -> dict[str, tuple[str, int | None]]:
+    if any(request.reported is None for request in timeline.requests):
+        return {}
+    return {
+        request.id: (f"{usage.input} {usage.cache_read} {usage.cache_write}", request.started)
+        for request in timeline.requests
+        if (usage := request.usage) is not None
+    }
