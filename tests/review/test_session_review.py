@@ -15,6 +15,8 @@ from palimpsest.review.session_figures import session_figures
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.tables.links import link_to
 from palimpsest.review.timeline_view.track_view import recorded_track
+from palimpsest.review.timeline_view.view_answers import ViewAnswers
+from palimpsest.review.timeline_view.view_queries import AskUses
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline, Transition
 from palimpsest.transcript.values import Price, PriceTier, Usage
@@ -232,6 +234,17 @@ def test_why_says_state_rule_numbers_and_time_in_one_sentence() -> None:
     assert "; from request 340 on it is cleared" in before
     assert "is cleared in request 340, since request 340 (2025-11-" in after
     assert "by the rule opencode.prune" in after
+    # Of the answers that used names of a cleared result, the sentence tells the first, and the view which names.
+    used_names = review().references.used_names(24)
+    later = [request for request in used_names if request >= 339]
+    assert used_names[339] == ["onSelect"]
+    assert other.why(25, 340).endswith(
+        f"The answer to request 340 used a name in it after it was cleared, and {len(later) - 1} more did."
+    )
+    uses = ViewAnswers(review()).answer(AskUses(item=24, request=339)).uses
+    assert uses is not None
+    assert [use.request for use in uses] == later[:8]
+    assert uses[0].names == ("onSelect",)
     assert review().why(5, 1).endswith("UTC).")
     assert "it came later" in review().why(5, 1)
     with pytest.raises(UserError, match="453 requests and 1115 items"):
@@ -244,8 +257,8 @@ def test_the_largest_wastes_are_sentences_with_numbers_and_links() -> None:
     assert len(wastes) == 10
     assert [(kind.words, round(kind.cost, 2)) for kind in wastes.kinds] == [
         ("37 breaks of the cache", 14.21),
-        # Without the 0.37 of them that breaks of the cache cost.
-        ("8 aborted or refused requests", 0.27),
+        # Without the 0.37 of them that breaks of the cache cost, and what the next requests found in the cache.
+        ("8 aborted or refused requests", 0.26),
         ("1 large result that stayed after its last use", 0.0),
         ("1 result of which no later answer used a name", 0.0),
     ]

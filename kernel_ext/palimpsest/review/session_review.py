@@ -342,13 +342,12 @@ class SessionReview:
 
         try:
             index = self._item(item)
-            uses = [use.request for use in self.references.uses if index in use.sources]
             return why(
                 self.timeline,
                 index,
                 request - 1,
                 factor=self.ruler.factor,
-                uses=list(dict.fromkeys(uses)),
+                uses=[*self.references.used_names(index)],
             )
         except IndexError as error:
             raise UserError(str(error)) from error

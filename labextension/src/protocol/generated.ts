@@ -10,7 +10,7 @@ export type ErrorValue =
   | StructuredOutputError
   | UnknownError;
 export type Status = Busy | Idle | Retrying;
-export type ViewQuery = AskCompaction | AskItem | AskRequest | AskTrack | AskView;
+export type ViewQuery = AskCompaction | AskItem | AskRequest | AskTrack | AskUses | AskView;
 export type MessageInfo = AssistantMessage | UserMessage;
 export type Part =
   | AgentPart
@@ -279,6 +279,12 @@ export interface AskTrack {
   };
   price?: string;
   window: number;
+}
+/** Ask which names of an item the answers from a request on used. */
+export interface AskUses {
+  ask: 'uses';
+  item: number;
+  request: number;
 }
 /** Ask for the whole view. */
 export interface AskView {
@@ -2852,12 +2858,22 @@ export interface UsePolicy {
   /** The name of a preset, ``name=value`` for one number, or ``default``; empty only shows the policy. */
   words: string[];
 }
+/** The names of an item that the answer to a request used. */
+export interface UsedNames {
+  request: number;
+  /** At most ``MAX_USED_NAMES``, in the answer's order; data, not markup. */
+  names: string[];
+  /** Number of all of them. */
+  total: number;
+}
 /** The answer to one question: one of its fields is set, or ``error``. */
 export interface ViewAnswer {
   view?: TimelineView;
   patch?: ViewPatch;
   track?: TrackView;
   item?: ItemText;
+  /** The first answers that used names of the item, at most ``MAX_USES``. */
+  uses?: UsedNames[];
   request?: RequestText;
   compaction?: CompactionText;
   /** Whether the front end's view is the newest. */

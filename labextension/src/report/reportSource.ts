@@ -56,6 +56,8 @@ export class ReportSource implements IInspectorSource {
       }
       case 'item':
         return this._item(query);
+      case 'uses':
+        return answerWith({});
       case 'request':
         return this._request(query);
       case 'compaction': {

@@ -66,6 +66,11 @@ function answer(
         ? { ...NOTHING, error: `There is no track of ${asked}.` }
         : { ...NOTHING, track };
     }
+    case 'uses':
+      return {
+        ...NOTHING,
+        uses: [{ request: query.request, names: [text(query.item)], total: 2 }]
+      };
     case 'item':
       return {
         ...NOTHING,

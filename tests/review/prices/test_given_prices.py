@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -168,6 +169,12 @@ def test_a_wrong_price_file_is_one_sentence(name: str, text: str, tmp_path: Path
     assert str(path) in str(error.value)
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 500 + len(str(path))
+
+
+@pytest.mark.parametrize("price", [100, [1], {"a": 1}, b"units"])
+def test_what_is_neither_words_nor_a_file_is_one_sentence(price: Any) -> None:
+    with pytest.raises(UserError, match="is no price: write MODEL="):
+        price_words(price)
 
 
 def test_a_price_file_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tests.waiting import LAST_RESORT_SECONDS
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
 from palimpsest.context_policies.registry import get
 from palimpsest.model.script import says
+from palimpsest.render.content.decision_reasons import conversation_size
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import AskCompaction, AskView
@@ -44,7 +45,8 @@ async def test_a_recorded_compaction_names_what_its_summary_lost(tmp_path: Path)
     assert found.summary.count("## Goal") == 1
     assert found.tokens_after < found.tokens_before
     assert {word.name for word in found.lost} == {f"log{number}.txt" for number in range(5)}
-    assert found.sentences[1] == "No longer shown: 5 of 5 paths."
+    assert found.sentences[1] == found.conversation
+    assert found.sentences[2] == "No longer shown: 5 of 5 paths."
 
 
 async def test_a_summary_that_failed_is_told_and_replaced_nothing(tmp_path: Path) -> None:
@@ -137,7 +139,21 @@ async def test_each_compact_event_of_our_own_session_is_one_loss_at_its_place(
 ) -> None:
     harness, session = await SCENES[scene](tmp_path)
 
-    assert told(review_of(harness.store, session.id)) > 0
+    review = review_of(harness.store, session.id)
+    assert told(review) > 0
+    # The size of the replaced items, and that of the conversation which the transcript tells.
+    sizes = [
+        conversation_size(
+            decision.tokens_before, decision.tokens_after, decision.numbers.get("kept")
+        )
+        for decision in session.decisions()
+        if decision.action == "summarise" and decision.rule == "compact"
+    ]
+    shown = [loss.conversation for loss in review.compactions() if loss.conversation]
+    assert shown == [size for size in sizes if size]
+    assert all(
+        loss.conversation in loss.sentences for loss in review.compactions() if loss.conversation
+    )
 
 
 def told(review: SessionReview) -> int:

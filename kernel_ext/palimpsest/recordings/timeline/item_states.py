@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from palimpsest.context.reduction.picture_limits import is_whole_text
@@ -77,6 +78,14 @@ class ItemStates:
         cause = "automatic" if marker is None or marker.auto else "by hand"
         self.events.append(TimelineEvent(len(self._requests), kind, cause, numbers))
 
+    def _add_conversation_size(self, decision: Decision) -> None:
+        """Add the tokens of the conversation before and after a compaction to its event."""
+        sizes = {"before": decision.tokens_before, "after": decision.tokens_after}
+        for place, event in enumerate(self.events):
+            if event.kind == "compact" and event.numbers.get("summary") == decision.message_id:
+                numbers = {**event.numbers, **sizes, "kept": decision.numbers.get("kept")}
+                self.events[place] = replace(event, numbers=numbers)
+
     @property
     def undone(self) -> tuple[str, ...]:
         """The summaries that the user undid so far, including those since the previous request."""
@@ -103,6 +112,8 @@ class ItemStates:
             if decision.rule in (UNDO, REDO):
                 self._undo_summary(decision.message_id or "", again=decision.rule == REDO)
                 continue
+            if decision.action == "summarise":
+                self._add_conversation_size(decision)
             items = self._item_list.items_of(decision)
             if not items:
                 without_item.append(decision)

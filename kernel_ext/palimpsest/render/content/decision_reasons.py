@@ -112,12 +112,19 @@ def _reduction_sentence(verb: str, decision: Decision, *, ends_in: str) -> str:
 
 def _conversation_size(decision: Decision) -> str:
     """Return a sentence on the size of the conversation before and after a compaction; empty for other decisions."""
+    if decision.rule != COMPACT:
+        return ""
     before, after = decision.tokens_before, decision.tokens_after
-    if decision.rule != COMPACT or not before or not after:
+    return conversation_size(before, after, decision.numbers.get("kept"))
+
+
+def conversation_size(before: int, after: int, kept: object) -> str:
+    """Return a sentence on the tokens of the conversation around a compaction; empty where one is not known."""
+    if not before or not after:
         return ""
     return (
         f"The conversation takes {count(after)} tokens in a request instead of {count(before)}: "
-        f"the summary, and {_kept_beside(decision.numbers.get('kept'))}."
+        f"the summary, and {_kept_beside(kept)}."
     )
 
 

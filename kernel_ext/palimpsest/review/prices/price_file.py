@@ -12,7 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.home_paths import home_path
-from palimpsest.review.prices.given_prices import LIFETIME_WORD, given_prices, price_word
+from palimpsest.review.prices.given_prices import (
+    EXAMPLE,
+    FORM,
+    LIFETIME_WORD,
+    given_prices,
+    price_word,
+)
 from palimpsest.transcript.errors import UserError
 
 SUFFIXES = (".json", ".toml")
@@ -29,10 +35,16 @@ def price_words(
     ``lifetime`` is that of the cache: seconds, or words such as ``1h``. None where nothing was given. Raises UserError
     with one sentence.
     """
-    price_sources = (
-        [price_argument] if isinstance(price_argument, str | Path) else list(price_argument or ())
-    )
-    words = " ".join(word for given_word in price_sources for word in _words_of(given_word))
+    sources: Sequence[str | Path]
+    is_single = price_argument is None or isinstance(price_argument, str | Path)
+    sources = [price_argument or ""] if is_single else price_argument  # type: ignore[assignment, list-item]  # by is_single
+    if not isinstance(sources, list | tuple) or not all(
+        isinstance(source, str | Path) for source in sources
+    ):
+        raise UserError(
+            f"{price_argument!r:.80} is no price: write {FORM}, as in {EXAMPLE}, or the name of a price file."
+        )
+    words = " ".join(word for given_word in sources for word in _words_of(given_word))
     if lifetime is not None:
         words = f"{words} {LIFETIME_WORD}={str(lifetime).strip()}"
     given_prices(words)

@@ -16,6 +16,7 @@ from palimpsest.context.compaction.names import names_of
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_words
 from palimpsest.context_policies.replay.fetch_cost import fetch_cost
 from palimpsest.context_policies.replay.simulation import Simulation
+from palimpsest.render.content.decision_reasons import conversation_size
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import (
     Basis,
@@ -101,6 +102,8 @@ class CompactionLoss(ShownAsTable):
     """The user's prohibitions and demands in the replaced items."""
     writer: SummarySession | None = None
     """The session that wrote the summary, where it is a session of the recording."""
+    conversation: str = field(default="", repr=False)
+    """A sentence on the tokens of the whole conversation before and after it, where they were recorded."""
 
     @property
     def needed(self) -> tuple[LostWord, ...]:
@@ -127,6 +130,8 @@ class CompactionLoss(ShownAsTable):
         lines = [
             f"{self._place_words} compaction {self.number + 1} replaced {len(self.items)} {items} ({size}."
         ]
+        if self.conversation:
+            lines.append(self.conversation)
         if not self.summary:
             lines.append(
                 "The summary was never written, so what it would have kept is not known: the numbers are the most it can lose."
@@ -374,6 +379,8 @@ class _ShownSummary(NamedTuple):
     """The first request that shows the replaced items again."""
     writer: str = ""
     """The session that wrote the summary, where that is known."""
+    conversation: str = ""
+    """A sentence on the tokens of the whole conversation before and after it, where they were recorded."""
 
 
 def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
@@ -383,6 +390,13 @@ def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
         str(event.numbers.get("summary")) for event in timeline.events if event.kind == "compact"
     }
     undone: dict[str, int] = {}
+    conversations = {
+        str(event.numbers.get("summary")): conversation_size(
+            event.numbers["before"], event.numbers["after"], event.numbers["kept"]
+        )
+        for event in timeline.events
+        if "kept" in event.numbers
+    }
     writers_by_summary = summary_writers(timeline)
     for event in timeline.events:
         if event.kind == "undo" and event.numbers.get("back"):
@@ -400,6 +414,7 @@ def _recorded_summaries(simulation: Simulation) -> Iterator[_ShownSummary]:
                 is_item=True,
                 undone=undone_at,
                 writer=writers_by_summary.get(item.message, ""),
+                conversation=conversations.get(item.message, ""),
             )
 
 
@@ -471,6 +486,7 @@ def _loss(
             timeline, replaced.request, replaced_items, frozenset(lost.names_of_kind(CONSTRAINTS))
         ),
         writer=writers.get(replaced.writer),
+        conversation=replaced.conversation,
     )
 
 

@@ -207,9 +207,6 @@ def _follower(
     follows_prompt = _follows_prompt(timeline, request)
     if lost is None:
         return _FollowingRequest(follows_prompt, None)
-    usage = request.usage
-    prices = price.at(request.terms, request.reported or 0)
-    write = prices.write if usage is not None and usage.cache_write else prices.input
     loss = lost.expected - lost.read
     cache_break = CacheBreak(
         request=request.index,
@@ -219,12 +216,21 @@ def _follower(
         expected=lost.expected,
         read=lost.read,
         loss=loss,
-        cost=loss * (write - prices.read) / 1_000_000,
+        cost=cost_beyond_reading(request, loss, price),
         first_of_turn=follows_prompt,
-        written=usage is not None and usage.cache_write > 0,
+        written=request.usage is not None and request.usage.cache_write > 0,
         beginning_only=reads_beginning_only(timeline, request),
     )
     return _FollowingRequest(follows_prompt, cache_break)
+
+
+def cost_beyond_reading(request: TimelineRequest, tokens: int, price: PriceProfile) -> float:
+    """Return what tokens that a request wrote, or paid in full, cost beyond reading them from the cache."""
+    prices = price.at(request.terms, request.reported or 0)
+    write = (
+        prices.write if request.usage is not None and request.usage.cache_write else prices.input
+    )
+    return tokens * (write - prices.read) / 1_000_000
 
 
 def _follows_prompt(timeline: Timeline, request: TimelineRequest) -> bool:

@@ -78,7 +78,7 @@ def why(
     return (
         f"{name} is {STATES.get(transition.state, transition.state)} in {where}, since request {transition.request + 1}"
         f"{_time_text(timeline, transition.request)}, {transition_words(transition, weights[item], transition.tokens, factor)}."
-        f"{_first_use_text(request, uses)}"
+        f"{_first_use_text(request, uses, STATES.get(transition.state, transition.state))}"
     )
 
 
@@ -99,13 +99,17 @@ def _since_text(timeline: Timeline, item: int, request: int, factor: float) -> s
     )
 
 
-def _first_use_text(request: int, uses: Sequence[int]) -> str:
-    """Return a sentence on the first later answer that used a name of the item, and the number of others."""
+def _first_use_text(request: int, uses: Sequence[int], state: str = "") -> str:
+    """Return a sentence on the first later answer that used a name of the item, and the number of others.
+
+    ``state`` is how the item was shown then; empty for whole.
+    """
     later = [use for use in uses if use >= request]
     if not later:
         return ""
     others = f", and {len(later) - 1} more did" if len(later) > 1 else ""
-    return f" The answer to request {later[0] + 1} used a name in it{others}."
+    after = f" after it was {state}" if state else ""
+    return f" The answer to request {later[0] + 1} used a name in it{after}{others}."
 
 
 def transition_words(

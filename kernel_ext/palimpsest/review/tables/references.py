@@ -118,6 +118,14 @@ class References:
             used.update(dict.fromkeys(use.sources, use.request))
         return used
 
+    def used_names(self, item: int) -> dict[int, list[str]]:
+        """Return the requests whose answers used names in an item, ascending, each with these names."""
+        used: dict[int, list[str]] = {}
+        for use in self.uses:
+            if item in use.sources:
+                used.setdefault(use.request, []).append(use.name)
+        return used
+
     @cached_property
     def needed(self) -> Mapping[str, int]:
         """Number of uses of names of each kind."""

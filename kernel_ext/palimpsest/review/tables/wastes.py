@@ -7,19 +7,25 @@ request that shows it. Breaks of the cache are facts of the reported usage.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import compress
+from itertools import compress, zip_longest
 
+from palimpsest.context_policies.prompt_cache.cache_losses import known_requests
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
 from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
-from palimpsest.review.tables.cache_breaks import CacheBreak, CacheBreaks, cache_breaks
+from palimpsest.review.tables.cache_breaks import (
+    CacheBreak,
+    CacheBreaks,
+    cache_breaks,
+    cost_beyond_reading,
+)
 from palimpsest.review.tables.figures import Waste, WasteKind, waste_words
 from palimpsest.review.tables.links import link_to
 from palimpsest.review.tables.references import References, names_in
 from palimpsest.review.tables.session_tables import estimated_costs
 from palimpsest.review.tables.subagents import SubagentRun
 from palimpsest.transcript.growing_lists import GrownRows
-from palimpsest.transcript.timeline import Timeline, TimelineItem
+from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest
 
 MAX_WASTES = 10
 LARGE_TOKENS = 8_000
@@ -150,16 +156,36 @@ def _breaks_of(timeline: Timeline, price: PriceProfile) -> CacheBreaks:
 
 
 def _aborted_requests(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
-    """Yield the requests without an answer; the cost of their cache breaks is not counted a second time."""
-    break_costs = {lost.request: lost.cost for lost in _breaks_of(timeline, price)}
-    template = "Request {} was {} after {:,} tokens were read."
-    for request in timeline.requests:
-        if request.status != "ok" and request.usage is not None:
-            words = partial(
-                template.format, request.index + 1, request.status, request.reported or 0
-            )
-            cost = max(price.cost_of(request) - break_costs.get(request.index, 0.0), 0.0)
-            yield _WasteCandidate("aborted", cost, price.recorded, request.index, words)
+    """Yield the requests without an answer.
+
+    The cost of their cache breaks is not counted a second time. What the next request read of their prompt from the
+    cache, it would else have written itself: that cost no more than reading it.
+    """
+    losses = {lost.request: lost.loss for lost in _breaks_of(timeline, price)}
+    template = "Request {} was {} after {:,} tokens were read{}."
+    requests = known_requests(timeline)
+    for request, following in zip_longest(requests, requests[1:]):
+        if request.status == "ok":
+            continue
+        left = 0 if following is None else _tokens_left_in_cache(request, following)
+        ending = (
+            f", of which request {following.index + 1} found {left:,} more in the cache"
+            if left
+            else ""
+        )
+        number, tokens = request.index + 1, request.reported or 0
+        words = partial(template.format, number, request.status, tokens, ending)
+        counted = max(left, losses.get(request.index, 0))
+        cost = price.cost_of(request) - cost_beyond_reading(request, counted, price)
+        yield _WasteCandidate("aborted", max(cost, 0.0), price.recorded, request.index, words)
+
+
+def _tokens_left_in_cache(request: TimelineRequest, following: TimelineRequest) -> int:
+    """Return how many tokens of a request the following one read from the cache that it had not itself read there."""
+    if request.usage is None or following.usage is None or request.model != following.model:
+        return 0
+    found = min(following.usage.cache_read, request.usage.prompt)
+    return max(found - request.usage.cache_read, 0)
 
 
 def _unused_subagents(

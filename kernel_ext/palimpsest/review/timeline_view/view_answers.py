@@ -17,16 +17,20 @@ from palimpsest.review.timeline_view.view_queries import (
     BLOCK_CHARS,
     MAX_BLOCKS,
     MAX_NAME_CHARS,
+    MAX_USED_NAMES,
+    MAX_USES,
     TEXT_CHARS,
     AskCompaction,
     AskItem,
     AskRequest,
     AskTrack,
+    AskUses,
     AskView,
     CompactionText,
     ItemText,
     LostKind,
     RequestText,
+    UsedNames,
     ViewAnswer,
     ViewQuery,
 )
@@ -97,6 +101,8 @@ class ViewAnswers:
                 return ViewAnswer(track=track_of(self.review, simulation, price))
             case AskItem():
                 return ViewAnswer(item=self._item(query))
+            case AskUses():
+                return ViewAnswer(uses=self._uses(query))
             case AskRequest():
                 return ViewAnswer(request=self._request(query))
             case AskCompaction():
@@ -131,6 +137,19 @@ class ViewAnswers:
             shown=None
             if transition is None or transition.shown is None
             else transition.shown[:TEXT_CHARS],
+        )
+
+    def _uses(self, query: AskUses) -> tuple[UsedNames, ...]:
+        self._check(query.request, query.item)
+        names_by_request = self.review.references.used_names(query.item)
+        later = [entry for entry in names_by_request.items() if entry[0] >= query.request]
+        return tuple(
+            UsedNames(
+                request=request,
+                names=tuple(name[:MAX_NAME_CHARS] for name in names[:MAX_USED_NAMES]),
+                total=len(names),
+            )
+            for request, names in later[:MAX_USES]
         )
 
     def _request(self, query: AskRequest) -> RequestText:

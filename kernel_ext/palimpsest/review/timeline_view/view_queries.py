@@ -27,6 +27,10 @@ MAX_BLOCKS = 200
 """Maximum blocks of one piece of a request."""
 MAX_NAME_CHARS = 300
 """Maximum characters of a policy's or model's name in a question."""
+MAX_USES = 8
+"""Maximum answers of which the used names of an item are sent."""
+MAX_USED_NAMES = 3
+"""Maximum names of one such answer."""
 MAX_PRICES_CHARS = 8_000
 """Maximum characters of the prices that the user gave: enough for a few hundred models."""
 
@@ -69,6 +73,14 @@ class AskItem(Value):
     offset: int = Field(default=0, ge=0)
 
 
+class AskUses(Value):
+    """Ask which names of an item the answers from a request on used."""
+
+    ask: Literal["uses"] = "uses"
+    item: int = Field(ge=0)
+    request: int = Field(ge=0)
+
+
 class AskRequest(Value):
     """Ask for the contents of a request, as recorded or under a policy."""
 
@@ -93,7 +105,8 @@ class AskCompaction(Value):
 
 
 ViewQuery = Annotated[
-    AskView | AskTrack | AskItem | AskRequest | AskCompaction, Field(discriminator="ask")
+    AskView | AskTrack | AskItem | AskUses | AskRequest | AskCompaction,
+    Field(discriminator="ask"),
 ]
 
 
@@ -122,6 +135,16 @@ class ItemText(Value):
     """Characters of the whole text."""
     shown: str | None = None
     """The text shown instead; None where the item is whole or removed, or the text is not known."""
+
+
+class UsedNames(Value):
+    """The names of an item that the answer to a request used."""
+
+    request: int
+    names: tuple[str, ...]
+    """At most ``MAX_USED_NAMES``, in the answer's order; data, not markup."""
+    total: int
+    """Number of all of them."""
 
 
 class RequestText(Value):
@@ -189,6 +212,8 @@ class ViewAnswer(Value):
     """The difference to the view that the front end has."""
     track: TrackView | None = None
     item: ItemText | None = None
+    uses: tuple[UsedNames, ...] | None = None
+    """The first answers that used names of the item, at most ``MAX_USES``."""
     request: RequestText | None = None
     compaction: CompactionText | None = None
     unchanged: bool = False

@@ -23,8 +23,8 @@ export function why(states: ItemStates, item: number, request: number): string {
       : `${name} is not in ${where}: it came later, before request ${entered + 1}${sentAt(view, entered)}.`;
   }
   const transition = states.transition(item, request);
-  const used = usedLater(view, item, request);
   if (transition < 0) {
+    const used = usedLater(view, item, request);
     const tokens = (view.items.tokens[item] ?? 0) * view.ruler.factor;
     const since = wholeSince(states, item, request);
     const pinned = `${since.includes(';') ? ',' : ''} and the user keeps it (pinned)`;
@@ -36,8 +36,10 @@ export function why(states: ItemStates, item: number, request: number): string {
   }
   const { state, request: at, words } = track.transitions;
   const since = at[transition] ?? 0;
+  const stateNow = stateWords(state[transition] ?? 'whole');
+  const used = usedLater(view, item, request, ` after it was ${stateNow}`);
   return (
-    `${name} is ${stateWords(state[transition] ?? 'whole')} in ${where}, since request ${since + 1}` +
+    `${name} is ${stateNow} in ${where}, since request ${since + 1}` +
     `${sentAt(view, since)}, ${track.words[words[transition] ?? 0] ?? ''}.${used}`
   );
 }
@@ -107,7 +109,12 @@ function wholeSince(states: ItemStates, item: number, request: number): string {
   );
 }
 
-function usedLater(view: TimelineView, item: number, request: number): string {
+function usedLater(
+  view: TimelineView,
+  item: number,
+  request: number,
+  after = ''
+): string {
   const [first, ...others] = usesOf(view, item).filter(
     transition => transition >= request
   );
@@ -115,7 +122,7 @@ function usedLater(view: TimelineView, item: number, request: number): string {
     return '';
   }
   const more = others.length > 0 ? `, and ${others.length} more did` : '';
-  return ` The answer to request ${first + 1} used a name in it${more}.`;
+  return ` The answer to request ${first + 1} used a name in it${after}${more}.`;
 }
 
 function lostLater(states: ItemStates, item: number, request: number): string {

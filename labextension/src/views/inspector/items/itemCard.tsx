@@ -6,7 +6,7 @@ import type { EditAction } from '../../../state/inspector/source';
 import { stateWords, usesOf, why } from '../../../state/inspector/why';
 import { Disclosure } from '../../controls/disclosure';
 import { useHost } from '../../host';
-import { useText } from '../controls/answers';
+import { useAnswer, useText } from '../controls/answers';
 import { useInspection } from '../controls/inspection';
 import { ItemLink, RequestLink } from '../controls/placeLinks';
 import { StepButton } from '../controls/stepButton';
@@ -107,20 +107,7 @@ function ChosenItem({ item }: { item: number }) {
           <ItemLink item={partner} />
         </p>
       )}
-      {uses.length > 0 && (
-        <p className="plm-Inspector-links">
-          {words.__('Answers that used a name in it:')}{' '}
-          {uses.slice(0, MAX_USES).map(useRequest => (
-            <RequestLink
-              key={useRequest}
-              request={useRequest}
-              text={String(useRequest + 1)}
-            />
-          ))}
-          {uses.length > MAX_USES &&
-            words.__('and %1 more', uses.length - MAX_USES)}
-        </p>
-      )}
+      {uses.length > 0 && <Uses item={item} uses={uses} />}
       <Disclosure
         className="plm-ItemCard-text"
         head={words.__('Look underneath')}
@@ -128,6 +115,46 @@ function ChosenItem({ item }: { item: number }) {
         <ItemTexts item={item} />
       </Disclosure>
     </>
+  );
+}
+
+/** Draws the answers that used names of the item, from the cursor on where there are such, and the names. */
+function Uses({ item, uses }: { item: number; uses: readonly number[] }) {
+  const { words } = useHost();
+  const { source, view, request } = useInspection();
+  const later = uses.filter(useRequest => useRequest >= request);
+  const listed = (later.length > 0 ? later : uses).slice(0, MAX_USES);
+  const { answer } = useAnswer(
+    source,
+    { ask: 'uses', item, request: listed[0] ?? 0 },
+    undefined,
+    view.seq
+  );
+  const namesAt = new Map(
+    (answer?.uses ?? []).map(use => [use.request, use] as const)
+  );
+  const others = uses.length - listed.length;
+  return (
+    <p className="plm-Inspector-links">
+      {words.__('Answers that used a name in it:')}{' '}
+      {listed.map(useRequest => {
+        const used = namesAt.get(useRequest);
+        const more = (used?.total ?? 0) - (used?.names.length ?? 0);
+        return (
+          <span key={useRequest}>
+            <RequestLink request={useRequest} text={String(useRequest + 1)} />
+            {used !== undefined && (
+              <>
+                {' '}
+                <bdi className="plm-Muted">{used.names.join(', ')}</bdi>
+                {more > 0 && ` ${words.__('and %1 more', more)}`}
+              </>
+            )}{' '}
+          </span>
+        );
+      })}
+      {others > 0 && words.__('and %1 more', others)}
+    </p>
   );
 }
 
