@@ -190,7 +190,7 @@ POLICY = (
     longest: int = 1_000
     """Characters up to which a result is shown whole."""
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: int, view: PolicyView) -> PolicyResult:
         new = view.outputs[state:]
         long = (item for item in new if view.chars(item) > self.longest)
         changes = placeholder_changes(view, long, "masked", "Masked.")

@@ -412,20 +412,20 @@ async def test_a_search_told_as_text_leaves_a_mark(
     harness = AnyProviderHarness(tmp_path, server)
     session = await harness.session()
     await ask(session, "How many?", model=CLAUDE)
-    assert report_of(session).gone == ()
+    assert report_of(session).reductions == ()
 
     await ask(session, "Sure?", model=other)
     report = report_of(session)
     await ask(session, "Really?", model=CLAUDE)
 
-    (gone,) = report.gone
+    (gone,) = report.reductions
     assert (gone.way, gone.name) == ("tell", "web_search")
     assert gone.reason.startswith("It ran at anthropic, whose own form ")
     assert gone.saved > 0
     (item,) = [item for item in report.items if item.part_id == gone.part_id]
     assert (item.state, item.name) == ("told as text", "web_search at the provider")
     assert "told as text" in report.text
-    assert report_of(session).gone == ()
+    assert report_of(session).reductions == ()
 
 
 async def test_a_search_without_a_form_to_go_back_in_leaves_a_mark(
@@ -439,7 +439,7 @@ async def test_a_search_without_a_form_to_go_back_in_leaves_a_mark(
     await ask(session, "How many?", model=GEMINI)
     await ask(session, "Sure?", model=GEMINI)
 
-    (gone,) = report_of(session).gone
+    (gone,) = report_of(session).reductions
     assert (gone.way, gone.name) == ("drop", "google_search")
     assert "no form in which it takes such a call back" in gone.reason
 

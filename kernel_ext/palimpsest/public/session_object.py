@@ -448,7 +448,7 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
         True
         """
         self._flush()
-        return self._reviews.at(self._live.snapshot(messages=False).seq)
+        return self._reviews.review_at(self._live.snapshot(messages=False).seq)
 
     compare = forwarded_later(_review_of, lambda: _review_class().compare)
     sweep = forwarded_later(_review_of, lambda: _review_class().sweep)

@@ -599,7 +599,7 @@ class SessionReview:
 
 
 def _own_rule_text(own: "OwnRule | None") -> str:
-    return "" if own is None else own.words
+    return "" if own is None else own.sentence_end
 
 
 def _session_ruler_with(timeline: Timeline, sent: SentRequests | None) -> Ruler:

@@ -40,11 +40,11 @@ def proof_table(named: list[Path], folder: Path) -> ReportTable:
                     name,
                     proof.requests,
                     proof.reproduced,
-                    proof.taken,
+                    proof.taken_losses,
                     proof.cost,
                     proof.reported_cost,
                     None if apart is None else 100 * apart,
-                    "-" if proof.holds is None else str(proof.holds),
+                    "-" if proof.is_reliable is None else str(proof.is_reliable),
                     " ".join(proof.reasons),
                 )
             )

@@ -45,14 +45,14 @@ def proof(timeline: Timeline) -> Proof:
 def test_pi_is_reproduced_but_for_the_breaks_that_nothing_explains() -> None:
     found = proof(pi_timeline())
 
-    assert (found.requests, found.reproduced, found.taken) == (438, 409, 29)
+    assert (found.requests, found.reproduced, found.taken_losses) == (438, 409, 29)
     assert found.share == 1.0
     assert abs(found.money_apart or 1) < 0.01
     assert found.sentence == (
         "Replayed as recorded: 409 of 438 requests read what the provider reported, 29 breaks taken from the recording,"
         " 30.34 of 30.33 USD."
     )
-    assert found.holds
+    assert found.is_reliable
 
 
 def test_without_the_taken_breaks_pi_would_be_half_of_what_it_cost() -> None:
@@ -122,7 +122,7 @@ def test_a_loss_that_nothing_explains_is_taken_into_every_replay() -> None:
     assert raw.sizes[9].read == pruned.sizes[9].read == 0
     assert raw.sizes[10].read > 0
     found = proof_of(timeline, ruler, UNITS)
-    assert (found.requests, found.reproduced, found.taken) == (19, 18, 1)
+    assert (found.requests, found.reproduced, found.taken_losses) == (19, 18, 1)
 
 
 def test_losses_are_not_taken_where_they_are_the_rule() -> None:
@@ -130,9 +130,9 @@ def test_losses_are_not_taken_where_they_are_the_rule() -> None:
 
     found = proof_of(timeline, fit_ruler(timeline), UNITS)
 
-    assert found.taken == 0
+    assert found.taken_losses == 0
     assert found.is_doubtful
-    assert "lost the cache for no known cause, too many to be taken" in found.doubt
+    assert "lost the cache for no known cause, too many to be taken" in found.doubt_sentences
 
 
 def test_a_cache_that_is_never_read_is_reproduced_as_one() -> None:
@@ -140,7 +140,7 @@ def test_a_cache_that_is_never_read_is_reproduced_as_one() -> None:
 
     found = proof_of(timeline, fit_ruler(timeline), UNITS)
 
-    assert (found.reproduced, found.taken) == (7, 0)
+    assert (found.reproduced, found.taken_losses) == (7, 0)
 
 
 @pytest.mark.soak  # with each commit the rows of a sweep over one are marked, below; this adds the table in all its forms
@@ -180,7 +180,7 @@ def test_a_recording_without_usage_has_no_proof(tmp_path: Path) -> None:
 
     found = proof(timeline_of(store, report.sessions[0].id))
 
-    assert (found.share, found.holds, found.is_doubtful) == (None, None, False)
+    assert (found.share, found.is_reliable, found.is_doubtful) == (None, None, False)
     assert found.sentence == "Replayed as recorded: the recording reports no usage to compare with."
 
 
@@ -235,7 +235,9 @@ def test_what_is_taken_is_what_the_breaks_call_unexplained(name: str, tmp_path: 
                 for cache_break in review.breaks()
                 if cache_break.cause == "unexplained"
             ]
-            taken = [read.request for read in review.proof().reads if read.outcome == "taken"]
+            taken = [
+                read.request for read in review.proof().replayed_reads if read.outcome == "taken"
+            ]
             assert taken == unexplained
 
 
@@ -245,7 +247,7 @@ def test_the_sentence_ends_with_what_the_agents_own_rule_finds(spotter: SessionR
 
     assert own is not None
     for rows_of_proof in told:
-        assert rows_of_proof.own_rule == own.words
+        assert rows_of_proof.own_rule == own.sentence_end
         assert rows_of_proof.sentence.endswith(
             "; this agent's own rule found 1 of 1 compactions, at request 72."
         )
@@ -334,7 +336,7 @@ def test_another_conversation_in_the_same_file_is_taken_with_its_shorter_prompt(
 
     found = proof_of(timeline, ruler, UNITS)
 
-    assert (found.requests, found.reproduced, found.taken) == (6, 5, 1)
+    assert (found.requests, found.reproduced, found.taken_losses) == (6, 5, 1)
     assert found.money_apart == pytest.approx(0, abs=0.01)
     assert recorded_simulation(timeline, ruler.without_taken).sizes[5].total > 24_000
 
@@ -349,7 +351,7 @@ def test_a_client_that_marks_nothing_for_the_cache_reads_nothing(requests: int) 
     found = proof_of(unmarked, fit_ruler(unmarked), UNITS)
 
     assert found.reproduced == requests - 1
-    assert found.holds
+    assert found.is_reliable
 
 
 def changed_at(timeline: Timeline, places: dict[int, str], setting: str) -> Timeline:
@@ -369,7 +371,7 @@ def test_a_loss_after_a_setting_changed_is_taken_where_nothing_else_tells_its_si
 
     found = proof_of(timeline, fit_ruler(timeline), UNITS)
 
-    assert (found.requests, found.reproduced, found.taken) == (19, 18, 1)
+    assert (found.requests, found.reproduced, found.taken_losses) == (19, 18, 1)
     after = LOST_AFTER["effort" if setting == "effort" else "client"]
     assert f"1 break taken from the recording (1 after {after})" in found.sentence
     assert found.json()["taken_causes"] == {f"after {after}": 1}
@@ -386,7 +388,7 @@ def test_the_same_change_elsewhere_tells_how_much_is_lost(setting: str) -> None:
     found = proof_of(timeline, ruler, UNITS)
 
     assert [ruler.of(at).beginning for at in changes] == [8_000] * 3
-    assert (found.requests, found.reproduced, found.taken) == (19, 19, 0)
+    assert (found.requests, found.reproduced, found.taken_losses) == (19, 19, 0)
 
 
 def test_changes_after_which_the_cache_was_read_predict_no_loss() -> None:
@@ -395,7 +397,7 @@ def test_changes_after_which_the_cache_was_read_predict_no_loss() -> None:
 
     found = proof_of(timeline, fit_ruler(timeline), UNITS)
 
-    assert (found.reproduced, found.taken) == (18, 1)
+    assert (found.reproduced, found.taken_losses) == (18, 1)
 
 
 def test_a_read_that_arrives_late_is_taken_and_counted_by_its_cause() -> None:
@@ -408,7 +410,7 @@ def test_a_read_that_arrives_late_is_taken_and_counted_by_its_cause() -> None:
 
     found = proof_of(timeline, fit_ruler(timeline), UNITS)
 
-    assert (found.reproduced, found.taken) == (8, 1)
+    assert (found.reproduced, found.taken_losses) == (8, 1)
     assert list(found.json()["taken_causes"]) == [f"after {LOST_AFTER['late']}"]
 
 
@@ -438,7 +440,7 @@ def test_the_reason_names_what_the_numbers_show(usages: list[Usage], reason: str
     found = proof_of(odd, fit_ruler(odd), UNITS)
 
     assert found.is_doubtful
-    assert reason in found.doubt
+    assert reason in found.doubt_sentences
 
 
 def with_usages(timeline: Timeline, usages: Sequence[Usage | None]) -> Timeline:
@@ -466,7 +468,7 @@ def test_two_models_that_take_turns_have_a_cache_and_a_ruler_each() -> None:
     found = proof_of(mixed, fit_ruler(mixed), UNITS)
 
     assert found.reproduced >= 18
-    assert found.holds
+    assert found.is_reliable
     assert "By model and lifetime: anthropic/claude-opus-4-8, kept for 300 s: 9 of 9" in (
         found.sentence
     )
@@ -525,8 +527,8 @@ def test_any_usage_in_any_order_has_a_sentence_and_possible_numbers(
 
     assert found.sentence.endswith(".")
     assert all(reason.endswith(".") for reason in found.reasons)
-    assert found.reproduced + found.taken <= found.requests
-    assert bool(found.holds) is not found.is_doubtful or found.holds is None
+    assert found.reproduced + found.taken_losses <= found.requests
+    assert bool(found.is_reliable) is not found.is_doubtful or found.is_reliable is None
     for size in recorded_simulation(timeline, ruler).sizes:
         assert 0 <= size.read <= size.total + 0.001
         assert size.written > -0.001

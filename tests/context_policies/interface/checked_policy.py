@@ -7,7 +7,7 @@ from typing import Any
 from palimpsest.context_policies.interface.laws import JSON, TWICE, Breach, breaches
 from palimpsest.context_policies.interface.policy import (
     ContextPolicy,
-    Decided,
+    PolicyResult,
     PolicyView,
     SessionFacts,
     When,
@@ -49,7 +49,7 @@ class CheckedPolicy:
             raise breach.error(self.name)
         return state
 
-    def step(self, state: Any, view: PolicyView) -> Decided:
+    def step(self, state: Any, view: PolicyView) -> PolicyResult:
         """Return what the policy decides, once it is checked."""
         decided = self._policy.step(state, view)
         for breach in self._found(decided, state, view):
@@ -57,7 +57,7 @@ class CheckedPolicy:
                 raise breach.error(self.name)
         return decided
 
-    def _found(self, decided: Decided, state: Any, view: PolicyView) -> Iterator[Breach]:
+    def _found(self, decided: PolicyResult, state: Any, view: PolicyView) -> Iterator[Breach]:
         again = self._policy.step(state, view)
         if (list(again.changes), again.state) != (list(decided.changes), decided.state):
             yield Breach(TWICE, view.request.index)

@@ -19,7 +19,7 @@ from palimpsest.context_policies.interface.pipeline import Pipeline
 from palimpsest.context_policies.interface.policy import (
     Change,
     ContextPolicy,
-    Decided,
+    PolicyResult,
     PolicyView,
     SessionFacts,
     When,
@@ -123,9 +123,9 @@ class Scripted:
     def start(self, facts: SessionFacts) -> None:
         """Return no state."""
 
-    def step(self, state: Any, view: PolicyView) -> Decided:  # noqa: ARG002
+    def step(self, state: Any, view: PolicyView) -> PolicyResult:  # noqa: ARG002
         """Decide as the test says."""
-        return Decided(self.state, self.changes(view))
+        return PolicyResult(self.state, self.changes(view))
 
 
 def two_calls() -> Timeline:

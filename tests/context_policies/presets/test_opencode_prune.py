@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.context_policies.presets.test_preset_laws import RULER, edited, timelines
 from tests.sample_size import sample_size
 
-from palimpsest.context_policies.interface.policy import Decided, PolicyView, Probe
+from palimpsest.context_policies.interface.policy import PolicyResult, PolicyView, Probe
 from palimpsest.context_policies.items.reducible import placeholder_changes
 from palimpsest.context_policies.presets.clearing import (
     OPENCODE_PROTECTED,
@@ -24,7 +24,7 @@ from palimpsest.transcript.timeline import Timeline
 class WalksBack(OpenCodePrune):
     """The rule as OpenCode writes it: at each turn's end all results are walked over, the newest first."""
 
-    def step(self, state: OldResults, view: PolicyView) -> Decided:
+    def step(self, state: OldResults, view: PolicyView) -> PolicyResult:
         passed = freed = 0
         old: list[int] = []
         for index in reversed(view.outputs):
@@ -43,9 +43,9 @@ class WalksBack(OpenCodePrune):
                 old.append(index)
         probe = Probe("tokens of results that may be cleared", freed, self.minimum)
         if freed <= self.minimum:
-            return Decided(state, probe=probe)
+            return PolicyResult(state, probe=probe)
         changes = placeholder_changes(view, old, "cleared", RESULT_CLEARED)
-        return Decided(state, changes, probe, fired=True)
+        return PolicyResult(state, changes, probe, fired=True)
 
 
 NUMBERS = st.fixed_dictionaries(

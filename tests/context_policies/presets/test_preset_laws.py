@@ -249,7 +249,7 @@ def test_a_preset_acts_exactly_where_its_probe_passed_the_threshold(timeline: Ti
             continue  # it repeats what was recorded, and looks at nothing
         for policy in (eager(preset), get(preset.preset)):
             replay = simulate(timeline, policy, RULER)
-            passed = [probe.request for probe in replay.probes if probe.probe.passed]
+            passed = [probe.request for probe in replay.probes if probe.probe.is_passed]
 
             assert bool(passed) == bool(replay.fired), policy.name
             assert passed[:1] == [*replay.fired][:1], policy.name

@@ -152,8 +152,8 @@ def last_probe(timeline: Timeline, policy: ContextPolicy) -> Probe:
         if fired.request == timeline.requests[-1].index
     ]
     probe = found[-1]
-    while probe.after is not None:
-        probe = probe.after
+    while probe.passed_before is not None:
+        probe = probe.passed_before
     return probe
 
 
@@ -220,7 +220,8 @@ def test_a_preset_acts_at_the_length_of_a_result_as_its_original(row: Row, besid
     replay = simulate(timeline, policy, Ruler())
     # A result that is hardly too long is not made shorter by what Gemini CLI shows of it.
     held = row.policy == "gemini.truncate" and any(
-        probe.probe.after is not None and probe.probe.after.passed for probe in replay.probes
+        probe.probe.passed_before is not None and probe.probe.passed_before.is_passed
+        for probe in replay.probes
     )
     fired = held or bool(replay.timeline.transitions)
     assert fired == (beside > 0 or (beside == 0 and row.acts == "at"))

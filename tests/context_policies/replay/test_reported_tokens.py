@@ -9,7 +9,7 @@ from tests.context_policies.made_timeline import Call, TimelineMaker
 
 from palimpsest.context_policies.interface.policy import (
     Change,
-    Decided,
+    PolicyResult,
     PolicyView,
     SessionFacts,
     Since,
@@ -54,12 +54,12 @@ class Asking:
     def start(self, facts: SessionFacts) -> None:
         """Return no state."""
 
-    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
+    def step(self, state: None, view: PolicyView) -> PolicyResult:  # noqa: ARG002
         """Note the tokens, and clear the newest result but one."""
         self.found.append(view.reported(answer=self.answer, since=self.since))
         if view.request.index not in self.clears:
-            return Decided(None)
-        return Decided(None, [Change(view.outputs[0], "cleared", "gone")], fired=True)
+            return PolicyResult(None)
+        return PolicyResult(None, [Change(view.outputs[0], "cleared", "gone")], fired=True)
 
 
 def asked(timeline: Timeline, policy: Asking) -> list[int | None]:

@@ -21,7 +21,7 @@ from palimpsest.transcript.context_values.policies import Policy
 
 Turns = Sequence[tuple[Sequence[tuple[int, int]], int]]
 """Of each turn: the files that it reads with how many lines, and minutes of a pause before it."""
-Decided = list[Counter[tuple[str, str | None]]]
+PolicyResult = list[Counter[tuple[str, str | None]]]
 """What each request cleared or shortened: rule and part."""
 QUIET = policy_with_changes(Policy(), {"prune.rule": "none", "overflow.auto": False})
 EVERY_RULE_ACTS: Turns = [
@@ -51,7 +51,7 @@ def ruled(rule: str, **numbers: object) -> Policy:
     return policy_with_changes(QUIET, {"prune.rule": rule} | chosen)
 
 
-def decided(replay: Replay) -> Decided:
+def decided(replay: Replay) -> PolicyResult:
     return [
         Counter(
             (decision.rule, decision.part_id)
@@ -79,7 +79,7 @@ async def recorded(root: Path, turns: Turns, policy: Policy = QUIET) -> tuple[Se
     return harness, session.id
 
 
-async def decided_everywhere(root: Path, policy: Policy, turns: Turns) -> dict[str, Decided]:
+async def decided_everywhere(root: Path, policy: Policy, turns: Turns) -> dict[str, PolicyResult]:
     """Return what a policy decided in a live session, and decides about that session in both replays."""
     harness, session_id = await recorded(root, turns, policy)
     exact = exact_whatif(harness.store, session_id, policy)
@@ -87,15 +87,15 @@ async def decided_everywhere(root: Path, policy: Policy, turns: Turns) -> dict[s
     await harness.workspace.close()
     return {
         "live": decided(exact.recorded),
-        "exact": decided(exact.other),
-        "light": decided(light.other),
+        "exact": decided(exact.other_replay),
+        "light": decided(light.other_replay),
     }
 
 
-async def decided_instead(root: Path, policy: Policy, turns: Turns) -> dict[str, Decided]:
+async def decided_instead(root: Path, policy: Policy, turns: Turns) -> dict[str, PolicyResult]:
     """Return what a policy decides in both replays about a session that reduced nothing."""
     harness, session_id = await recorded(root, turns)
     exact = exact_whatif(harness.store, session_id, policy)
     light = light_whatif(review_of(harness.store, session_id), policy)
     await harness.workspace.close()
-    return {"exact": decided(exact.other), "light": decided(light.other)}
+    return {"exact": decided(exact.other_replay), "light": decided(light.other_replay)}

@@ -95,7 +95,7 @@ def test_each_stands_at_the_call_that_began_it(
         ]
         assert {session.timeline.parent for session in recording[1:]} == {first.timeline.session}
         # The provider counted 1,000 tokens more for each request of any of them.
-        assert first.subagents.together.input == sum(range(1_000, 9_000, 1_000))
+        assert first.subagents.all_totals.input == sum(range(1_000, 9_000, 1_000))
 
 
 def test_a_review_is_a_subagent_that_no_call_began(tmp_path: Path) -> None:

@@ -194,7 +194,7 @@ def test_what_a_session_sends_again_is_not_written_again() -> None:
         GapRead(REQUESTS_NOT_RECORDED),
         MessageRead("x", "assistant"),
     ]
-    assert captured.joined == {"answer a", "answer b"}
+    assert captured.joined_answers == {"answer a", "answer b"}
 
 
 def test_a_capture_of_another_session_joins_nothing(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ async def test_other_numbers_than_the_code_decides_today_are_named(tmp_path: Pat
 
     found = list(redecide_all(harness.store, records))
 
-    [other] = [occasion for occasion in found if not occasion.same]
+    [other] = [occasion for occasion in found if not occasion.is_same]
     assert other.decider == "prune"
     assert other.recorded[0].tokens_before == 1
     assert other.made[0].tokens_before > 1
@@ -80,7 +80,7 @@ async def test_a_decision_that_is_missing_from_the_log_is_found(tmp_path: Path) 
     found = list(redecide_all(harness.store, records))
 
     assert [
-        (len(occasion.recorded), len(occasion.made)) for occasion in found if not occasion.same
+        (len(occasion.recorded), len(occasion.made)) for occasion in found if not occasion.is_same
     ] == [(0, 1)] * 2
 
 
@@ -94,7 +94,9 @@ async def test_decisions_without_facts_are_reported_and_fail_nothing(tmp_path: P
     ]
 
     problems = {
-        occasion.problem for occasion in redecide_all(harness.store, records) if not occasion.same
+        occasion.problem
+        for occasion in redecide_all(harness.store, records)
+        if not occasion.is_same
     }
 
     assert problems == {"the facts were not recorded"}

@@ -46,9 +46,9 @@ async def test_the_recorded_policy_acts_where_the_live_loop_did(tmp_path: Path, 
         if transition.rule.startswith("prune/")
     }
 
-    assert {*found.at, *found.by_hand} == compacted
-    assert {*found.cleared} == pruned
-    assert found.holds
+    assert {*found.found_at, *found.by_hand} == compacted
+    assert {*found.cleared_at} == pruned
+    assert found.is_reproduced
     assert found.stated == () or scene == "changed_policy"
 
 
@@ -74,9 +74,9 @@ async def test_a_policy_that_was_not_the_recorded_one_is_found_out(tmp_path: Pat
         found = own_engine_rule(review.timeline, review.ruler, others)
         assert found is not None
 
-        assert (*found.missed, *found.uncleared) == recorded
-        assert not found.holds
-        assert "found 0 of" in found.words
+        assert (*found.missed, *found.uncleared_at) == recorded
+        assert not found.is_reproduced
+        assert "found 0 of" in found.sentence_end
 
 
 @pytest.mark.slow
@@ -88,7 +88,7 @@ async def test_an_automatic_compaction_that_was_none_is_found_out(tmp_path: Path
     found = own_engine_rule(timeline, review.ruler, policies_of(review))
 
     assert found is not None
-    assert (found.at, found.missed) == ((6,), (2,))
+    assert (found.found_at, found.missed) == ((6,), (2,))
 
 
 @pytest.mark.slow
@@ -107,7 +107,7 @@ async def test_each_request_is_compared_with_the_policy_that_held(tmp_path: Path
     for changed, at in ((later, (compacted,)), (at_it, ())):
         found = own_engine_rule(review.timeline, review.ruler, policies | changed)
         assert found is not None
-        assert found.at == at
+        assert found.found_at == at
         assert (changed is later) == (found.missed == ())
         assert changed == quiet or found.stated == (
             "The policy changed during the session: 2 were recorded, and each request is compared with its own.",

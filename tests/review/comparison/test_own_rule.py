@@ -88,13 +88,13 @@ def test_the_rule_acts_at_the_recorded_compactions_or_says_what_they_must_have_b
         found = found_in(timeline)
         events = [event for event in timeline.events if event.kind.startswith("compact")]
 
-        assert {*found.at, *found.missed, *found.by_hand, *found.unclear} == {
+        assert {*found.found_at, *found.missed, *found.by_hand, *found.unclear} == {
             event.request for event in events
         }
-        assert found.found == len(found.at) == found.of - len(found.missed)
+        assert found.found_count == len(found.found_at) == found.of - len(found.missed)
         for place in found.unclear:
             assert any(f"before request {place + 1}" in words for words in found.stated)
-        if not found.holds:
+        if not found.is_reproduced:
             assert any("settings are not recorded" in words for words in found.stated)
 
 
@@ -104,10 +104,10 @@ def test_claude_codes_rule_finds_the_compaction_that_it_made_by_itself() -> None
 
     found = found_in(timeline)
 
-    assert (found.of, found.at, found.extra) == (1, (71,), ())
-    assert found.holds
+    assert (found.of, found.found_at, found.extra) == (1, (71,), ())
+    assert found.is_reproduced
     assert (found.preset, found.window, found.threshold) == ("claude_code.auto", 200_000, 167_000)
-    assert found.words == "this agent's own rule found 1 of 1 compactions, at request 72"
+    assert found.sentence_end == "this agent's own rule found 1 of 1 compactions, at request 72"
     replay = simulate(timeline, get("claude_code.auto"), fit_ruler(timeline))
     assert replay.fired == (71,)
     assert max(size.total for size in replay.sizes) <= 200_000
@@ -119,7 +119,7 @@ def test_a_compaction_that_a_person_asked_for_is_none_of_the_rules() -> None:
     found = found_in(timeline)
 
     assert (found.of, found.by_hand, found.extra) == (0, (138,), ())
-    assert found.words == "this agent's own rule had no automatic compaction to find"
+    assert found.sentence_end == "this agent's own rule had no automatic compaction to find"
 
 
 def test_the_only_sample_of_pi_has_none_and_the_rule_does_not_act() -> None:
@@ -199,7 +199,7 @@ def test_the_window_of_a_recording_is_taken_where_it_has_one() -> None:
     found = found_in(made("codex", sizes, (3, "automatic"), window=258_400))
 
     assert (found.window, found.threshold) == (272_000, 244_800)
-    assert (found.at, found.stated) == ((3,), ())
+    assert (found.found_at, found.stated) == ((3,), ())
 
 
 def test_a_prompt_above_the_window_proves_a_larger_one() -> None:
@@ -218,8 +218,8 @@ def test_compactions_below_the_threshold_say_what_it_must_have_been() -> None:
 
     found = found_in(made("claude-code", sizes, (3, "automatic"), (6, "automatic")))
 
-    assert (found.of, found.found, found.missed) == (2, 0, (3, 6))
-    assert found.words == "this agent's own rule found 0 of 2 compactions"
+    assert (found.of, found.found_count, found.missed) == (2, 0, (3, 6))
+    assert found.sentence_end == "this agent's own rule found 0 of 2 compactions"
     [told] = [sentence for sentence in found.stated if "must have been" in sentence]
     assert "from 90,000 to" in told
     assert "below 100,5" in told
@@ -243,15 +243,15 @@ def test_a_compaction_before_anything_was_reported_cannot_be_checked() -> None:
 def test_a_compaction_after_the_last_request_is_found() -> None:
     found = found_in(made("claude-code", [150_000, 166_000, 168_000], (3, "automatic")))
 
-    assert found.at == (3,)
+    assert found.found_at == (3,)
 
 
 def test_a_session_that_went_over_the_threshold_says_that_it_was_switched_off() -> None:
     found = found_in(made("claude-code", [150_000, 170_000, 180_000, 199_000]))
 
     assert found.extra == (2,)
-    assert not found.holds
-    assert "acts where the agent did not, at request 3" in found.words
+    assert not found.is_reproduced
+    assert "acts where the agent did not, at request 3" in found.sentence_end
     assert any("higher or switched off" in sentence for sentence in found.stated)
 
 
@@ -288,7 +288,7 @@ def test_every_compaction_by_the_rule_is_found(origin: str, steps: list[int]) ->
     # The estimate of what came since is some tokens, so that a size just below the threshold passes it.
     close = [at for at, (size, _) in enumerate(rows) if 0 <= REPORTING[origin] - size < 100]
     assert found.missed == ()
-    assert found.at == tuple(at for at, _ in acted)
+    assert found.found_at == tuple(at for at, _ in acted)
     assert close or found.extra == ()
 
 
@@ -307,7 +307,7 @@ def test_an_act_of_the_rule_is_of_one_compaction() -> None:
         made("claude-code", [168_000, 20_000, 21_000], (1, "automatic"), (2, "automatic"))
     )
 
-    assert (found.at, found.missed) == ((1,), (2,))
+    assert (found.found_at, found.missed) == ((1,), (2,))
 
 
 def test_what_a_person_asked_for_is_no_act_beside_another_compaction() -> None:
@@ -316,7 +316,7 @@ def test_what_a_person_asked_for_is_no_act_beside_another_compaction() -> None:
         made("claude-code", [168_000, 20_000, 21_000], (1, "by hand"), (2, "automatic"))
     )
 
-    assert (found.by_hand, found.at, found.missed) == ((1,), (), (2,))
+    assert (found.by_hand, found.found_at, found.missed) == ((1,), (), (2,))
 
 
 @pytest.mark.parametrize("first", ["by hand", "automatic"])
@@ -325,7 +325,7 @@ def test_two_compactions_before_one_request_are_both_told(first: str) -> None:
 
     found = found_in(made("claude-code", [168_000, 20_000], (1, first), (1, second)))
 
-    assert (found.by_hand, found.at) == ((1,), (1,))
+    assert (found.by_hand, found.found_at) == ((1,), (1,))
 
 
 def test_a_compaction_before_the_first_request_is_not_that_of_the_next() -> None:
@@ -334,7 +334,7 @@ def test_a_compaction_before_the_first_request_is_not_that_of_the_next() -> None
 
     found = found_in(made("claude-code", sizes, (0, "automatic"), (2, "automatic")))
 
-    assert (found.unclear, found.at, found.missed) == ((0,), (2,), ())
+    assert (found.unclear, found.found_at, found.missed) == ((0,), (2,), ())
 
 
 def test_compactions_by_both_are_told_apart() -> None:
@@ -343,7 +343,7 @@ def test_compactions_by_both_are_told_apart() -> None:
 
     found = found_in(made("claude-code", sizes, *events))
 
-    assert (found.by_hand, found.at, found.missed, found.extra) == ((1, 5), (3, 7), (), ())
+    assert (found.by_hand, found.found_at, found.missed, found.extra) == ((1, 5), (3, 7), (), ())
 
 
 def windowed(origin: str, rows: list[tuple[int, str, int]], *compactions: int) -> Timeline:
@@ -370,7 +370,7 @@ def test_each_model_has_its_recorded_window() -> None:
 
     found = found_in(windowed("codex", [*rows, (20_000, *large)], 2, 5))
 
-    assert (found.at, found.missed, found.extra, found.stated) == ((2, 5), (), (), ())
+    assert (found.found_at, found.missed, found.extra, found.stated) == ((2, 5), (), (), ())
 
 
 def test_a_model_may_be_given_a_longer_window_in_one_session() -> None:
@@ -386,7 +386,7 @@ def test_a_model_may_be_given_a_longer_window_in_one_session() -> None:
 
     found = found_in(windowed("claude-code", rows, 2))
 
-    assert (found.at, found.missed, found.extra) == ((2,), (), ())
+    assert (found.found_at, found.missed, found.extra) == ((2,), (), ())
     assert found.stated == ()
 
 
@@ -396,7 +396,7 @@ def test_a_request_without_a_window_has_that_of_its_model() -> None:
 
     found = found_in(windowed("claude-code", rows, 1, 3))
 
-    assert (found.window, found.at, found.stated) == (100_000, (1, 3), ())
+    assert (found.window, found.found_at, found.stated) == (100_000, (1, 3), ())
 
 
 @given(
@@ -422,7 +422,7 @@ def test_compactions_by_hand_change_nothing_of_the_others(steps: list[tuple[int,
 
     found = found_in(made("claude-code", sizes, *acted, *asked, window=200_000))
 
-    assert found.at == tuple(at for at, _ in acted)
+    assert found.found_at == tuple(at for at, _ in acted)
     assert found.missed == ()
     assert {*found.by_hand} == {at for at, _ in asked}
 
@@ -488,4 +488,4 @@ def test_what_a_summary_would_replace_is_not_looked_for(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(Summarise, "covered_items", None)
 
-    assert found_in(timeline).at == (71,)
+    assert found_in(timeline).found_at == (71,)

@@ -86,7 +86,7 @@ def named(report: ContextReport, kind: str) -> list[str]:
 
 
 def of(report: ContextReport, way: str) -> list[Reduction]:
-    return [gone for gone in report.gone if gone.way == way]
+    return [gone for gone in report.reductions if gone.way == way]
 
 
 def without_tokens(items: tuple[RequestItem, ...]) -> list[tuple[object, ...]]:
@@ -136,10 +136,10 @@ async def test_every_token_of_every_recorded_request_is_explained(tmp_path: Path
     assert [record.request.purpose for record in records].count("compaction") == 1
     for record, report in zip(records, reports, strict=True):
         request = record.request
-        assert report.used == check_budget(request.tokens, request.facts).tokens
-        assert report.used == sum(item.tokens for item in report.items)
-        assert report.used + report.free + report.reserve == WINDOW
-        assert sum(report.kinds.values()) == report.used
+        assert report.tokens == check_budget(request.tokens, request.facts).tokens
+        assert report.tokens == sum(item.tokens for item in report.items)
+        assert report.tokens + report.free + report.reserve == WINDOW
+        assert sum(report.kinds.values()) == report.tokens
         if request.facts.calibration == 1.0:
             assert report.kinds == request.kinds
             assert (report.kinds.get("instructions", 0) > 0) == (request.purpose == "step")
@@ -285,8 +285,8 @@ async def test_a_session_of_another_kernel_is_weighed_as_its_newest_step(tmp_pat
 
     seen = build_context_report(followed.basis(), lambda only: followed.records_after(0, only))
     assert without_tokens(seen.items) == without_tokens(ours.items)
-    assert [gone.way for gone in seen.gone] == ["truncate"]
-    assert seen.gone[0].since == ours.gone[0].since
+    assert [gone.way for gone in seen.reductions] == ["truncate"]
+    assert seen.reductions[0].since == ours.reductions[0].since
     await other.workspace.close()
     await harness.workspace.close()
 
@@ -299,9 +299,9 @@ async def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
 
     report = await look(session)
 
-    assert report.over == report.used - report.budget > 0
+    assert report.excess_tokens == report.tokens - report.budget > 0
     assert report.free == 0
-    assert f"It does not fit: {report.over:,} tokens" in report.text
+    assert f"It does not fit: {report.excess_tokens:,} tokens" in report.text
 
 
 # Removed content
@@ -431,7 +431,7 @@ async def test_an_undone_summary_is_gone_itself(tmp_path: Path) -> None:
     session.edit_context("undo")
 
     report = await look(session)
-    assert report.gone == ()
+    assert report.reductions == ()
     assert "First question" in report.text
 
 
@@ -476,7 +476,7 @@ async def test_what_never_was_for_the_model_is_not_told_as_gone(tmp_path: Path) 
 
     session.journal.append(*(PartUpdated(part=part) for part in (said, typed, other)))
 
-    assert [gone.words for gone in (await look(session)).gone] == ["Not this."]
+    assert [gone.words for gone in (await look(session)).reductions] == ["Not this."]
 
 
 async def test_turns_behind_the_history_limit_are_counted(tmp_path: Path) -> None:
@@ -563,7 +563,7 @@ async def test_a_restored_output_is_no_longer_gone(tmp_path: Path) -> None:
 
     session.edit_context("restore", "last")
 
-    assert (await look(session)).gone == ()
+    assert (await look(session)).reductions == ()
 
 
 # As text
@@ -578,19 +578,19 @@ async def test_long_lists_are_capped_and_counted(tmp_path: Path) -> None:
 
     report = await look(session)
 
-    assert len(report.gone) == 30
+    assert len(report.reductions) == 30
     assert len(report.items) > 60
     assert "and 18 more," in report.text
     assert f"and {len(report.items) - 40} smaller items," in report.text
     assert report.html.count('class="strip"') == 12
     parts = [part.id for message in session.snapshot().messages for part in message.parts]
-    assert [parts.index(gone.part_id or "") for gone in report.gone] == sorted(
-        parts.index(gone.part_id or "") for gone in report.gone
+    assert [parts.index(gone.part_id or "") for gone in report.reductions] == sorted(
+        parts.index(gone.part_id or "") for gone in report.reductions
     )
     # The largest savings are shown, in order.
-    most = sorted(report.gone, key=lambda row: -row.saved)[:12]
+    most = sorted(report.reductions, key=lambda row: -row.saved)[:12]
     shown = [mark.facts[2] for mark in report.sheet.marks]
-    assert shown == [_since_text(gone.since) for gone in report.gone if gone in most]
+    assert shown == [_since_text(gone.since) for gone in report.reductions if gone in most]
 
 
 async def test_keys_reach_no_view(tmp_path: Path) -> None:

@@ -311,8 +311,8 @@ def test_a_session_without_a_price_is_in_the_money_of_its_subagents() -> None:
     assert [(profile.totals.cost, profile.totals.cost_is_fact) for profile in found] == [
         (paid, True)
     ]
-    assert found.own.cost == pytest.approx(0.2 * len(parent.requests))
-    assert not found.own.cost_is_fact
+    assert found.own_totals.cost == pytest.approx(0.2 * len(parent.requests))
+    assert not found.own_totals.cost_is_fact
     assert "The price of a/none is not known and taken to be that of b/known" in (
         review.price().sentence
     )

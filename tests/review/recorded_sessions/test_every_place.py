@@ -156,10 +156,10 @@ def same_in_tables(review: RecordingReview, figures: SessionFigures) -> None:
     assert estimated == (figures.cost_basis == "estimate")
     key = "input" if figures.basis == "fact" else "estimated"
     assert round(amount(row[key] for row in rows)) == pytest.approx(figures.input, abs=len(rows))
-    own = review.subagents.own
+    own = review.subagents.own_totals
     assert (own.cost, own.input, own.peak) == (figures.cost, figures.input, figures.peak)
     both = review.requests_with_subagents.records()
-    assert amount(row["cost"] for row in both) == pytest.approx(review.subagents.together.cost)
+    assert amount(row["cost"] for row in both) == pytest.approx(review.subagents.all_totals.cost)
     for table in (review.requests, review.breaks().table, review.wastes().table):
         assert "~~" not in table.text
 
@@ -192,7 +192,7 @@ def same_in_context(review: RecordingReview) -> None:
     window = imported_report(review)
     assert window.reported == last.reported
     shown = review.request(last.index + 1)
-    assert window.used == round(shown.tokens)
+    assert window.tokens == round(shown.tokens)
     assert window.model == (last.model or "an unnamed model")
     assert "as the next request would begin" not in window.text
 

@@ -65,9 +65,9 @@ def test_a_constraint_that_the_summary_drops_is_told_with_the_call_that_touches_
     (constraint,) = found.constraints
     assert (
         constraint.sentence,
-        constraint.said,
+        constraint.shown_from,
         constraint.shown_until,
-        constraint.kept,
+        constraint.is_kept,
         constraint.call,
     ) == (DEMAND, 0, 0, False, 1)
     assert found.found["constraints"] == 1
@@ -92,7 +92,7 @@ def test_a_kept_one_and_one_that_no_call_touches(
 ) -> None:
     (constraint,) = compacted(tmp_path, summary, command).constraints
 
-    assert (constraint.kept, constraint.call) == (kept, call)
+    assert (constraint.is_kept, constraint.call) == (kept, call)
 
 
 def test_what_a_parent_tells_its_subagent_and_what_a_program_writes_are_no_persons_words() -> None:

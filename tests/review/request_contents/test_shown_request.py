@@ -32,7 +32,7 @@ HOSTILE = "<script>alert(1)</script> | `x` \x1b[31m"
 
 
 def counted(shown: ShownRequest) -> float:
-    return sum(block.tokens for block in (*shown.blocks, *shown.beside))
+    return sum(block.tokens for block in (*shown.blocks, *shown.outside_blocks))
 
 
 @pytest.mark.slow
@@ -171,7 +171,7 @@ async def test_a_request_that_a_hook_wrote_is_shown_as_it_was_stored(tmp_path: P
     assert shown.basis == "exact"
     assert shown.body["messages"][1:] == [{"role": "user", "content": "Say boo."}]
     assert [block.text for block in shown.blocks[1:]] == ["Say boo."]
-    assert {block.kind for block in shown.beside} == {"user", "tools", "system"}
+    assert {block.kind for block in shown.outside_blocks} == {"user", "tools", "system"}
     assert counted(shown) == pytest.approx(shown.tokens)
 
 
@@ -278,10 +278,10 @@ def test_what_came_with_a_recording_is_in_its_requests_and_only_the_rest_is_not(
     assert shown.find(shown.system[:40])[0].block == len(given) - 1
     assert all(block.tokens > 0 for block in given)
     told = [f": {word}" if word else "" for word in lacking]
-    assert [block.text for block in shown.beside] == [
+    assert [block.text for block in shown.outside_blocks] == [
         f"[What every request held and the recording does not show{lack}.]" for lack in told
     ]
-    counted = sum(block.tokens for block in (*shown.blocks, *shown.beside))
+    counted = sum(block.tokens for block in (*shown.blocks, *shown.outside_blocks))
     assert counted == pytest.approx(shown.tokens)
 
 

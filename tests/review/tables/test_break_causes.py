@@ -94,8 +94,8 @@ def test_a_replay_reads_the_beginning_where_the_program_sent_the_rest_otherwise(
 
     assert (ruler.of(3).beginning, ruler.of(5).beginning) == (21_500, 21_445)
     assert ruler.of(4).beginning is None
-    assert found.taken == 0
-    assert {read.request: read.outcome for read in found.reads}[5] == "reproduced"
+    assert found.taken_losses == 0
+    assert {read.request: read.outcome for read in found.replayed_reads}[5] == "reproduced"
 
 
 @pytest.mark.parametrize(

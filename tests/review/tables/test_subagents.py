@@ -64,7 +64,7 @@ async def test_those_of_a_session_of_ours_stand_at_the_calls_that_began_them(
     assert [alpha[key] for key in ("requests", "input", "output", "peak")] == [2, 3_000, 20, 2_000]
     assert "A words." in str(alpha["returned"])
     assert isinstance(alpha["returned_tokens"], int)
-    own, whole = found.subagents.own, found.subagents.together
+    own, whole = found.subagents.own_totals, found.subagents.all_totals
     assert (own.requests, own.input) == (3, 600)
     assert (whole.requests, whole.input, whole.peak) == (6, 4_100, 2_000)
 
@@ -120,7 +120,11 @@ def test_a_sidechain_stands_at_the_call_that_it_answers(tmp_path: Path) -> None:
         (run,) = recording[0].subagents
         assert run.call is not None
         assert recording[1].timeline.started_by == run.call.group == "c1"
-        assert (run.request, run.calls, run.words) == (0, 1, "They are in tests/, all of them")
+        assert (run.request, run.calls, run.text_beginning) == (
+            0,
+            1,
+            "They are in tests/, all of them",
+        )
         assert run.totals.requests == 1
         rows = recording[0].requests_with_subagents.records()
         assert [row["subagent"] for row in rows] == ["", run.name, ""]
@@ -135,9 +139,9 @@ def test_those_of_a_recording_are_shown_by_the_call_that_it_names(tmp_path: Path
         (run,) = main.subagents
         assert (run.totals.requests, run.totals.input) == (3, 66_063)
         # The call that began it is not in this excerpt; it was begun after all of its requests.
-        assert (run.call, run.calls, run.result, run.words) == (None, 0, None, "")
+        assert (run.call, run.calls, run.result, run.text_beginning) == (None, 0, None, "")
         assert run.request == len(main.timeline.requests) - 1
-        assert main.subagents.together.input == 130_151 + 66_063
+        assert main.subagents.all_totals.input == 130_151 + 66_063
         rows = main.requests_with_subagents.records()
         assert len(rows) == 4 + 3
         at = [int(str(row["started"])) for row in rows]
@@ -207,7 +211,7 @@ def test_those_of_opencode_stand_at_the_task_that_names_their_session(tmp_path: 
     with open_recording(tmp_path) as recording:
         parent = recording["ses_a"]
         (run,) = parent.subagents
-        assert (run.timeline.session, run.calls, run.words) == ("ses_b", 1, "12 tests.")
+        assert (run.timeline.session, run.calls, run.text_beginning) == ("ses_b", 1, "12 tests.")
         assert run.call is not None
         assert run.call.group == "call_1"
 

@@ -116,7 +116,7 @@ def test_blocks_of_a_request_add_up_to_what_the_replay_counts(pi: ViewAnswers) -
     whole = pi.answer(AskRequest(request=200, policy="opencode.prune")).request
     assert whole is not None
     shown = pi.review.request(201, "opencode.prune")
-    (unseen,) = shown.beside
+    (unseen,) = shown.outside_blocks
     assert abs(tokens + unseen.tokens - whole.tokens) < total
 
 

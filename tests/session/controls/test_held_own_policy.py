@@ -15,7 +15,7 @@ from tests.session.controls.test_step_mode import held
 
 import palimpsest
 from palimpsest import policies
-from palimpsest.context_policies.interface.policy import Change, Decided
+from palimpsest.context_policies.interface.policy import Change, PolicyResult
 from palimpsest.context_policies.own_policies.past_view import PastView
 from palimpsest.live_policies.live_stage import live_policy
 from palimpsest.model.script import says
@@ -148,10 +148,10 @@ class KeptLock:
     def start(self, _facts: object) -> dict[str, object]:
         return {"lock": threading.Lock(), "asked": 0}
 
-    def step(self, state: dict[str, Any], _view: object) -> Decided:
+    def step(self, state: dict[str, Any], _view: object) -> PolicyResult:
         state["asked"] += 1
         ASKED.append(state["asked"])
-        return Decided(state, ())
+        return PolicyResult(state, ())
 
 
 ASKED: list[int] = []

@@ -194,7 +194,7 @@ async def test_decisions_of_a_hook_are_journaled_under_its_name_and_taken_as_giv
     await session.journal.flush()
     again = redecide(harness.store, session.id)
     assert again.same
-    assert again.given == 1
+    assert again.hook_decisions == 1
     assert "1 more were given by hooks" in again.text
     assert await all_rebuilt(harness, session, model)
 
@@ -401,7 +401,7 @@ async def test_the_window_of_an_opaque_request_says_whose_it_is(tmp_path: Path) 
     assert found.opaque_by == "hook/rewrite"
     assert [item.words for item in found.items if item.kind == "user"] == ["Say boo."]
     assert "hook/rewrite wrote this request: it is stored whole" in found.text
-    assert abs(found.used - event.request.tokens) <= 2
+    assert abs(found.tokens - event.request.tokens) <= 2
 
 
 async def test_a_request_that_would_not_be_accepted_is_not_sent(tmp_path: Path) -> None:

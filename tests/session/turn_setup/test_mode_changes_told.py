@@ -29,7 +29,7 @@ def talk(
             assert session.prompt(words, agent=agent).stopped_by == "finished"
         assert all(session.rebuild(request).matches for request in session.requests())
         told = session.redecide().occasions
-        assert [occasion for occasion in told if not occasion.same] == []
+        assert [occasion for occasion in told if not occasion.is_same] == []
         messages = session.messages
     return [said(request) for request in model.requests], told, messages
 

@@ -145,14 +145,14 @@ def _fit_rulers(timeline: Timeline, assumed_ruler: Ruler) -> Ruler:
     ]
     if not reports:
         return assumed_ruler
-    fit = _fit(reports)
+    fit = _fit_to(reports)
     ratios = [
         (report.reported - fit.unseen) / report.estimated
         for report in reports
         if report.estimated >= MIN_GROWTH and report.request not in fit.contradicting
     ]
     fits = [
-        _fit([report for report in reports if report.request % FOLDS != fold])
+        _fit_to([report for report in reports if report.request % FOLDS != fold])
         for fold in range(FOLDS)
     ]
     if len(reports) == 1:
@@ -169,7 +169,7 @@ def _fit_rulers(timeline: Timeline, assumed_ruler: Ruler) -> Ruler:
     )
 
 
-def _fit(reports: Sequence["_Report"]) -> Fit:
+def _fit_to(reports: Sequence["_Report"]) -> Fit:
     """Return the fit that describes the tokens of all requests, made from some reports."""
     if not reports:
         return Fit()

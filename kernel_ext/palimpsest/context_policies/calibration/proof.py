@@ -63,7 +63,7 @@ class Proof:
     """How well a recording is reproduced."""
 
     rows: tuple[ProofRow, ...] = ()
-    reads: tuple[ReplayedRead, ...] = ()
+    replayed_reads: tuple[ReplayedRead, ...] = ()
     unit: str = "USD"
     reasons: tuple[str, ...] = ()
     """Why some of it is not reproduced, a sentence each."""
@@ -81,7 +81,7 @@ class Proof:
         return sum(row.reproduced for row in self.rows)
 
     @property
-    def taken(self) -> int:
+    def taken_losses(self) -> int:
         """Cache losses whose size was taken from the recording."""
         return sum(row.taken for row in self.rows)
 
@@ -98,7 +98,7 @@ class Proof:
     @property
     def share(self) -> float | None:
         """Share of reproduced requests among those without a taken cache loss; None where there are none."""
-        compared = self.requests - self.taken
+        compared = self.requests - self.taken_losses
         return self.reproduced / compared if compared else None
 
     @property
@@ -107,7 +107,7 @@ class Proof:
         return self.cost / self.reported_cost - 1 if self.reported_cost else None
 
     @property
-    def holds(self) -> bool | None:
+    def is_reliable(self) -> bool | None:
         """Whether replays of this recording are reliable; None where nothing can be compared."""
         if self.share is None:
             return None
@@ -116,7 +116,7 @@ class Proof:
     @property
     def is_doubtful(self) -> bool:
         """Whether results of replays of this recording are marked as doubtful."""
-        return self.holds is False
+        return self.is_reliable is False
 
     @property
     def sentence(self) -> str:
@@ -128,7 +128,7 @@ class Proof:
             text = f"only {some(1, 'request')} reports usage, so no read of the cache can be compared, {money}"
         else:
             text = f"{self.reproduced:,} of {some(self.requests, 'request')} read what the provider reported"
-            taken = taken_words(self.reads)
+            taken = taken_words(self.replayed_reads)
             text += f", {taken}" if taken else ""
             text += f", {money}"
         own_rule_part = f"; {self.own_rule}" if self.own_rule else ""
@@ -140,7 +140,7 @@ class Proof:
         return f"Replayed as recorded: {text}{own_rule_part}.{by_model}"
 
     @property
-    def doubt(self) -> str:
+    def doubt_sentences(self) -> str:
         """Why results of the replay are marked as doubtful, in sentences; empty where they are not."""
         if not self.is_doubtful:
             return ""
@@ -151,19 +151,21 @@ class Proof:
     @property
     def sentences(self) -> tuple[str, ...]:
         """The first sentences of a report: how well the recording is reproduced, and why not better."""
-        reasons = self.doubt or " ".join(self.reasons)
+        reasons = self.doubt_sentences or " ".join(self.reasons)
         return (self.sentence, *((reasons,) if reasons else ()))
 
     def json(self) -> dict[str, Any]:
         """Return everything as plain values."""
         return {
             "share": self.share,
-            "holds": self.holds,
+            "holds": self.is_reliable,
             "requests": self.requests,
             "reproduced": self.reproduced,
-            "taken": self.taken,
+            "taken": self.taken_losses,
             "taken_causes": dict(
-                Counter(read.reason for read in self.reads if read.outcome == "taken").most_common()
+                Counter(
+                    read.reason for read in self.replayed_reads if read.outcome == "taken"
+                ).most_common()
             ),
             "cost": self.cost,
             "reported_cost": self.reported_cost,
@@ -188,7 +190,7 @@ def proof_of(timeline: Timeline, ruler: Ruler, price: PriceProfile, own_rule: st
         for request, size in zip(timeline.requests, sizes, strict=True)
         if request.reported is not None
     ]
-    reads = _reads(timeline, ruler, pairs)
+    reads = _replayed_reads(timeline, ruler, pairs)
     proof = Proof(_rows(ruler, price, pairs, reads), reads, price.unit, own_rule=own_rule)
     reasons = missed_reasons(timeline, reads)
     if abs(proof.money_apart or 0.0) > MAX_APART:
@@ -196,7 +198,7 @@ def proof_of(timeline: Timeline, ruler: Ruler, price: PriceProfile, own_rule: st
     return replace(proof, reasons=tuple(reasons))
 
 
-def _reads(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> tuple[ReplayedRead, ...]:
+def _replayed_reads(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> tuple[ReplayedRead, ...]:
     sizes_without_taken = recorded_simulation(timeline, ruler.without_taken).sizes
     reads: list[ReplayedRead] = []
     before: TimelineRequest | None = None

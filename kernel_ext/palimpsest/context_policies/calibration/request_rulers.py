@@ -93,7 +93,7 @@ class _EarlierRequests:
         """Return the requests that a model answered."""
         return self._by_model.get(model, ())
 
-    def nearest(self, model: str, contradicting: frozenset[int]) -> int | None:
+    def nearest_request(self, model: str, contradicting: frozenset[int]) -> int | None:
         """Return a model's last request since the last change, else the last of all, without contradicting ones; or None."""
         last_of_model = next(
             (request for request in reversed(self.of_model(model)) if request not in contradicting),
@@ -159,7 +159,7 @@ class _ModelCache:
     is_cached: bool
     uncached: float | None
     """See ``RequestRuler``."""
-    least: int
+    min_read: int
     """Minimum tokens that were read; 0 where none were."""
     keeps_end: bool
     """Whether the end of a prompt is cached although it was reported as neither read nor written."""
@@ -191,7 +191,7 @@ class _ModelCache:
             keeps_answer,
         )
 
-    def beyond(self, usage: Usage) -> int:
+    def tokens_beyond(self, usage: Usage) -> int:
         """Return the tokens that are cached after a prompt; negative where its end is not cached."""
         answer_tokens = usage.output + usage.reasoning if self.keeps_answer else 0
         return answer_tokens - (0 if self.keeps_end else usage.input)
@@ -213,7 +213,7 @@ class _Habits:
         """The habits that explain what a request read, by its number; the same whichever other requests are counted."""
         self._caches = {
             habit: _ModelCache(
-                is_cached=True, uncached=0, least=0, keeps_end=habit[0], keeps_answer=habit[1]
+                is_cached=True, uncached=0, min_read=0, keeps_end=habit[0], keeps_answer=habit[1]
             )
             for habit in product((True, False), (True, False))
         }
@@ -240,7 +240,7 @@ def _explains(cache: _ModelCache, before: Usage | None, after: Usage | None, ste
     """Return whether a request read what the one before left in a cache."""
     if before is None or after is None:
         return False
-    cached_tokens = (before.prompt + cache.beyond(before)) // step * step
+    cached_tokens = (before.prompt + cache.tokens_beyond(before)) // step * step
     return is_same_read(cached_tokens, after.cache_read)
 
 
@@ -260,7 +260,7 @@ def _ruler(
 ) -> RequestRuler:
     request = measured.request
     rules, cache = cache_rules(request.model), others.cache(request.model)
-    reported, nearest = earlier.indexes, earlier.nearest(request.model, fit.contradicting)
+    reported, nearest = earlier.indexes, earlier.nearest_request(request.model, fit.contradicting)
     unseen, factor = _scale(timeline, replayed, nearest, fit)
     since = 1 if nearest is None else request.index - nearest
     first = timeline.requests[reported[0]] if reported else None
@@ -275,7 +275,7 @@ def _ruler(
         output_added=answers[1],
         lifetime_seconds=others.seconds(request.model),
         # A read below the known minimum shows that another minimum applies, which is not known.
-        minimum=0 if 0 < cache.least < rules.minimum else rules.minimum,
+        minimum=0 if 0 < cache.min_read < rules.minimum else rules.minimum,
         step=rules.step,
         is_cached=cache.is_cached,
         beyond=_cached_beyond(timeline, changes, cache, earlier.of_model(request.model)),
@@ -304,14 +304,14 @@ def _cached_beyond(
     if not reported:
         return 0
     last = timeline.requests[reported[-1]]
-    candidates = [0] if last.usage is None else [cache.beyond(last.usage)]
+    candidates = [0] if last.usage is None else [cache.tokens_beyond(last.usage)]
     for index, after in zip(reported[-2::-1], reported[:0:-1], strict=False):
         earlier = timeline.requests[index]
         only_grew = changes[index + 1] == changes[after + 1]
         if len(candidates) > MAX_REQUESTS_BEHIND or not only_grew:
             break
         if earlier.usage is not None and last.usage is not None:
-            cached_tokens = earlier.usage.prompt + cache.beyond(earlier.usage)
+            cached_tokens = earlier.usage.prompt + cache.tokens_beyond(earlier.usage)
             candidates.append(min(cached_tokens, last.usage.prompt) - last.usage.prompt)
     return max(candidates)
 
@@ -323,7 +323,7 @@ def _scale(
     if nearest is None:
         return Scale(fit.unseen, fit.factor)
     reported, tokens = timeline.requests[nearest].reported or 0, replayed[nearest].tokens
-    return Scale(fit.unseen, fit.factor).at(reported, tokens)
+    return Scale(fit.unseen, fit.factor).fitted_to(reported, tokens)
 
 
 def _answer_scale(answers: _Answers, factor: float) -> tuple[float, float]:

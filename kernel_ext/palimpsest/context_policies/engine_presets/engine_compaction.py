@@ -66,7 +66,8 @@ def compact(step: EngineStep, *, overflow: bool = False, by_hand: bool = False) 
     tokens = _placeholder_tokens(step, covered, cut)
     if repeated_prompt is not None:
         tokens += sum(
-            step.framed_tokens(item) for item in range(repeated_prompt.first, repeated_prompt.end)
+            step.framed_tokens(item)
+            for item in range(repeated_prompt.first_item, repeated_prompt.end)
         )
     elif continuation:
         tokens += MESSAGE_TOKENS + step.sizes.count(continuation)
@@ -89,7 +90,7 @@ def apply_history_limit(step: EngineStep) -> None:
     limit = step.policy.history_limit
     if not limit or limit <= 0:
         return
-    users = [message.first for message in step.messages() if message.is_users]
+    users = [message.first_item for message in step.messages() if message.is_users]
     before = sum(
         step.state.covered_until <= user < step.state.dropped for user in step.sizes.user_messages
     )
@@ -112,7 +113,9 @@ def _cut_and_repeat(step: EngineStep, *, overflow: bool) -> tuple[int, ShownMess
     prompts = [message for message in history if message.is_users]
     repeated_prompt = prompts[-1] if policy.replay and overflow and len(prompts) > 1 else None
     if repeated_prompt is not None:
-        history = [message for message in history if message.first < repeated_prompt.first]
+        history = [
+            message for message in history if message.first_item < repeated_prompt.first_item
+        ]
     if step.state.covered_until and not policy.merge_summary:
         # The earlier summary is summarised again; with its marker it comes before all others.
         place = ShownMessage(step.state.covered_until, step.state.covered_until, is_users=False)
@@ -121,14 +124,16 @@ def _cut_and_repeat(step: EngineStep, *, overflow: bool) -> tuple[int, ShownMess
     spans = list(zip(users, [*users, len(history)][1:], strict=True))
     budget = tail_budget(policy, usable_tokens(step.model, step.policy.overflow))
     start = tail_place(spans, policy, budget, lambda begin, end: _weight(step, history[begin:end]))
-    return (step.view.count if start is None else history[start].first), repeated_prompt
+    return (step.view.count if start is None else history[start].first_item), repeated_prompt
 
 
 def _weight(step: EngineStep, messages: list[ShownMessage]) -> int:
     """Return the tokens of messages, counted as for a tail."""
     if step.policy.estimator != CHARS4:
         return sum(
-            step.framed_tokens(item) for shown in messages for item in range(shown.first, shown.end)
+            step.framed_tokens(item)
+            for shown in messages
+            for item in range(shown.first_item, shown.end)
         )
     flat = [message for shown_message in messages for message in _neutral(step, shown_message)]
     return tail_tokens(tuple(flat), step.policy, step.sizes.count)
@@ -138,7 +143,7 @@ def _neutral(step: EngineStep, message: ShownMessage) -> list[NeutralMessage]:
     """Return a shown message as the engine's neutral messages, without the provider's own data."""
     blocks: list[Block] = []
     results: list[Block] = []
-    for index in range(message.first, message.end):
+    for index in range(message.first_item, message.end):
         item = step.view.item(index)
         if item.kind in FIXED_KINDS or not step.shown_view.shows(index):
             continue
@@ -306,7 +311,7 @@ def _placeholder_tokens(step: EngineStep, covered: list[int], cut: int) -> int:
         # The earlier summary is summarised again.
         weight += step.summary_tokens
     tokens = min(step.summary, int(weight * MAX_SHARE))
-    tail = next((message for message in step.messages() if message.first >= cut), None)
+    tail = next((message for message in step.messages() if message.first_item >= cut), None)
     is_joined = tail is not None and not tail.is_users and step.policy.hygiene.rule in JOINING
     return tokens + (1 if is_joined else 2) * MESSAGE_TOKENS + step.sizes.count(COMPACTED)
 

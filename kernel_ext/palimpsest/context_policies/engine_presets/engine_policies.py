@@ -37,7 +37,7 @@ from palimpsest.context_policies.engine_presets.engine_step import EngineStep
 from palimpsest.context_policies.engine_presets.new_outputs import truncate_new_outputs
 from palimpsest.context_policies.interface.policy import (
     ContextPolicy,
-    Decided,
+    PolicyResult,
     PolicyView,
     SessionFacts,
 )
@@ -118,7 +118,7 @@ class EnginePolicy(Preset):
         has_system_item = any(item.kind == "system" for item in facts.timeline.items)
         return EngineState(self.own_window_of(facts), facts.unseen if has_system_item else 0)
 
-    def step(self, state: EngineState, view: PolicyView) -> Decided:
+    def step(self, state: EngineState, view: PolicyView) -> PolicyResult:
         """Make the decisions of the live loop at the end of a turn, or before a request."""
         step = EngineStep(self.engine, without_undone_compactions(state, view), view, self.summary)
         output_count = truncate_new_outputs(step)
@@ -140,7 +140,7 @@ class EnginePolicy(Preset):
         step.state = step.state._replace(
             considered_outputs=output_count, compared=compared, items=view.count
         )
-        return step.decided(step.state)
+        return step.answer_with(step.state)
 
 
 def usable_windows(

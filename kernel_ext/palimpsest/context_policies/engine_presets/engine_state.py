@@ -15,11 +15,11 @@ class EngineState(NamedTuple):
     """Number of outputs that were considered when they arrived."""
     items: int = 0
     """Number of items at the step before."""
-    reduced: Mapping[str, Mapping[str, Any]] = {}
+    reduction_numbers: Mapping[str, Mapping[str, Any]] = {}
     """The numbers of the decision about each reduced output, by its item."""
-    counted: Mapping[str, int] = {}
+    recorded_tokens: Mapping[str, int] = {}
     """Tokens of the reduced outputs, by the estimator of the recording, if it differs from the policy's."""
-    replaced: Mapping[str, Mapping[str, Any]] = {}
+    replaced_truncations: Mapping[str, Mapping[str, Any]] = {}
     """The numbers of the truncation that a ``cache-ttl`` trim replaced, by its item."""
     covered_until: int = 0
     """The first item after those that a summary replaced."""
@@ -53,6 +53,6 @@ class EngineState(NamedTuple):
 class ShownMessage(NamedTuple):
     """A shown message as a range of items; a text that the engine wrote has an empty range."""
 
-    first: int
+    first_item: int
     end: int
     is_users: bool

@@ -16,7 +16,7 @@ from palimpsest.context.budget.window_guard import DEFAULT_WINDOW
 from palimpsest.context.reduction.truncation import shorten
 from palimpsest.context.request_assembly.fit import FitAttempts
 from palimpsest.context_policies.engine_presets.engine_state import EngineState, ShownMessage
-from palimpsest.context_policies.interface.policy import Change, Decided, PolicyView, Probe
+from palimpsest.context_policies.interface.policy import Change, PolicyResult, PolicyView, Probe
 from palimpsest.context_policies.interface.stage_view import StageView
 from palimpsest.context_policies.items.engine_sizes import EngineSizes, engine_sizes, is_users
 from palimpsest.context_policies.items.reducible import FIXED_KINDS
@@ -41,9 +41,9 @@ class EngineStep:
         self.before = view.timeline.requests[index - 1] if index else None
         """The request before ``request``; None before the first."""
         self.sizes: EngineSizes = engine_sizes(view.timeline, policy.estimator)
-        self.reduced = dict(state.reduced)
-        self.counted = dict(state.counted)
-        self.replaced = dict(state.replaced)
+        self.reduced = dict(state.reduction_numbers)
+        self.counted = dict(state.recorded_tokens)
+        self.replaced = dict(state.replaced_truncations)
         self.attempts = FitAttempts(*state.attempts)
         self.changes: dict[int, Change] = {}
         self.shown_view = StageView(view, self.changes, policy.estimator, policy.estimator)
@@ -126,7 +126,7 @@ class EngineStep:
         extra += sum(
             sizes.extras[index] for index in sizes.prompt_items if index < state.covered_until
         )
-        for name in state.reduced:
+        for name in state.reduction_numbers:
             item = int(name)
             if item >= state.covered_until and view.state(item) not in (*GONE_STATES, "whole"):
                 extra += sizes.frames[item] - sizes.extras[item]
@@ -266,8 +266,8 @@ class EngineStep:
                 continue
             if (
                 shown_messages
-                and shown_messages[-1].end > shown_messages[-1].first
-                and first_items[shown_messages[-1].first] == first_items[index]
+                and shown_messages[-1].end > shown_messages[-1].first_item
+                and first_items[shown_messages[-1].first_item] == first_items[index]
             ):
                 shown_messages[-1] = shown_messages[-1]._replace(end=index + 1)
             else:
@@ -340,16 +340,16 @@ class EngineStep:
         )
         return duplicate
 
-    def decided(self, state: EngineState) -> Decided:
+    def answer_with(self, state: EngineState) -> PolicyResult:
         """Return the decisions of this step, with the state after it."""
         state = state._replace(
-            reduced=self.reduced,
-            counted=self.counted,
-            replaced=self.replaced,
+            reduction_numbers=self.reduced,
+            recorded_tokens=self.counted,
+            replaced_truncations=self.replaced,
             attempts=dataclasses.astuple(self.attempts),
         )
         changes = tuple(self.changes.values())
-        return Decided(state, changes, self.probe, fired=bool(changes))
+        return PolicyResult(state, changes, self.probe, fired=bool(changes))
 
     def keep_probe(self, probe: Probe) -> None:
         """Keep a probe if it is nearer to its threshold than the one before."""

@@ -12,8 +12,8 @@ from typing import Any
 from palimpsest.context_policies.interface.policy import (
     Change,
     ContextPolicy,
-    Decided,
     Layer,
+    PolicyResult,
     PolicyView,
     Probe,
     SessionFacts,
@@ -91,7 +91,7 @@ class Pipeline:
             "layers": tuple({} for _ in self.stages),
         }
 
-    def step(self, state: Mapping[str, Any], view: PolicyView) -> Decided:
+    def step(self, state: Mapping[str, Any], view: PolicyView) -> PolicyResult:
         """Let each policy decide on the result of those before it."""
         states, layers = list(state["states"]), list(state["layers"])
         moment = "request" if view.turn == view.request.turn else "turn end"
@@ -115,7 +115,7 @@ class Pipeline:
         new_state = {"states": tuple(states), "layers": tuple(layers)}
         known_probes = [probe for probe in probes if probe is not None]
         nearest = max(known_probes, key=lambda probe: probe.nearness, default=None)
-        return Decided(new_state, tuple(changes.values()), nearest, fired=fired, idle=idle)
+        return PolicyResult(new_state, tuple(changes.values()), nearest, fired=fired, idle=idle)
 
 
 def _effective(item: int, layers: list[Layer]) -> Change:

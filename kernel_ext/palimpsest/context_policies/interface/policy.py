@@ -73,13 +73,13 @@ class Probe:
     value: float
     threshold: float
     unit: str = "tokens"
-    after: "Probe | None" = None
+    passed_before: "Probe | None" = None
     """An earlier condition whose threshold was passed, if the rule then did not act because of this one."""
     inclusive: bool = False
     """Whether the rule also acts at the threshold itself, as originals that compare with ``>=`` do."""
 
     @property
-    def passed(self) -> bool:
+    def is_passed(self) -> bool:
         """Whether the value is beyond the threshold, so that the rule acts unless another condition prevents it."""
         return self.value >= self.threshold if self.inclusive else self.value > self.threshold
 
@@ -87,12 +87,12 @@ class Probe:
     def nearness(self) -> tuple[float, float]:
         """How near the rule was to acting; comparable between probes of different signals."""
         share = self.value / self.threshold if self.threshold else self.value
-        before = 0 if self.after is None else 1 + self.after.nearness[0]
-        return (inf if self.passed else before), share
+        before = 0 if self.passed_before is None else 1 + self.passed_before.nearness[0]
+        return (inf if self.is_passed else before), share
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class PolicyResult:
     """A policy's answer at one request."""
 
     state: Any
@@ -108,7 +108,7 @@ class Decided:
     @property
     def held_by(self) -> Probe | None:
         """The probe; if its threshold was passed and the rule did not act, it is marked as held back."""
-        if self.probe is None or self.fired or not self.probe.passed:
+        if self.probe is None or self.fired or not self.probe.is_passed:
             return self.probe
         return none_of("items that it may show otherwise", self.probe)
 
@@ -236,5 +236,5 @@ class ContextPolicy(Protocol):
     def start(self, facts: SessionFacts) -> Any:
         """Return its state before the first request."""
 
-    def step(self, state: Any, view: PolicyView) -> Decided:
+    def step(self, state: Any, view: PolicyView) -> PolicyResult:
         """Return its decisions at a request."""

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from palimpsest.context_policies.interface.policy import (
     Change,
-    Decided,
+    PolicyResult,
     PolicyView,
     SessionFacts,
     When,
@@ -54,7 +54,7 @@ class RecordedPolicy:
             by_request.setdefault(transition.request, []).append(transition)
         return by_request
 
-    def step(self, state: Recorded, view: PolicyView) -> Decided:
+    def step(self, state: Recorded, view: PolicyView) -> PolicyResult:
         """Repeat the decisions that were recorded before this request."""
         recorded_now = state.get(view.request.index, ())
         changes = [
@@ -63,7 +63,7 @@ class RecordedPolicy:
         has_fired = any(
             transition.state not in ("whole", "reverted") for transition in recorded_now
         )
-        return Decided(state, changes, fired=has_fired)
+        return PolicyResult(state, changes, fired=has_fired)
 
 
 def change_of(transition: Transition) -> Change:

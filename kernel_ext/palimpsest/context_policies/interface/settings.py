@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, dataclass_transform
 from palimpsest.context_policies.interface.pipeline import Pipeline
 from palimpsest.context_policies.interface.policy import (
     ContextPolicy,
-    Decided,
+    PolicyResult,
     PolicyView,
     SessionFacts,
     When,
@@ -97,7 +97,7 @@ class Preset:
         """Return its state before the first request."""
         return self.at_first
 
-    def step(self, state: Any, view: PolicyView) -> Decided:
+    def step(self, state: Any, view: PolicyView) -> PolicyResult:
         """Return its decisions at a request."""
         raise NotImplementedError
 

@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 from palimpsest.context_policies.interface.policy import (
     NO_LIMIT,
     Change,
-    Decided,
+    PolicyResult,
     PolicyView,
     Probe,
     SessionFacts,
@@ -69,13 +69,13 @@ class AtWindow(Measured):
         """Return the assumed window, or the recorded window where the assumed one is 0."""
         return self.window_of(facts)
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: int, view: PolicyView) -> PolicyResult:
         """Make the rule's changes where the request reaches its threshold."""
         if state <= 0:
-            return Decided(state, probe=NO_LIMIT)
+            return PolicyResult(state, probe=NO_LIMIT)
         probe = self.probe_against(view, self.trigger(state))
-        if not probe.passed:
-            return Decided(state, probe=probe)
+        if not probe.is_passed:
+            return PolicyResult(state, probe=probe)
         return decided_with_reason(state, self.new_changes(view, probe), probe, self.candidates)
 
     def trigger(self, window: int) -> float:

@@ -9,7 +9,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeGuard
 
-from palimpsest.context_policies.interface.policy import Change, Decided, PolicyView, Probe, none_of
+from palimpsest.context_policies.interface.policy import (
+    Change,
+    PolicyResult,
+    PolicyView,
+    Probe,
+    none_of,
+)
 from palimpsest.transcript.timeline import ItemState, Timeline
 
 FIXED_KINDS = frozenset({"system", "tools", "summary"})
@@ -55,11 +61,11 @@ def shortening_changes(
 
 def decided_with_reason(
     state: Any, changes: Sequence[Change], probe: Probe, candidates: str
-) -> Decided:
+) -> PolicyResult:
     """Return a policy's answer; if the threshold was passed without a change, its probe reports that no ``candidates`` exist."""
-    if probe.passed and not changes:
+    if probe.is_passed and not changes:
         probe = none_of(candidates, probe)
-    return Decided(state, changes, probe, fired=bool(changes))
+    return PolicyResult(state, changes, probe, fired=bool(changes))
 
 
 def border_of_newest(view: PolicyView, count: int) -> int:

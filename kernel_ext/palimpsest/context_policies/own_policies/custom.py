@@ -18,8 +18,8 @@ from palimpsest.context_policies.interface.pipeline import Pipeline
 from palimpsest.context_policies.interface.policy import (
     Change,
     ContextPolicy,
-    Decided,
     Layer,
+    PolicyResult,
     PolicyView,
     Probe,
     SessionFacts,
@@ -97,7 +97,7 @@ class CustomPolicy:
         """Return the initial state: no item changed."""
         return {}
 
-    def step(self, state: Layer, view: PolicyView) -> Decided:
+    def step(self, state: Layer, view: PolicyView) -> PolicyResult:
         """Call the function, check its decisions, and return the changes since the request before."""
         base = view if self.sticky else self._without_own_changes(state, view)
         past_view = PastView(base)
@@ -120,7 +120,9 @@ class CustomPolicy:
         layer = with_changes(state if self.sticky else {}, decisions)
         changes = [change for item, change in layer.items() if state.get(item) != change]
         changes += [Change(item, "whole") for item in state if item not in layer]
-        return Decided(layer if changes else state, changes, probe, fired=bool(changes), idle=idle)
+        return PolicyResult(
+            layer if changes else state, changes, probe, fired=bool(changes), idle=idle
+        )
 
     def _why_idle(self, change: Change, view: PolicyView) -> str:
         """Return the reason why a decision changes nothing; empty where it changes something."""

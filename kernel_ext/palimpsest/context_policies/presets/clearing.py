@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from palimpsest.context_policies.interface.policy import (
     Change,
-    Decided,
+    PolicyResult,
     PolicyView,
     Probe,
     none_of,
@@ -30,7 +30,7 @@ INSPECT_CLEARED = "(Tool result removed)"
 class OldResults(NamedTuple):
     """The results of old turns that OpenCode may clear, counted once; the places are indexes in ``PolicyView.outputs``."""
 
-    first: int = 0
+    first_cleared: int = 0
     """The first result after the newest one that is cleared already."""
     considered: int = 0
     """Up to here results were counted."""
@@ -62,24 +62,24 @@ class OpenCodePrune(Preset):
     failed: bool = True
     """Whether failed results are counted and cleared like others. OpenCode itself keeps them as errors and never clears them."""
 
-    def step(self, state: OldResults, view: PolicyView) -> Decided:
-        counted = self._counted(state, view)
+    def step(self, state: OldResults, view: PolicyView) -> PolicyResult:
+        counted = self._with_new_counts(state, view)
         probe = Probe("tokens of results that may be cleared", counted.freed, self.minimum)
         if counted.freed <= self.minimum:
-            return Decided(counted, probe=probe)
+            return PolicyResult(counted, probe=probe)
         old_outputs = [
             index
-            for index in reversed(view.outputs[counted.first : counted.border])
+            for index in reversed(view.outputs[counted.first_cleared : counted.border])
             if self._may_clear(view, index)
         ]
-        return Decided(
+        return PolicyResult(
             counted,
             placeholder_changes(view, old_outputs, "cleared", RESULT_CLEARED),
             probe,
             fired=True,
         )
 
-    def _counted(self, state: OldResults, view: PolicyView) -> OldResults:
+    def _with_new_counts(self, state: OldResults, view: PolicyView) -> OldResults:
         """Return the counts with the results that became old since the last count, which holds while no item changes."""
         outputs, newest_turn = view.outputs, view.turn - self.turns
         if view.changes is None or view.changes != state.changes:
@@ -115,7 +115,7 @@ class OpenCodePrune(Preset):
 class ClearedUntil(NamedTuple):
     """How far results are cleared, and the tokens that clearing more would free."""
 
-    cleared: int = 0
+    first_uncleared: int = 0
     """Index in ``view.outputs`` of the first result that is not cleared."""
     considered: int = 0
     """Index in ``view.outputs`` up to which the results that are not cleared were counted."""
@@ -149,28 +149,28 @@ class ClearToolUses(Measured):
     recomputed: bool = False
     placeholder: str = RESULT_CLEARED
 
-    def step(self, state: ClearedUntil, view: PolicyView) -> Decided:
+    def step(self, state: ClearedUntil, view: PolicyView) -> PolicyResult:
         value, signal = self.size(view)
         if self.recomputed and view.total:
             value *= view.raw_total / view.total
         probe = Probe(signal, value, self.trigger)
-        if not probe.passed:
-            return Decided(state, probe=probe)
-        border = max(state.cleared, border_of_newest(view, self.keep))
+        if not probe.is_passed:
+            return PolicyResult(state, probe=probe)
+        border = max(state.first_uncleared, border_of_newest(view, self.keep))
         # The counts stay valid as long as no other item changes.
         is_unchanged = view.changes is not None and view.changes == state.changes
         state = self._clearable(
-            state if is_unchanged else ClearedUntil(state.cleared), border, view
+            state if is_unchanged else ClearedUntil(state.first_uncleared), border, view
         )
         if not state.candidates:
             candidates = f"results beyond the newest {self.keep} that may be cleared"
-            return Decided(state, probe=none_of(candidates, probe))
+            return PolicyResult(state, probe=none_of(candidates, probe))
         if self.at_least and state.freed < self.at_least:
             signal = "tokens of results that may be cleared"
-            probe = Probe(signal, state.freed, self.at_least, after=probe)
-            return Decided(state, probe=probe)
-        changes = self._clear(view, view.outputs[state.cleared : border])
-        return Decided(ClearedUntil(border), changes, probe, fired=True)
+            probe = Probe(signal, state.freed, self.at_least, passed_before=probe)
+            return PolicyResult(state, probe=probe)
+        changes = self._clear(view, view.outputs[state.first_uncleared : border])
+        return PolicyResult(ClearedUntil(border), changes, probe, fired=True)
 
     def _clear(self, view: PolicyView, results: Sequence[int]) -> list[Change]:
         """Return the changes that clear results, as far as they may be cleared."""
@@ -180,11 +180,11 @@ class ClearToolUses(Measured):
 
     def _clearable(self, before: ClearedUntil, border: int, view: PolicyView) -> ClearedUntil:
         """Return how much clearing all old results would free, counting only those that became old since the last count."""
-        new = view.outputs[max(before.considered, before.cleared) : border]
+        new = view.outputs[max(before.considered, before.first_uncleared) : border]
         changes = self._clear(view, new)
         freed = sum(view.tokens(change.item) - -(-change.length // 4) for change in changes)
         return ClearedUntil(
-            before.cleared,
+            before.first_uncleared,
             border,
             before.candidates + len(changes),
             before.freed + freed,
@@ -206,14 +206,14 @@ class LangChainClear(ClearToolUses):
     recomputed: bool = True
     placeholder: str = LANGCHAIN_CLEARED
 
-    def step(self, state: ClearedUntil, view: PolicyView) -> Decided:
+    def step(self, state: ClearedUntil, view: PolicyView) -> PolicyResult:
         if not self.at_least:
             return ClearToolUses.step(self, state, view)
         probe = Probe("tokens of the request", view.raw_total, self.trigger)
-        if not probe.passed:
-            return Decided(state, probe=probe)
-        border = max(state.cleared, border_of_newest(view, self.keep))
-        cleared_until, freed = state.cleared, state.freed
+        if not probe.is_passed:
+            return PolicyResult(state, probe=probe)
+        border = max(state.first_uncleared, border_of_newest(view, self.keep))
+        cleared_until, freed = state.first_uncleared, state.freed
         changes: list[Change] = []
         while cleared_until < border and freed < self.at_least:
             cleared = self._clear(view, view.outputs[cleared_until : cleared_until + 1])
@@ -236,7 +236,7 @@ class ClearThinking(Preset):
     """Number of items considered so far, and the reasoning of the newest turns."""
     keep: int = 1
 
-    def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
         considered, newest = state
         reasoning = [*newest, *reasoning_in(view, considered, view.count)]
         turns = sorted({view.item(index).turn for index in reasoning if is_shown(view, index)})
@@ -296,7 +296,7 @@ class LearnClaudeCodeMicro(Preset):
     """Characters up to which a result stays."""
     spared: tuple[str, ...] = ("read_file", "read")
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: int, view: PolicyView) -> PolicyResult:
         border = max(state, border_of_newest(view, self.keep))
         changes: list[Change] = []
         for output in view.outputs[state:border]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from math import floor
 from typing import ClassVar, Literal
 
-from palimpsest.context_policies.interface.policy import Change, Decided, PolicyView, Probe
+from palimpsest.context_policies.interface.policy import Change, PolicyResult, PolicyView, Probe
 from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.items.measured import AtShare, Measure, Measured, in_own_tokens
 from palimpsest.context_policies.items.reducible import (
@@ -44,11 +44,11 @@ class KeepEnds(Preset):
     most: int = 100
     left: int = 100
 
-    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
+    def step(self, state: None, view: PolicyView) -> PolicyResult:  # noqa: ARG002
         starts = shown_events(view)
         probe = Probe("events", SYSTEM_EVENT + len(starts), self.most, "events")
-        if not probe.passed:
-            return Decided(None, probe=probe)
+        if not probe.is_passed:
+            return PolicyResult(None, probe=probe)
         removed = middle_items(starts, first_events(self.first), max(1, self.left - self.first))
         return decided_with_reason(None, removal_changes(view, removed), probe, DROPPED)
 
@@ -177,12 +177,12 @@ class LangChainTrim(Measured):
     start_on: str = ""
     """``user``: the remaining messages begin with a prompt."""
 
-    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
+    def step(self, state: None, view: PolicyView) -> PolicyResult:  # noqa: ARG002
         if not self.max_tokens:
-            return Decided(None)
+            return PolicyResult(None)
         probe = self.probe_against(view, self.max_tokens)
-        if not probe.passed:
-            return Decided(None, probe=probe)
+        if not probe.is_passed:
+            return PolicyResult(None, probe=probe)
         starts = shown_chat(view)
         token_limit = round(in_own_tokens(self.max_tokens, view, probe))
         choose = self._last_that_fit if self.strategy == "last" else self._first_that_fit

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from palimpsest.context_policies.interface.policy import (
     Change,
-    Decided,
+    PolicyResult,
     PolicyView,
     Probe,
 )
@@ -107,7 +107,7 @@ class DcpDeduplicate(Preset):
     protected: tuple[str, ...] = ()
     """Name prefixes of tools whose results stay."""
 
-    def step(self, state: tuple[int, NewestResults], view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, NewestResults], view: PolicyView) -> PolicyResult:
         considered, outputs_before = state
         newest = dict(outputs_before)
         changes: list[Change] = []
@@ -122,7 +122,7 @@ class DcpDeduplicate(Preset):
             newest[digest] = output
         probe = Probe("repeated calls", len(changes), 0, "calls")
         state = (len(view.outputs), tuple(newest.items()))
-        return Decided(state, changes, probe, fired=bool(changes))
+        return PolicyResult(state, changes, probe, fired=bool(changes))
 
     def _remove(self, view: PolicyView, result: int) -> list[Change]:
         """Return the changes to an older result of a repeated call; of a failed call the input is removed instead."""
@@ -145,7 +145,7 @@ class DcpSupersedeWrites(Preset):
     at_first = (0, ())
     """Number of results considered so far, and the writes that no read followed."""
 
-    def step(self, state: tuple[int, NewestResults], view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, NewestResults], view: PolicyView) -> PolicyResult:
         considered, written = state
         pending = list(written)
         changes: list[Change] = []
@@ -161,7 +161,9 @@ class DcpSupersedeWrites(Preset):
                 changes += without_inputs(view, [write for name, write in pending if name == path])
                 pending = [entry for entry in pending if entry[0] != path]
         probe = Probe("writes whose file was read afterwards", len(changes), 0, "writes")
-        return Decided((len(view.outputs), tuple(pending)), changes, probe, fired=bool(changes))
+        return PolicyResult(
+            (len(view.outputs), tuple(pending)), changes, probe, fired=bool(changes)
+        )
 
 
 class DcpPurgeErrors(Preset):
@@ -174,7 +176,7 @@ class DcpPurgeErrors(Preset):
     requests: int = 4
     protected: tuple[str, ...] = ()
 
-    def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
         considered, failed = state
         waiting = [
             *failed,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from palimpsest.context_policies.interface.policy import (
     Change,
-    Decided,
+    PolicyResult,
     PolicyView,
     Probe,
     SessionFacts,
@@ -55,7 +55,7 @@ class GeminiTruncate(Preset):
         """Return the window, the recorded one where none is assumed, and the number of results considered: none."""
         return self.window_of(facts), 0
 
-    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, int], view: PolicyView) -> PolicyResult:
         window, considered = state
         new = [output for output in view.outputs[considered:] if self._is_cut(view, output)]
         most = min(self.longest, free_chars(view, window)) if window > 0 else self.longest
@@ -112,7 +112,7 @@ class GeminiMask(Preset):
     """Lines of head and of tail that stay of a shell's output, which stays whole if it has no more."""
     spared: tuple[str, ...] = ("activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode")
 
-    def step(self, state: MaskedUntil, view: PolicyView) -> Decided:
+    def step(self, state: MaskedUntil, view: PolicyView) -> PolicyResult:
         # Results before the protected ones stay unprotected, unless another item changed since.
         is_unchanged = view.changes is not None and view.changes == state.changes
         counts = self._maskable(
@@ -121,8 +121,8 @@ class GeminiMask(Preset):
         probe = Probe(
             "tokens of results that may be masked", counts.freed, self.minimum, inclusive=True
         )
-        if not probe.passed:
-            return Decided(counts, probe=probe)
+        if not probe.is_passed:
+            return PolicyResult(counts, probe=probe)
         outputs = view.outputs
         candidates = [
             output

@@ -2,7 +2,7 @@
 
 from palimpsest.context_policies.interface.policy import (
     Change,
-    Decided,
+    PolicyResult,
     PolicyView,
     Probe,
     SessionFacts,
@@ -61,13 +61,13 @@ class OpenClawCacheTtl(Preset):
         """Return the window, the recorded one where none is assumed, and the number of items considered: none."""
         return self.window_of(facts), 0
 
-    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, int], view: PolicyView) -> PolicyResult:
         window, considered = state
         pause = probe = since_request_before(view, self.ttl_seconds)
         considered, changes = self._images(considered, view)
         if changes:
             probe = Probe(f"images older than {self.image_turns} turns", len(changes), 0, "images")
-        if pause.passed and window > 0:
+        if pause.is_passed and window > 0:
             chars = sum(view.chars(index) for index in range(view.count) if is_shown(view, index))
             least = self.soft * window * 4
             if chars >= least:
@@ -132,10 +132,10 @@ class ClaudeCodeMicrocompact(Preset):
     tools: tuple[str, ...] = COMPACTABLE
     """Tools whose results may be cleared, in lower case."""
 
-    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
+    def step(self, state: None, view: PolicyView) -> PolicyResult:  # noqa: ARG002
         probe = since_request_before(view, self.idle_seconds)
-        if not probe.passed:
-            return Decided(None, probe=probe)
+        if not probe.is_passed:
+            return PolicyResult(None, probe=probe)
         candidates = [
             output
             for output in view.outputs

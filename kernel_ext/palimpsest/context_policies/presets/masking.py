@@ -2,7 +2,7 @@
 
 import re
 
-from palimpsest.context_policies.interface.policy import Change, Decided, PolicyView, Probe
+from palimpsest.context_policies.interface.policy import Change, PolicyResult, PolicyView, Probe
 from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.items.reducible import (
     border_of_newest,
@@ -45,7 +45,7 @@ class SweAgentLastN(Preset):
     always_remove: tuple[str, ...] = ()
     """Tools tagged ``remove_output``."""
 
-    def step(self, state: tuple[int, int], view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, int], view: PolicyView) -> PolicyResult:
         elided, considered = state
         outputs = view.outputs
         shown = view.shown_outputs
@@ -93,7 +93,9 @@ class SweAgentClosedWindow(Preset):
     results: bool = False
     """Whether the results of tool calls are considered as well."""
 
-    def step(self, state: tuple[int, tuple[tuple[str, int], ...]], view: PolicyView) -> Decided:
+    def step(
+        self, state: tuple[int, tuple[tuple[str, int], ...]], view: PolicyView
+    ) -> PolicyResult:
         considered, views_before = state
         views = [*views_before, *self._views(view, considered)]
         newest: set[str] = set()
@@ -111,7 +113,7 @@ class SweAgentClosedWindow(Preset):
                 changes += _without_lines(view, result)
             newest.add(file)
         probe = Probe("older views of files", len(changes), 0, "views")
-        return Decided((view.count, tuple(views)), changes, probe, fired=bool(changes))
+        return PolicyResult((view.count, tuple(views)), changes, probe, fired=bool(changes))
 
     def _views(self, view: PolicyView, first: int) -> list[tuple[str, int]]:
         """Return the file and item of each view from the item ``first`` on; the file is empty where none is named."""
@@ -140,7 +142,7 @@ class SweAgentRemoveRegex(Preset):
     remove: tuple[str, ...] = ("<diff>.*</diff>",)
     keep: int = 0
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: int, view: PolicyView) -> PolicyResult:
         until = max(state, view.count - self.keep)
         changes: list[Change] = []
         for index in range(state, until):
@@ -153,7 +155,7 @@ class SweAgentRemoveRegex(Preset):
                 if text != text_before:
                     changes += placeholder_changes(view, [index], "truncated", text)
         probe = Probe("texts with a match", len(changes), 0, "texts")
-        return Decided(until, changes, probe, fired=bool(changes))
+        return PolicyResult(until, changes, probe, fired=bool(changes))
 
 
 class MaskWindow(Preset):
@@ -168,7 +170,7 @@ class MaskWindow(Preset):
     placeholder: str = ""
     """The text in place of an observation; empty: SWE-agent's count of lines."""
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: int, view: PolicyView) -> PolicyResult:
         border = border_of_newest(view, self._kept_count(view))
         # After newer observations were reverted, older ones are shown again.
         changes = restoring_changes(view, view.outputs[border:state], "masked")
@@ -227,7 +229,7 @@ class OpenHandsBrowserOutput(Preset):
     """Text that the names of browsing tools contain."""
     placeholder: str = "Content omitted"
 
-    def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
         considered, pages_before = state
         new = [
             item for item in view.outputs[considered:] if self.tool in view.item(item).tool.lower()

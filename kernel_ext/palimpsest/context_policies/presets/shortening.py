@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from palimpsest.context_policies.interface.policy import (
     Change,
-    Decided,
+    PolicyResult,
     PolicyView,
     Probe,
     SessionFacts,
@@ -50,7 +50,7 @@ class ShortenedResults(Preset):
     at_first = 0
     """Number of results considered so far: none."""
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: int, view: PolicyView) -> PolicyResult:
         """Shorten the new results that are too long."""
         new = [output for output in view.outputs[state:] if is_reducible(view, output)]
         size = self.kept + self.note_chars
@@ -113,7 +113,7 @@ class DeepAgentsOffload(Preset):
         "write",
     )
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: int, view: PolicyView) -> PolicyResult:
         changes: list[Change] = []
         highest = 0.0
         for index in range(state, view.count):
@@ -167,7 +167,7 @@ class DeepAgentsTruncateArgs(Measured):
         """Return the window, the number of items considered, and the calls that were cut: none."""
         return self.window_of(facts), 0, ()
 
-    def step(self, state: tuple[int, int, tuple[int, ...]], view: PolicyView) -> Decided:
+    def step(self, state: tuple[int, int, tuple[int, ...]], view: PolicyView) -> PolicyResult:
         window, first, cut = state
         cut_before = [output for output in cut if view.state(output) == "truncated"]
         messages = shown_chat(view)
@@ -176,8 +176,10 @@ class DeepAgentsTruncateArgs(Measured):
             probe = self.probe_against(view, int(self.at * window))
             saved = sum(view.weight(output) - view.tokens(output) for output in cut_before)
             probe = replace(probe, value=probe.value + saved)
-        if not probe.passed:
-            return Decided((window, 0, ()), restoring_changes(view, cut_before, "truncated"), probe)
+        if not probe.is_passed:
+            return PolicyResult(
+                (window, 0, ()), restoring_changes(view, cut_before, "truncated"), probe
+            )
         until = self._border(view, messages, window)
         if not until:
             candidates = "messages older than those that are spared"
@@ -228,7 +230,7 @@ class StrandsOffload(Preset):
     longest: int = 2_500
     kept: int = 1_000
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: int, view: PolicyView) -> PolicyResult:
         new = [output for output in view.outputs[state:] if is_reducible(view, output)]
         size = 4 * self.kept + REFERENCE_NOTE_CHARS
         long_results = ((output, size) for output in new if view.tokens(output) > self.longest)
@@ -252,7 +254,7 @@ class OpenAIAgentsTrimmer(Preset):
     longest: int = 500
     preview: int = 200
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: int, view: PolicyView) -> PolicyResult:
         border, outputs = state, view.outputs
         while border < len(outputs) and view.item(outputs[border]).turn <= view.turn - self.turns:
             border += 1

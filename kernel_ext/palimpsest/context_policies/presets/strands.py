@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from palimpsest.context_policies.interface.policy import (
     Change,
-    Decided,
+    PolicyResult,
     PolicyView,
     Probe,
 )
@@ -48,14 +48,14 @@ class StrandsSlidingWindow(Preset):
     per_turn: int = 0
     """Number of requests after which it also checks within a turn; 0: only at the end of turns."""
 
-    def step(self, state: None, view: PolicyView) -> Decided:  # noqa: ARG002
+    def step(self, state: None, view: PolicyView) -> PolicyResult:  # noqa: ARG002
         is_within_turn = view.turn == view.request.turn
         if is_within_turn and not (self.per_turn and (view.request.index + 1) % self.per_turn == 0):
-            return Decided(None)
+            return PolicyResult(None)
         turns = shown_turns(view)
         probe = Probe("messages", len(turns), self.messages, "messages")
-        if not probe.passed:
-            return Decided(None, probe=probe)
+        if not probe.is_passed:
+            return PolicyResult(None, probe=probe)
         first = first_that_stays(view, turns, len(turns) - self.messages)
         changes = [] if first is None else removal_changes(view, range(turns[0], turns[first]))
         return decided_with_reason(None, changes, probe, DROPPED)
@@ -84,7 +84,7 @@ class StrandsTruncateResults(AtShare):
         total, turns = view.total, shown_turns(view)
         while total > most:
             results = next((turn for turn in turns if is_result(view, turn)), None)
-            new = [] if results is None else self._cut(shown_view, turns, results)
+            new = [] if results is None else self._shortening_changes(shown_view, turns, results)
             if not new:
                 start = (
                     DROPPED_FROM_SHORT
@@ -104,7 +104,9 @@ class StrandsTruncateResults(AtShare):
             total += sum(shown_view.tokens(change.item) for change in new)
         return [*changes.values()]
 
-    def _cut(self, view: PolicyView, turns: Sequence[int], first: int) -> list[Change]:
+    def _shortening_changes(
+        self, view: PolicyView, turns: Sequence[int], first: int
+    ) -> list[Change]:
         """Return the changes that shorten the results of a message, as far as they are still whole."""
         following = bisect_left(turns, first) + 1
         end = turns[following] if following < len(turns) else view.count

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from palimpsest.context_policies.interface.policy import (
     NO_LIMIT,
     Change,
-    Decided,
+    PolicyResult,
     PolicyView,
     Probe,
     SessionFacts,
@@ -40,7 +40,7 @@ CODEX_CUT = "…{} tokens truncated…"
 
 def enough_to_summarise(tokens: int, summary: int, after: Probe) -> Probe:
     """Return the probe of a summary's gain: it must replace more tokens than it contains."""
-    return Probe("tokens that a summary would replace", tokens, summary, after=after)
+    return Probe("tokens that a summary would replace", tokens, summary, passed_before=after)
 
 
 class SummaryState(NamedTuple):
@@ -68,13 +68,13 @@ class Summarise(Measured):
         """Return the initial state: the window, and nothing summarised."""
         return SummaryState(self.window_of(facts))
 
-    def step(self, state: SummaryState, view: PolicyView) -> Decided:
+    def step(self, state: SummaryState, view: PolicyView) -> PolicyResult:
         """Cut where the request is over the threshold."""
         probe = self.probe(state, view)
         if probe.threshold <= 0 and state.window <= 0:
-            return Decided(state, probe=NO_LIMIT)
-        if not probe.passed:
-            return Decided(state, probe=probe)
+            return PolicyResult(state, probe=NO_LIMIT)
+        if not probe.is_passed:
+            return PolicyResult(state, probe=probe)
         cut = self.first_to_keep(state, view)
         covered = with_partners(view, self.covered_items(view, cut))
         place = state.place
@@ -82,15 +82,15 @@ class Summarise(Measured):
             place = covered[0] if covered else -1
         freed = sum(view.tokens(index) for index in {*covered, place} if index >= 0)
         if not covered:
-            return Decided(state, probe=none_of(COVERED, probe))
+            return PolicyResult(state, probe=none_of(COVERED, probe))
         if freed <= self.summary:
-            return Decided(state, probe=enough_to_summarise(freed, self.summary, probe))
+            return PolicyResult(state, probe=enough_to_summarise(freed, self.summary, probe))
         changes = [
             Change(place, "summarised", tokens=self.summary, numbers={"covers": len(covered)})
         ]
         changes += [Change(index, "summarised", tokens=0) for index in covered if index != place]
         changes += self.further_changes(view, cut, covered)
-        return Decided(SummaryState(state.window, place), changes, probe, fired=True)
+        return PolicyResult(SummaryState(state.window, place), changes, probe, fired=True)
 
     def probe(self, state: SummaryState, view: PolicyView) -> Probe:
         """Return the probe of the request against the threshold."""

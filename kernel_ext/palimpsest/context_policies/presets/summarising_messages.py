@@ -8,7 +8,7 @@ from math import ceil
 
 from palimpsest.context_policies.interface.policy import (
     Change,
-    Decided,
+    PolicyResult,
     PolicyView,
     Probe,
 )
@@ -277,20 +277,20 @@ class GoogleAdkCompaction(Preset):
     interval: int = 3
     summary: int = SUMMARY_TOKENS
 
-    def step(self, state: int, view: PolicyView) -> Decided:
+    def step(self, state: int, view: PolicyView) -> PolicyResult:
         turns = view.turn - state
         probe = Probe("turns since the last summary", turns, self.interval, "turns", inclusive=True)
-        if not probe.passed:
-            return Decided(state, probe=probe)
+        if not probe.is_passed:
+            return PolicyResult(state, probe=probe)
         covered = with_partners(view, range(view.count))
         freed = sum(view.tokens(index) for index in covered)
         if freed <= self.summary:
-            return Decided(view.turn, probe=enough_to_summarise(freed, self.summary, probe))
+            return PolicyResult(view.turn, probe=enough_to_summarise(freed, self.summary, probe))
         changes = [
             Change(index, "summarised", tokens=0 if place else self.summary)
             for place, index in enumerate(covered)
         ]
-        return Decided(view.turn, changes, probe, fired=True)
+        return PolicyResult(view.turn, changes, probe, fired=True)
 
 
 def before_results(view: PolicyView, starts: Sequence[int], place: int) -> int:

@@ -107,8 +107,8 @@ def _lifetime_from_pauses(pauses_survived: Sequence[float], pauses_lost: Sequenc
 class _Pause(NamedTuple):
     """A pause between two requests with an unchanged context, of which it is known whether the prefix survived it."""
 
-    before: TimelineRequest
-    after: TimelineRequest
+    request_before: TimelineRequest
+    request_after: TimelineRequest
     seconds: float
     survived: bool
 
@@ -120,7 +120,7 @@ def _pauses(
     pauses_survived: list[float] = []
     pauses_lost: list[float] = []
     for pause in timeline.derived("pauses", _all_pauses):
-        if is_known(pause.before) and is_known(pause.after):
+        if is_known(pause.request_before) and is_known(pause.request_after):
             (pauses_survived if pause.survived else pauses_lost).append(pause.seconds)
     return pauses_survived, pauses_lost
 

@@ -76,7 +76,7 @@ class UnmeasuredRequest:
     first_changed: int | None = None
     summary_input: float = 0
     summary_output: float = 0
-    kept: float | None = None
+    cacheable_tokens: float | None = None
     """Tokens at the request's beginning that may be cached; None where all may."""
     is_hourly: bool | None = None
     """Whether writes cost the price for an hour; None: as recorded."""
@@ -115,15 +115,17 @@ class CacheWalk:
         request, before = measured.request, self._tokens
         total = (ruler.of(measured.tokens, self._scale) + ruler.added) * ruler.taken_share
         if measured.prefix is not None:
-            self._cut(measured.prefix)
+            self._shorten_prompts(measured.prefix)
         if measured.prefix is None:
             # The request begins with the whole previous request.
             prefix = self._total
         else:
-            prefix = self._scale.at(total, measured.tokens).of(measured.prefix)
+            prefix = self._scale.fitted_to(total, measured.tokens).of(measured.prefix)
         self._total = total
         cacheable = (
-            total if measured.kept is None else min(ruler.of(measured.kept, self._scale), total)
+            total
+            if measured.cacheable_tokens is None
+            else min(ruler.of(measured.cacheable_tokens, self._scale), total)
         )
         read = min(self._tokens_in_cache(request, ruler), cacheable)
         if ruler.beginning is not None:
@@ -135,11 +137,15 @@ class CacheWalk:
         unread = total - read
         uncached = unread if ruler.uncached is None else min(ruler.uncached, unread)
         uncached = max(uncached, total - cacheable)
-        tokens = measured.tokens if measured.kept is None else min(measured.kept, measured.tokens)
+        tokens = (
+            measured.tokens
+            if measured.cacheable_tokens is None
+            else min(measured.cacheable_tokens, measured.tokens)
+        )
         if request.status == "ok" or request.usage is not None:
             # In recordings no request reads what a stopped or refused request would have left in the cache.
             self._cached[request.model] = _CachedPrompt(
-                request, tokens, is_whole=measured.kept is None
+                request, tokens, is_whole=measured.cacheable_tokens is None
             )
         self._tokens = measured.tokens
         return RequestSize(
@@ -157,7 +163,7 @@ class CacheWalk:
             is_billed=not ruler.is_fitted or request.status == "ok" or request.usage is not None,
         )
 
-    def _cut(self, prefix: float) -> None:
+    def _shorten_prompts(self, prefix: float) -> None:
         """Shorten the cached prompts to what comes before a change."""
         for model, cached in self._cached.items():
             if cached.tokens > prefix:

@@ -36,7 +36,7 @@ class Scale(NamedTuple):
         """Return the tokens of a request, given the estimator's tokens of its items."""
         return self.unseen + self.factor * tokens
 
-    def at(self, total: float, tokens: float) -> "Scale":
+    def fitted_to(self, total: float, tokens: float) -> "Scale":
         """Return the scale with which a request adds up to a total, within the limits of the factor.
 
         The front end does the same (``labextension/src/state/inspector/figures/requestScale.ts``).
@@ -222,7 +222,7 @@ class PriceProfile:
     """Whether the session's recorded costs follow these prices; else every amount computed with them is an estimate."""
     of_session: bool = False
     """Whether each request has its own price, and recorded costs apply; else these prices apply to all requests."""
-    given: bool = False
+    is_given: bool = False
     """Whether the user gave this model's price, which takes precedence over a list."""
     unused: bool = False
     """Whether the user gave prices, none of which is for a model of the session."""
@@ -230,12 +230,12 @@ class PriceProfile:
     """All prices of the model, where they depend on the length of a prompt, its service tier and its cache."""
     writes_hour: bool = False
     """Whether a replay's writes are kept for an hour, as most of the recorded requests to the model requested."""
-    others: tuple["PriceProfile", ...] = ()
+    other_models: tuple["PriceProfile", ...] = ()
     """Prices of the session's other models, which apply to their requests."""
     unknown: tuple[str, ...] = ()
     """Models of the session whose price is not known, so that these prices apply to their requests."""
 
-    def at(self, terms: Terms, prompt: float) -> "PriceProfile":
+    def prices_at(self, terms: Terms, prompt: float) -> "PriceProfile":
         """Return the prices of a request with ``prompt`` tokens in its prompt."""
         profile = self.of(terms.model)
         if profile.model_price is None:
@@ -256,7 +256,7 @@ class PriceProfile:
         """A sentence on the prices, and on whether amounts computed with them are estimates."""
         if self.unit != "USD":
             return "The price is not known: one unit is the price of an uncached input token."
-        others = "".join(f"; of {other.name}: {other.rates}" for other in self.others)
+        others = "".join(f"; of {other.name}: {other.rates}" for other in self.other_models)
         text = f"Prices of {self.name}: {self.rates} USD per million tokens in, read, written, out{others}"
         if self.unused:
             text += " (no request is by a model whose price was given)"
@@ -270,10 +270,12 @@ class PriceProfile:
     @property
     def source_words(self) -> str:
         """The source of the prices: `` as given``, ``, from`` a list, or both; empty where that is not known."""
-        sources = dict.fromkeys(price.source for price in (self, *self.others) if price.source)
+        sources = dict.fromkeys(
+            price.source for price in (self, *self.other_models) if price.source
+        )
         lists = [source for source in sources if source != GIVEN]
         listed = f", from {' and '.join(lists)}" if lists else ""
-        named = [profile.name for profile in (self, *self.others) if profile.source == GIVEN]
+        named = [profile.name for profile in (self, *self.other_models) if profile.source == GIVEN]
         if not named:
             return listed
         return f"{listed}, and as given for {', '.join(named)}" if lists else ", as given"
@@ -294,7 +296,7 @@ class PriceProfile:
 
     def of(self, model: str) -> "PriceProfile":
         """Return the prices of one model's requests."""
-        return next((other for other in self.others if other.name == model), self)
+        return next((other for other in self.other_models if other.name == model), self)
 
     def cost(
         self,
@@ -307,7 +309,7 @@ class PriceProfile:
         prompt: float | None = None,
     ) -> float:
         """Return the cost of tokens of a request; ``prompt`` is the length of the whole prompt, if they are a part of it."""
-        prices = self.at(terms, uncached + read + write if prompt is None else prompt)
+        prices = self.prices_at(terms, uncached + read + write if prompt is None else prompt)
         return (
             uncached * prices.input
             + read * prices.read
@@ -329,7 +331,7 @@ class PriceProfile:
             usage.input, usage.cache_read, usage.cache_write, output, terms=request.terms
         )
 
-    def words(self, value: float) -> str:
+    def amount_text(self, value: float) -> str:
         """Return an amount at these prices in words, marked where it is an estimate."""
         return money_words(value, self.unit, self.basis)
 
@@ -348,7 +350,8 @@ def kept_for(price: PriceProfile, *, hourly: bool) -> PriceProfile:
     elif hourly and price.write > price.input:
         changed_price = replace(price, write=2 * price.input, writes_hour=True)
     return replace(
-        changed_price, others=tuple(kept_for(other, hourly=hourly) for other in price.others)
+        changed_price,
+        other_models=tuple(kept_for(other, hourly=hourly) for other in price.other_models),
     )
 
 

@@ -26,9 +26,9 @@ class SettingChange(NamedTuple):
     """A request before which a setting changed."""
 
     request: int
-    before: int
+    request_before: int
     """The last request with reported usage before it."""
-    read: int
+    read_tokens: int
     is_lost: bool
     """Whether the request read less than the previous request had left in the cache."""
 
@@ -75,8 +75,10 @@ def _reads_around(changes_of_kind: tuple[SettingChange, ...], request: int) -> l
     if position == len(changes_of_kind) or changes_of_kind[position].request != request:
         return []
     neighbours = changes_of_kind[max(position - MAX_ALIKE, 0) : position + MAX_ALIKE + 1]
-    others = [change for change in neighbours if request not in (change.request, change.before)]
-    reads_after_loss = [other.read for other in others if other.is_lost]
+    others = [
+        change for change in neighbours if request not in (change.request, change.request_before)
+    ]
+    reads_after_loss = [other.read_tokens for other in others if other.is_lost]
     return [median(reads_after_loss)] if 2 * len(reads_after_loss) > len(others) else []
 
 

@@ -20,12 +20,12 @@ class PrefixSums:
             for first in range(0, len(values), 1 << self._block_bits)
         ]
 
-    def set(self, position: int, value: int) -> None:
+    def replace_value(self, position: int, value: int) -> None:
         """Replace the value at a position."""
         self._block_sums[position >> self._block_bits] += value - self._values[position]
         self._values[position] = value
 
-    def before(self, position: int) -> int:
+    def sum_before(self, position: int) -> int:
         """Return the sum of the values before a position, in time proportional to the square root of their number."""
         block = position >> self._block_bits
         return sum(self._block_sums[:block]) + sum(
@@ -101,14 +101,14 @@ class ItemPlaces:
             index = inserted[self._inserted]
             self._inserted += 1
             rank = self._ranks[index]
-            self._sums.set(rank, self._shown[index])
+            self._sums.replace_value(rank, self._shown[index])
             if rank < self._highest_rank:
                 self._lowest_rank = min(self._lowest_rank, rank)
 
     def note_change(self, item: int) -> None:
         """Apply the changed size of an item whose state changed."""
         rank = self._ranks[item]
-        self._sums.set(rank, self._shown[item])
+        self._sums.replace_value(rank, self._shown[item])
         if item < self._sent and rank < self._lowest_rank:
             self._lowest_rank = rank
 
@@ -126,7 +126,7 @@ class ItemPlaces:
             else None
         )
 
-    def before(self, item: int, *, whole_messages: bool) -> int:
+    def tokens_before(self, item: int, *, whole_messages: bool) -> int:
         """Return the tokens before an item, or before its message."""
         rank = self._ranks[item]
-        return self._sums.before(self._order.messages[rank] if whole_messages else rank)
+        return self._sums.sum_before(self._order.messages[rank] if whole_messages else rank)

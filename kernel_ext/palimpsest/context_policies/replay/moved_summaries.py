@@ -15,7 +15,7 @@ from palimpsest.context_policies.interface.pipeline import Pipeline
 from palimpsest.context_policies.interface.policy import (
     Change,
     ContextPolicy,
-    Decided,
+    PolicyResult,
     PolicyView,
     SessionFacts,
     When,
@@ -58,7 +58,7 @@ class SummaryChoice:
         )
 
     @property
-    def words(self) -> str:
+    def sentence(self) -> str:
         """The choice in a sentence for a table."""
         match self.text:
             case "recorded":
@@ -97,7 +97,7 @@ class WithSummaries:
         """Return the policy's initial state, with nothing replaced."""
         return FilledState(self.policy.start(facts))
 
-    def step(self, state: FilledState, view: PolicyView) -> Decided:
+    def step(self, state: FilledState, view: PolicyView) -> PolicyResult:
         """Return the policy's decisions, with texts in its summaries."""
         decided = self.policy.step(state.inner, view)
         summarised_items = {

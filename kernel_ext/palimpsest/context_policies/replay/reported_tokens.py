@@ -24,7 +24,7 @@ class _Answered:
     prompt: float
     """Tokens of its prompt, as reported or by the ruler."""
     output: float
-    first: int
+    first_item: int
     """The first item of its answer."""
     end: int
     """The item after its answer."""
@@ -74,14 +74,14 @@ class ReportedTokens:
         if last is None:
             return None
         measure = self._measure
-        later = sum(measure.shown[last.first : view.count])
+        later = sum(measure.shown[last.first_item : view.count])
         # Changes to its items after it was sent, which its usage does not include.
         changed_tokens = measure.total - later - last.item_tokens
         prompt = max(last.prompt + self._ruler.factor * changed_tokens, 0.0)
         tokens = prompt + (last.output if answer else 0)
         if since == "nothing":
             return round(tokens)
-        first_newer = last.end if answer else last.first
+        first_newer = last.end if answer else last.first_item
         # A summary that was written since replaces items that the usage counted.
         newer_tokens: float = sum(
             self._scale.shown[index]
@@ -89,13 +89,15 @@ class ReportedTokens:
             if not (view.item(index).kind == "summary" or view.item(index).continues)
         )
         if since == "counted":
-            before = self._scale.total - sum(self._scale.shown[last.first : view.count])
+            before = self._scale.total - sum(self._scale.shown[last.first_item : view.count])
             newer_tokens *= min(max(prompt / before, 1.0), MAX_SCALE) if before > 0 else 1.0
         return round(tokens + newer_tokens)
 
 
 def _is_reverted(view: PolicyView, answered: _Answered) -> bool:
     """Return whether the answer of a request was reverted, so that the agent no longer sees its usage."""
-    if answered.end <= answered.first:
+    if answered.end <= answered.first_item:
         return False
-    return all(view.state(index) == "reverted" for index in range(answered.first, answered.end))
+    return all(
+        view.state(index) == "reverted" for index in range(answered.first_item, answered.end)
+    )

@@ -16,7 +16,7 @@ from typing import Any
 from palimpsest.context_policies.interface.policy import (
     Change,
     ContextPolicy,
-    Decided,
+    PolicyResult,
     Probe,
     SessionFacts,
 )
@@ -95,7 +95,7 @@ class _Trace:
     sizes: list[RequestSize] = field(default_factory=list)
     fired: list[int] = field(default_factory=list)
     probes: list[ProbeAt] = field(default_factory=list)
-    nearest: tuple[float, float] = (-1.0, 0.0)
+    nearest_probe: tuple[float, float] = (-1.0, 0.0)
     """``Probe.nearness`` of the newest probe."""
     decision_count: int = 0
     """Number of times that the policy decided."""
@@ -343,7 +343,7 @@ class TimelineReplay:
         policy = self.policy
         if policy is None:
             return
-        decided: Decided = policy.step(self._state, self._view)
+        decided: PolicyResult = policy.step(self._state, self._view)
         self._trace.decision_count += 1
         self._trace.idle.update(decided.idle)
         self._state = decided.state
@@ -360,8 +360,8 @@ class TimelineReplay:
         if decided.fired:
             self._trace.fired.append(request.index)
         probe = decided.probe if self._trace.fired else decided.held_by
-        if probe is not None and probe.nearness > self._trace.nearest:
-            self._trace.nearest = probe.nearness
+        if probe is not None and probe.nearness > self._trace.nearest_probe:
+            self._trace.nearest_probe = probe.nearness
             self._trace.probes.append(ProbeAt(request.index, probe))
 
     def _apply(self, change: Change, request: TimelineRequest, rule: str) -> None:
@@ -392,7 +392,9 @@ class TimelineReplay:
         if changed is None:
             prefix = None
         else:
-            prefix = self._places.before(changed, whole_messages=self._ruler.prefix == "message")
+            prefix = self._places.tokens_before(
+                changed, whole_messages=self._ruler.prefix == "message"
+            )
         unmeasured = UnmeasuredRequest(
             request,
             self._measure.total,
@@ -407,8 +409,10 @@ class TimelineReplay:
             return self._walk.size(unmeasured, request_ruler)
         left_out = self._keeping.first_left_out(self._view)
         if left_out is not None:
-            kept = self._places.before(left_out, whole_messages=self._ruler.prefix == "message")
-            unmeasured = replace(unmeasured, kept=kept)
+            kept = self._places.tokens_before(
+                left_out, whole_messages=self._ruler.prefix == "message"
+            )
+            unmeasured = replace(unmeasured, cacheable_tokens=kept)
         unmeasured = replace(unmeasured, is_hourly=self._keeping.is_hourly)
         return self._walk.size(unmeasured, with_cache_policy(self._keeping, request_ruler))
 

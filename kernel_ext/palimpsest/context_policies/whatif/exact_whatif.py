@@ -27,7 +27,7 @@ def replay(
     """Return the steps of a session under a policy; None uses each step's recorded policy."""
     return exact_whatif(
         store, session_id, policy, counter=counter, summary_tokens=summary_tokens
-    ).other
+    ).other_replay
 
 
 def exact_whatif(
@@ -46,7 +46,7 @@ def exact_whatif(
         None,
         counterfactual=False,
         steps=tuple(simulated.recorded),
-        after=tuple(simulated.recorded_since.decisions),
+        decisions_after=tuple(simulated.recorded_since.decisions),
         compactions_after=tuple(simulated.recorded_since.compactions),
     )
     other = Replay(
@@ -54,7 +54,7 @@ def exact_whatif(
         policy,
         counterfactual=True,
         steps=steps,
-        after=simulated.undecided(),
+        decisions_after=simulated.undecided(),
         compactions_after=tuple(simulated.since.compactions),
     )
     return WhatIf(recorded, other, summary_tokens, exact=True)

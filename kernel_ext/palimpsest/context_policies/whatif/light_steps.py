@@ -10,7 +10,7 @@ from palimpsest.context_policies.engine_presets.engine_policies import EnginePol
 from palimpsest.context_policies.engine_presets.engine_state import EngineState
 from palimpsest.context_policies.interface.policy import (
     ContextPolicy,
-    Decided,
+    PolicyResult,
     PolicyView,
     SessionFacts,
     When,
@@ -50,7 +50,7 @@ class StateRecordingPolicy:
         """Return the policy's state before the first request."""
         return self.policy.start(facts)
 
-    def step(self, state: Any, view: PolicyView) -> Decided:
+    def step(self, state: Any, view: PolicyView) -> PolicyResult:
         """Return the policy's decision, and record its state."""
         decided = self.policy.step(state, view)
         self.states[view.request.index] = decided.state

@@ -77,7 +77,7 @@ def compact(
     ``recorded_marker`` is the recorded marker at this point, if there is one; ``overflow`` is set where the provider would have
     refused a request.
     """
-    before = other.messages(inputs.without)
+    before = other.messages(inputs.answer_left_out)
     if recorded_marker is not None:
         before = tuple(message for message in before if message.id != recorded_marker.message.id)
     user = next(
@@ -90,7 +90,7 @@ def compact(
     marker = (
         recorded_marker.message
         if recorded_marker is not None
-        else bare_marker(marker_id, user, inputs.now, auto=True, overflow=overflow)
+        else bare_marker(marker_id, user, inputs.time, auto=True, overflow=overflow)
     )
     view = other.view((*before, with_tail(marker, None)))
     new_plan = plan_at(view, marker.id, inputs.policy, inputs.model, other.counter)
@@ -166,8 +166,8 @@ def _with_placeholder(
         return None
     other.add(_insert_after(other, recorded_marker, inputs), added)
     if recorded_marker is not None:
-        other.replaced |= dict.fromkeys(recorded_marker.recorded.summaries, added[1].id)
-    other.cache_used_at = inputs.now
+        other.replaced_summaries |= dict.fromkeys(recorded_marker.recorded.summaries, added[1].id)
+    other.cache_used_at = inputs.time
     return Compaction(
         marker_id=moved_id,
         covered=len(plan.head),
@@ -185,5 +185,7 @@ def _insert_after(
     """Return the id of the recorded message after which the compaction is inserted."""
     if recorded_marker is not None:
         return recorded_marker.message.id
-    message_ids = [message.id for message in other.state.messages() if message.id != inputs.without]
+    message_ids = [
+        message.id for message in other.state.messages() if message.id != inputs.answer_left_out
+    ]
     return message_ids[-1]

@@ -30,7 +30,7 @@ class RecordedCompaction:
     continued_by: str | None
     """Id of the synthetic message after it that continued the turn."""
     succeeded: bool
-    stopped: bool
+    was_stopped: bool
     """Whether the user or the end of the kernel stopped it."""
     request: StepRequest | None
     """The first request for the summary; None where none was sent."""
@@ -144,7 +144,7 @@ def _compaction_at(
         summaries=frozenset(written_message.id for written_message in summaries),
         continued_by=_continuing_message(messages, index),
         succeeded=isinstance(newest, AssistantMessage) and bool(newest.finish) and error is None,
-        stopped=isinstance(error, AbortedError) or newest is None,
+        was_stopped=isinstance(error, AbortedError) or newest is None,
         request=requests[0] if requests else None,
         requested=sum(request.tokens for request in requests),
         tokens_before=graded.tokens_before if graded is not None else 0,

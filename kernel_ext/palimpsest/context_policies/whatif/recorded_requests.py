@@ -56,8 +56,8 @@ class RequestRecordings(RecordedBlobs):
             system=system_texts,
             tools=tool_specs,
             policy=self.policy_for(request),
-            now=request.facts.now,
-            without=request.message_id,
+            time=request.facts.now,
+            answer_left_out=request.message_id,
             # Another policy is simulated with today's projection; the recorded one with its recorded version.
             version=PROJECTION_VERSION if self._policy is not None else request.projection,
         )

@@ -135,7 +135,7 @@ class CounterfactualReplay:
 
     def undecided(self) -> tuple[Decision, ...]:
         """Return the decisions after the newest step."""
-        return tuple(self._other.new)
+        return tuple(self._other.new_decisions)
 
     # Records of the journal
 
@@ -178,7 +178,9 @@ class CounterfactualReplay:
         if decision.rule in DECIDERS or decision.rule.startswith(PRUNE_RULE):
             self.recorded_since.decisions.append(decision)
         elif decision.rule != COMPACT and (decision.rule != ROLLED_BACK or self._is_adopted):
-            name = self._other.replaced.get(decision.message_id or "", decision.message_id)
+            name = self._other.replaced_summaries.get(
+                decision.message_id or "", decision.message_id
+            )
             self._other.decisions.append(decision.model_copy(update={"message_id": name}))
 
     def _truncate_output(self, part: ToolPart) -> None:
@@ -195,9 +197,9 @@ class CounterfactualReplay:
     def _end_turn(self) -> None:
         """Make the loop's decisions at the end of a turn."""
         if self._turn is not None:
-            self._finish_turn(replace(self._turn, without=None))
+            self._finish_turn(replace(self._turn, answer_left_out=None))
         turn, self._turn, self._cause = self._turn, None, "size"
-        self._fit.end_turn(turn and replace(turn, without=None))
+        self._fit.end_turn(turn and replace(turn, answer_left_out=None))
 
     def _finish_turn(self, inputs: StepInputs) -> None:
         """Reduce the context at the end of a turn, or cut results after a failed summary, where the loop would do so."""
@@ -245,7 +247,7 @@ class CounterfactualReplay:
             return True
         if recorded.overflow and not is_before_first_request and not self._would_be_refused():
             return False
-        before = replace(inputs, without=recorded.marker_id)
+        before = replace(inputs, answer_left_out=recorded.marker_id)
         cause, self._cause = self._cause_to_shrink(before, refused=recorded.overflow), "size"
         outcome = self._fit.make(before, cause)
         return isinstance(outcome, SummaryNeeded) or self._is_known_from_journal_only(
@@ -270,7 +272,7 @@ class CounterfactualReplay:
         effective = self._other.with_undo(inputs)
         usage = self._usage
         full = newest_answer_needs_summary(
-            self._other.messages(inputs.without),
+            self._other.messages(inputs.answer_left_out),
             inputs.model,
             effective.policy,
             lambda info: usage.get(info.id, info.tokens),
@@ -288,8 +290,10 @@ class CounterfactualReplay:
         self, inputs: StepInputs, recorded_marker: RecordedMarker | None, *, overflow: bool = False
     ) -> None:
         """Compact now, and pass the outcome to ``ReplayedFit``."""
-        without = recorded_marker.message.id if recorded_marker is not None else inputs.without
-        effective = self._other.with_undo(replace(inputs, without=without))
+        without = (
+            recorded_marker.message.id if recorded_marker is not None else inputs.answer_left_out
+        )
+        effective = self._other.with_undo(replace(inputs, answer_left_out=without))
         compaction = compact(
             self._other, effective, recorded_marker, self._summary_tokens, overflow=overflow
         )
@@ -297,7 +301,9 @@ class CounterfactualReplay:
         self._is_adopted = is_adopted
         if compaction is not None:
             self.since.compactions.append(compaction)
-        stopped = recorded_marker is not None and is_adopted and recorded_marker.recorded.stopped
+        stopped = (
+            recorded_marker is not None and is_adopted and recorded_marker.recorded.was_stopped
+        )
         # After a failed summary that the user requested, the loop cuts no results: the turn continues or ends.
         is_ours = recorded_marker is None or recorded_marker.recorded.auto
         failed = is_ours and (compaction is None or not compaction.succeeded)
@@ -337,7 +343,9 @@ class CounterfactualReplay:
             else request.model
         )
         inputs = self._recordings.inputs_of(request)
-        return replace(inputs, model=model, policy=policy, now=info.time.created, without=None)
+        return replace(
+            inputs, model=model, policy=policy, time=info.time.created, answer_left_out=None
+        )
 
     # Requests
 
@@ -369,7 +377,9 @@ class CounterfactualReplay:
         if request is None:
             # The window of this model is unknown.
             return
-        inputs = replace(self._recordings.inputs_of(request), now=info.time.created, without=None)
+        inputs = replace(
+            self._recordings.inputs_of(request), time=info.time.created, answer_left_out=None
+        )
         cause, self._cause = self._cause_to_shrink(inputs), "size"
         outcome = self._fit.make(inputs, cause)
         while isinstance(outcome, SummaryNeeded | ResultsShortened):
@@ -380,7 +390,11 @@ class CounterfactualReplay:
     def _store_request(self, request: StepRequest) -> None:
         """Store a request that would have been sent: its reported usage calibrates the next request."""
         other = self._other
-        other.newest, other.cache_used_at, other.used = request, request.facts.now, request.tokens
+        other.newest_request, other.cache_used_at, other.request_tokens = (
+            request,
+            request.facts.now,
+            request.tokens,
+        )
         estimator = self._recordings.policy_for(request).estimator
         if estimator != request.facts.estimator:
             other.weights[request.id] = self._recordings.projection(
@@ -395,7 +409,7 @@ class CounterfactualReplay:
         recorded = self._step_builder.recorded_step(
             seq, request, self._state.items, since.decisions, since.compactions
         )
-        decisions, self._other.new = tuple(self._other.new), []
+        decisions, self._other.new_decisions = tuple(self._other.new_decisions), []
         step = self._step_builder.simulated_step(recorded, request, fitted, written)
         step = replace(
             step, fits=fits, decisions=decisions, compactions=tuple(self.since.compactions)
@@ -405,7 +419,7 @@ class CounterfactualReplay:
         self._turn = inputs
         self._other.drop_unused()
         self._store_request(request)
-        self._other.used = fitted.request.total
+        self._other.request_tokens = fitted.request.total
         self.since, self.recorded_since = DecidedSinceStep(), DecidedSinceStep()
         return step
 

@@ -47,7 +47,7 @@ class ReplayedFit:
     def may_summarise(self, inputs: StepInputs, cause: Cause) -> bool:
         """Return whether a summary would be requested."""
         effective = self._other.with_undo(inputs)
-        messages = self._other.messages(inputs.without)
+        messages = self._other.messages(inputs.answer_left_out)
         return self._attempts.may_summarise(cause, messages, effective.policy)
 
     def make(

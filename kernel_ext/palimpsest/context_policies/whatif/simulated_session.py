@@ -32,8 +32,8 @@ class StepInputs:
     system: tuple[str, ...]
     tools: tuple[ToolSpec, ...]
     policy: Policy
-    now: int
-    without: str | None = None
+    time: int
+    answer_left_out: str | None = None
     """Id of the request's answer, which is recorded already but not part of the request."""
     version: int = PROJECTION_VERSION
 
@@ -44,19 +44,19 @@ class SimulatedSession:
 
     state: State
     """The recorded session's state at the current record."""
-    read: Callable[[str], bytes]
+    read_blob: Callable[[str], bytes]
     """Returns a blob by its hash."""
     counter: Callable[[str], Count]
     decisions: list[Decision] = field(default_factory=list)
-    new: list[Decision] = field(default_factory=list)
+    new_decisions: list[Decision] = field(default_factory=list)
     """Decisions that are not yet assigned to a step."""
-    newest: StepRequest | None = None
+    newest_request: StepRequest | None = None
     """The newest recorded request that would also have been made under the policy."""
     weights: dict[str, int] = field(default_factory=dict)
     """Tokens of recorded requests by another counter than the recorded one."""
-    replaced: dict[str, str] = field(default_factory=dict)
+    replaced_summaries: dict[str, str] = field(default_factory=dict)
     """Ids of placeholder summaries, by the ids of the recorded ones that they replace."""
-    used: int = 0
+    request_tokens: int = 0
     """Tokens of the newest simulated request."""
     cache_used_at: int | None = None
     """Time in milliseconds at which the provider's cache was last used."""
@@ -86,12 +86,12 @@ class SimulatedSession:
 
     def view(self, messages: Messages) -> View:
         """Return messages as a view for deciders."""
-        return View.of(messages, tuple(self.decisions), self.read)
+        return View.of(messages, tuple(self.decisions), self.read_blob)
 
     def decide(self, new_decisions: Sequence[Decision]) -> None:
         """Add decisions."""
         self.decisions += new_decisions
-        self.new += new_decisions
+        self.new_decisions += new_decisions
 
     def new_id(self) -> str:
         """Return the id of a decision that was not recorded."""
@@ -102,11 +102,11 @@ class SimulatedSession:
         """Return the facts for the deciders."""
         policy, model = inputs.policy, inputs.model
         age = None
-        is_same = self.newest is not None and self.newest.model.ref == model.ref
+        is_same = self.newest_request is not None and self.newest_request.model.ref == model.ref
         if model.caching and self.cache_used_at is not None and is_same:
-            age = max(inputs.now - self.cache_used_at, 0) / 1000
+            age = max(inputs.time - self.cache_used_at, 0) / 1000
         return Facts(
-            now=inputs.now,
+            now=inputs.time,
             estimator=policy.estimator,
             calibration=self._calibration(policy, model),
             window=model.window,
@@ -117,7 +117,7 @@ class SimulatedSession:
 
     def with_undo(self, inputs: StepInputs) -> StepInputs:
         """Return the inputs with the effective policy: after an undo there is no automatic compaction."""
-        messages = self.messages(inputs.without)
+        messages = self.messages(inputs.answer_left_out)
         policy = policy_after_undo(messages, tuple(self.decisions), inputs.policy)
         return replace(inputs, policy=policy)
 
@@ -125,9 +125,9 @@ class SimulatedSession:
         """Return the request for ``fit``, as the live loop would build it now."""
         effective = self.with_undo(inputs)
         return MessageRequest(
-            view=self.view(self.messages(inputs.without)),
+            view=self.view(self.messages(inputs.answer_left_out)),
             policy=effective.policy,
-            facts=self.facts(effective, self.used),
+            facts=self.facts(effective, self.request_tokens),
             count=self._count(effective.policy),
             project=functools.partial(self._project, effective),
             new_id=self.new_id,
@@ -139,7 +139,7 @@ class SimulatedSession:
         assert isinstance(state, ToolCompleted)
         if is_shortened_by_tool(state.metadata, policy.truncate):
             return
-        whole = whole_result(part, self.read)
+        whole = whole_result(part, self.read_blob)
         decision = truncate(
             self.new_id(),
             part.id,
@@ -186,7 +186,7 @@ class SimulatedSession:
 
     def _calibration(self, policy: Policy, model: ModelInfo) -> float:
         """Return the ratio of reported to estimated tokens of the newest request."""
-        newest = self.newest
+        newest = self.newest_request
         if newest is None or newest.model.ref != model.ref or newest.message_id is None:
             return 1.0
         message = self.state.message(newest.message_id)

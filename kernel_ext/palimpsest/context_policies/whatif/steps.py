@@ -71,7 +71,7 @@ class Replay:
     counterfactual: bool
     """Whether no model answered these requests, so that the answers are unknown."""
     steps: tuple[Step, ...]
-    after: tuple[Decision, ...] = ()
+    decisions_after: tuple[Decision, ...] = ()
     """Decisions made after the last step."""
     compactions_after: tuple[Compaction, ...] = ()
     """Compactions after the last step."""
@@ -80,7 +80,7 @@ class Replay:
     def decisions(self) -> tuple[Decision, ...]:
         """Every decision, in order."""
         all_decisions = [decision for step in self.steps for decision in step.decisions]
-        return (*all_decisions, *self.after)
+        return (*all_decisions, *self.decisions_after)
 
     @property
     def compactions(self) -> tuple[Compaction, ...]:

@@ -35,7 +35,7 @@ class _OpenRecording:
     stamp: tuple[int, int]
     """Size and modification time of the file, to detect changes."""
     questions: dict[str, SessionQuestions] = field(default_factory=dict)
-    close: asyncio.TimerHandle | None = None
+    closing_timer: asyncio.TimerHandle | None = None
 
     def questions_about(self, session: str) -> SessionQuestions:
         """Return the line of a session, or of the recording's first session for an empty id; raises NotFound."""
@@ -105,7 +105,7 @@ class Inspections:
         journal.flush_sync()
         record = state.session
         is_own = record is not None and record.parent_id is None and not record.read_only
-        return SessionPlace(state.seq, own=is_own)
+        return SessionPlace(state.seq, is_own=is_own)
 
     async def _open_recording(self, path: str, *, is_view: bool) -> _OpenRecording:
         target = self._target(path)
@@ -117,8 +117,8 @@ class Inspections:
                 stamp = await asyncio.to_thread(_file_stamp, target)
                 # If it cannot be read any more, the earlier copy still answers other questions.
                 recording = await asyncio.to_thread(open_recording, target, price_of=self._price_of)
-                if opened is not None and opened.close is not None:
-                    opened.close.cancel()
+                if opened is not None and opened.closing_timer is not None:
+                    opened.closing_timer.cancel()
                 opened = _OpenRecording(recording, stamp)
             self._cache(target, opened)
         return opened
@@ -128,16 +128,18 @@ class Inspections:
 
     def _cache(self, target: Path, opened: _OpenRecording) -> None:
         """Cache a recording for ``IDLE_SECONDS``; its folder is removed when its last reader has ended."""
-        if opened.close is not None:
-            opened.close.cancel()
+        if opened.closing_timer is not None:
+            opened.closing_timer.cancel()
         loop = asyncio.get_running_loop()
-        opened.close = loop.call_later(IDLE_SECONDS, lambda: self._recordings.pop(target, None))
+        opened.closing_timer = loop.call_later(
+            IDLE_SECONDS, lambda: self._recordings.pop(target, None)
+        )
         self._recordings[target] = opened
         self._recordings.move_to_end(target)
         while len(self._recordings) > MAX_OPEN_RECORDINGS:
             _, oldest = self._recordings.popitem(last=False)
-            if oldest.close is not None:
-                oldest.close.cancel()
+            if oldest.closing_timer is not None:
+                oldest.closing_timer.cancel()
 
 
 def _file_stamp(path: Path) -> tuple[int, int]:

@@ -72,7 +72,7 @@ class SessionReport:
             cell = shown_cell(getattr(figures, key), column)
             rows.append((label, mark_estimate(cell, key in figures.estimates)))
         if len(self.subagents):
-            totals = self.subagents.together
+            totals = self.subagents.all_totals
             cost = shown_cell(totals.cost, TableColumn("cost", "cost", "usd"))
             cost = mark_estimate(cost, not totals.cost_is_fact)
             rows += [

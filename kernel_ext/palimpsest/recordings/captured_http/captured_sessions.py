@@ -93,7 +93,7 @@ class _CapturedSession:
     _inputs: RepeatedInputs = field(default_factory=lambda: RepeatedInputs(captured=True))
     _whole_input: list[InputMessage] = field(default_factory=list)
     """The messages of the newest request, with the earlier ones that it did not repeat."""
-    _sent: SentRead = field(default_factory=SentRead)
+    _sent_parts: SentRead = field(default_factory=SentRead)
 
     def values(self, left_out: Collection[int]) -> Iterator[Recorded]:
         """Yield the session; ``left_out`` are the identities of the conversations that are not yielded."""
@@ -145,8 +145,8 @@ class _CapturedSession:
             self._whole_input.append(InputMessage("assistant", request.answer, request.results))
 
     def _answer(self, request: CapturedRequest) -> MessageRead:
-        before = self._sent
-        self._sent = SentRead(request.system, request.tools, request.marks)
+        before = self._sent_parts
+        self._sent_parts = SentRead(request.system, request.tools, request.marks)
         return MessageRead(
             request.id or request.place,
             "assistant",
@@ -160,7 +160,7 @@ class _CapturedSession:
             usage=request.usage,
             finish=request.finish,
             error=request.error,
-            sent=self._sent.after(before),
+            sent=self._sent_parts.changed_since(before),
         )
 
 

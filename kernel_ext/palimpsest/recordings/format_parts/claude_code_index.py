@@ -34,7 +34,7 @@ class ClaudeThread:
     """The messages of a session, or of one subagent in the same file."""
 
     nodes: dict[str, ClaudeNode] = field(default_factory=dict)
-    newest: str | None = None
+    newest_message: str | None = None
     """The message to which the file's newest record belongs."""
     prompt: str = ""
     """The beginning of the first prompt, by which a subagent's call is found in older versions."""
@@ -83,7 +83,7 @@ class ClaudeIndex:
             self._add_agent_call(record.get("data", "agentId"), record)
         self._anchors[name] = thread_name, node or ""
         if node and node in thread.nodes:
-            thread.newest = node
+            thread.newest_message = node
             if kind in CONTENT:
                 self.lines[number] = thread_name, node
             if kind == thread.nodes[node].kind:
@@ -96,7 +96,11 @@ class ClaudeIndex:
     def main_messages(self) -> list[str]:
         """Return the ids of the messages on the newest path of the main session, in order."""
         thread = self.threads.get("")
-        return [] if thread is None or thread.newest is None else _path(thread, thread.newest)
+        return (
+            []
+            if thread is None or thread.newest_message is None
+            else _path(thread, thread.newest_message)
+        )
 
     def _thread_of(
         self, record: JsonValue, name: str, number: int
@@ -115,7 +119,7 @@ class ClaudeIndex:
         elif parent is not None:
             self.gaps.add(number)
         # The parent is missing, so the record follows the newest message before it.
-        return thread_name, thread, thread.newest if parent is not None else None
+        return thread_name, thread, thread.newest_message if parent is not None else None
 
     def _user(
         self, thread: ClaudeThread, record: JsonValue, name: str, before: str | None, number: int
@@ -174,7 +178,7 @@ def prompt_key(content: Any) -> str:
 class ClaudePath:
     """One path through a thread, from its first message to a leaf."""
 
-    first: str | None
+    first_own_message: str | None
     """The first message that is in no earlier path; None for the newest path."""
     nodes: frozenset[str]
     branches_at: str | None
@@ -187,7 +191,7 @@ def paths_of(thread: ClaudeThread) -> Iterator[ClaudePath]:
     """Yield the path of the newest record, then the other paths with an answer, the newest first."""
     parents = {node.parent for node in thread.nodes.values()}
     leaves = [name for name in thread.nodes if name not in parents]
-    newest = thread.newest
+    newest = thread.newest_message
     covered: set[str] = set()
     if newest is not None:
         # Messages below the newest record's message are older than that record, and stay on its path.

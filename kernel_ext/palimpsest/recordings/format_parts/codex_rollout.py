@@ -118,7 +118,7 @@ class CodexRollout:
         instructions = meta.at("base_instructions")
         system = instructions.get("text") if "text" in instructions else meta.get("instructions")
         header = thread_header(meta, recorded_name(self._path.stem))
-        self.threads.own, self._own_from = header.thread, header.own_from or 0
+        self.threads.own_thread, self._own_from = header.thread, header.own_from or 0
         created = meta.moment("timestamp")
         yield SessionBegin(
             id=header.thread,

@@ -70,7 +70,7 @@ def thread_header(meta: JsonValue, stem: str) -> ThreadHeader:
 class NamedThreads:
     """The other threads that a rollout names, in order, and the thread to which each call gave work."""
 
-    own: str
+    own_thread: str
     possible_children: dict[str, None] = field(default_factory=dict)
     """The threads that may be the rollout's subagents."""
     has_review: bool = False
@@ -138,7 +138,7 @@ class NamedThreads:
             self._paths[path_text] = self._paths[path_text.rpartition("/")[2]] = thread
 
     def _add_thread(self, thread: Any) -> bool:
-        if not isinstance(thread, str) or thread == self.own or not THREAD.fullmatch(thread):
+        if not isinstance(thread, str) or thread == self.own_thread or not THREAD.fullmatch(thread):
             return False
         if len(self.possible_children) < MAX_THREADS:
             self.possible_children[thread] = None

@@ -56,11 +56,11 @@ class RolloutTree:
                 file = self._headers_beside().get(thread, (None, None))[0]
             if file is None:
                 report("", f"The rollout of the subagent {thread} is not beside it.")
-            elif self._is_child(thread, file, threads.own, report):
+            elif self._is_child(thread, file, threads.own_thread, report):
                 yield thread, file
         if threads.has_review:
             for thread, (file, header) in self._headers_beside().items():
-                if header.parent == threads.own and thread not in threads.possible_children:
+                if header.parent == threads.own_thread and thread not in threads.possible_children:
                     yield thread, file
 
     def _is_child(self, thread: str, file: Path, parent: str, report: Report) -> bool:

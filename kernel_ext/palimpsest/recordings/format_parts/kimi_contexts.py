@@ -29,7 +29,7 @@ class KimiCompaction:
     """A compaction, read from the context that begins with its summary."""
 
     summary: str
-    kept: tuple[bytes, ...]
+    kept_keys: tuple[bytes, ...]
     """The keys of the messages that stayed."""
     tokens_after: int | None
     """The program's own estimate."""

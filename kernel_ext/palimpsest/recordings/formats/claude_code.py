@@ -280,9 +280,9 @@ class _PathReader:
 
     def _begin(self, record: JsonValue) -> SessionBegin:
         begin, branch_path = self._session_begin, self._branch_path
-        is_branch = branch_path.first is not None
+        is_branch = branch_path.first_own_message is not None
         return SessionBegin(
-            id=f"{begin.id}/{branch_path.first}" if is_branch else begin.id,
+            id=f"{begin.id}/{branch_path.first_own_message}" if is_branch else begin.id,
             format=FORMAT,
             format_version=record.text("version"),
             directory=record.text("cwd"),

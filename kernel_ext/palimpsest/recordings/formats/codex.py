@@ -58,7 +58,7 @@ class CodexImporter:
 
 def _subagents(path: Path, threads: NamedThreads, report: Report) -> Iterator[Recorded]:
     """Yield the sessions that a thread started, level by level; an unreadable session is skipped."""
-    tree, seen = RolloutTree(path), {threads.own}
+    tree, seen = RolloutTree(path), {threads.own_thread}
     waiting = [(threads, report, 1)]
     while waiting:
         parent, parent_report, level = waiting.pop(0)

@@ -150,7 +150,7 @@ def _document(path: Path, report: Report) -> Iterator[tuple[str, JsonValue]]:
 class _GeminiChat:
     """Reads the records of one chat."""
 
-    folder: str
+    folder_name: str
     """Name of the chat's folder; for a subagent, the id of the session that started it."""
     has_begun: bool = False
     session: str = ""
@@ -159,9 +159,9 @@ class _GeminiChat:
     """Ids of the messages in the history, in order."""
     yielded_records: dict[str, tuple[bytes, bool]] = field(default_factory=dict)
     """For each yielded message the fingerprint of its content, and whether its tokens were reported."""
-    shown: dict[str, bytes] = field(default_factory=dict)
+    result_fingerprints: dict[str, bytes] = field(default_factory=dict)
     """The fingerprint of each call's result in the history."""
-    unmasked: dict[str, bytes] = field(default_factory=dict)
+    unmasked_fingerprints: dict[str, bytes] = field(default_factory=dict)
     """The fingerprint of each call's result before it was masked."""
     pending: JsonValue = NOTHING
     """An answer that later records may complete."""
@@ -190,11 +190,11 @@ class _GeminiChat:
     def _begin(self, record: JsonValue, place: str) -> SessionBegin:
         self.session = record.id("sessionId") or place
         self.is_subagent = record.get("kind") == SUBAGENT
-        is_child_folder = self.is_subagent and self.folder not in ("", "chats", self.session)
+        is_child_folder = self.is_subagent and self.folder_name not in ("", "chats", self.session)
         return SessionBegin(
             self.session,
             FORMAT,
-            parent=self.folder if is_child_folder else None,
+            parent=self.folder_name if is_child_folder else None,
             directory=JsonValue(next(iter(record.list_at("directories")), "")).text(),
             created=record.milliseconds("startTime") or record.milliseconds("timestamp"),
         )
@@ -253,7 +253,7 @@ class _GeminiChat:
 
     def _result(self, call: JsonValue) -> ResultRead:
         name, output = call.id("id"), _output(call.at("result"))
-        self.unmasked[name] = self.shown[name] = fingerprint(output)
+        self.unmasked_fingerprints[name] = self.result_fingerprints[name] = fingerprint(output)
         return ResultRead(
             name,
             output,
@@ -277,12 +277,12 @@ class _GeminiChat:
     def _changed_results(self, record: JsonValue) -> Iterator[Recorded]:
         for call in record.objects("toolCalls"):
             name, output = call.id("id"), _output(call.at("result"))
-            if name not in self.unmasked:
+            if name not in self.unmasked_fingerprints:
                 if call.get("result") is not None:
                     yield self._result(call)
-            elif (output_hash := fingerprint(output)) != self.shown[name]:
-                self.shown[name] = output_hash
-                is_restored = output_hash == self.unmasked[name]
+            elif (output_hash := fingerprint(output)) != self.result_fingerprints[name]:
+                self.result_fingerprints[name] = output_hash
+                is_restored = output_hash == self.unmasked_fingerprints[name]
                 yield ReducedRead(name, "" if is_restored else output, MASKED, restored=is_restored)
 
     def _rewind(self, name: str) -> Iterator[Recorded]:

@@ -496,9 +496,9 @@ class _KimiSession:
         """
         for number in range(self._passed_compactions, self._contexts.count):
             recorded = self._contexts.compaction(number)
-            kept = (self._ids_by_content.get(key) for key in recorded.kept)
+            kept = (self._ids_by_content.get(key) for key in recorded.kept_keys)
             keeps_from = next((message for message in kept if message in self._ids), None)
-            if keeps_from or not recorded.kept:
+            if keeps_from or not recorded.kept_keys:
                 self._passed_compactions = number + 1
                 return recorded, keeps_from
         return None, next(iter(self._ids[-KEPT_MESSAGES:]), None)

@@ -63,7 +63,7 @@ class OpenAIChatImporter:
             return _is_entry(beginning)
         messages = beginning.objects_at("messages")
         if not messages:
-            return _begins_with_message(beginning.cut("messages"))
+            return _begins_with_message(beginning.cut_text_of("messages"))
         return all(isinstance(message.get("role"), str) for message in messages)
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
@@ -130,8 +130,8 @@ def _is_entry(entry: Beginning) -> bool:
     holder = request if is_pair else entry
     messages = holder.objects_at("messages")
     if not messages:
-        return _begins_with_message(holder.cut("messages"))
-    is_complete = not (is_pair or holder.cut("messages"))
+        return _begins_with_message(holder.cut_text_of("messages"))
+    is_complete = not (is_pair or holder.cut_text_of("messages"))
     return _are_messages(messages) and not (is_complete and not _has_answer(messages))
 
 

@@ -44,7 +44,7 @@ def answer_names(answer: MessageRead) -> tuple[str, ...]:
 class CapturedAnswers:
     """The captured data of requests, found by the names of their answers."""
 
-    joined: set[str] = field(default_factory=set)
+    joined_answers: set[str] = field(default_factory=set)
     """The surest name of each captured answer that a recording has."""
     _sent: dict[str, tuple[str, SentRead]] = field(default_factory=dict)
 
@@ -80,7 +80,7 @@ class CapturedAnswers:
         for name in answer_names(answer):
             if name in self._sent:
                 surest, sent = self._sent[name]
-                self.joined.add(surest)
+                self.joined_answers.add(surest)
                 return sent
         return None
 
@@ -93,7 +93,7 @@ class _SessionJoin:
     session: str
     gap: GapRead | None = None
     """The gap that says that the recording lacks data of its requests; it is held back until the first answer."""
-    _before: SentRead = field(default_factory=SentRead)
+    _sent_before: SentRead = field(default_factory=SentRead)
     _requests: int = 0
     _known: int = 0
 
@@ -107,8 +107,8 @@ class _SessionJoin:
             return
         self.gap = None
         self._known += 1
-        before, self._before = self._before, sent
-        yield replace(answer, sent=sent.after(before))
+        before, self._sent_before = self._sent_before, sent
+        yield replace(answer, sent=sent.changed_since(before))
 
     def _gap(self) -> Iterator[GapRead]:
         if self.gap is not None:

@@ -141,7 +141,7 @@ class RecordingImport:
                 except Differs:
                     self._copies[self._recorded_id] = self._copies.get(self._recorded_id, 0) + 1
                 else:
-                    self._captured.joined |= self._answers
+                    self._captured.joined_answers |= self._answers
                     return
                 finally:
                     self._close()
@@ -165,7 +165,7 @@ class RecordingImport:
     def _values(self) -> Iterator[Recorded]:
         importer, captured = self._importer, self._captured
         if isinstance(importer, CaptureImporter):
-            for value in importer.read_rest(self._path, self._report, captured.joined):
+            for value in importer.read_rest(self._path, self._report, captured.joined_answers):
                 if isinstance(value, MessageRead) and value.role == "assistant":
                     self._answers.update(answer_names(value)[:1])
                 yield value

@@ -105,7 +105,7 @@ class OpenCalls:
         self._newest = result.call, part
         return part
 
-    def ended(self, call: str) -> EndedCall | None:
+    def place_of_ended(self, call: str) -> EndedCall | None:
         """Return the position of an ended call's part."""
         line = self._ended.get(call)
         return None if line is None else EndedCall.of_line(line)

@@ -287,7 +287,7 @@ class SessionBuilder:
         subagent = None if value.session is None else self._names.other_session(value.session)
         part = self._calls.end(value, ended, subagent)
         if part is None:
-            has_result = self._calls.ended(value.call) is not None
+            has_result = self._calls.place_of_ended(value.call) is not None
             raise NotJournaled(
                 f"The call {value.call!r} has a result already; the first one was kept."
                 if has_result
@@ -295,8 +295,8 @@ class SessionBuilder:
             )
         yield PartUpdated(part=part)
 
-    def _reduced(self, value: ReducedRead) -> Iterator[Event]:
-        ended = self._calls.ended(value.call)
+    def _reduction_events(self, value: ReducedRead) -> Iterator[Event]:
+        ended = self._calls.place_of_ended(value.call)
         if ended is None:
             raise NotJournaled(
                 f"A reduction is about the call {value.call!r}, which has no result."
@@ -446,7 +446,7 @@ class SessionBuilder:
         ResultRead: _result,
         UsageRead: _usage,
         CompactionRead: _compaction,
-        ReducedRead: _reduced,
+        ReducedRead: _reduction_events,
         RemovedRead: _removed,
         GapRead: _gap,
         TitleRead: _title,

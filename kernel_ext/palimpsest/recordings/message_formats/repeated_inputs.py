@@ -96,7 +96,7 @@ class _ChangedRange:
     """The removed and the new entries between two entries that stayed."""
 
     removed: Sequence[_InputEntry]
-    new: list[_ShownEntry]
+    new_entries: list[_ShownEntry]
     is_last: bool
     entries: list[_InputEntry] = field(default_factory=list)
 
@@ -247,11 +247,11 @@ class RepeatedInputs:
         for entry in changed_range.removed:
             if entry.call and entry.message not in removed:
                 yield ReducedRead(entry.call, "", rule=reduction.rule if reduction else "")
-        new = changed_range.new
+        new = changed_range.new_entries
         first = next((entry for entry in new if entry.key[0] == "user"), None)
         if removed and self._captured and not reduction and _is_changed(changed_range):
             new = []
-            for kept, shown in zip(changed_range.removed, changed_range.new, strict=True):
+            for kept, shown in zip(changed_range.removed, changed_range.new_entries, strict=True):
                 yield GapRead(CHANGED, message=kept.message)
                 changed_range.entries.append(replace(kept, key=shown.key))
         elif (
@@ -272,7 +272,7 @@ class RepeatedInputs:
             summary = _joined_text(first.message.parts) if first and first.message else ""
             recorded_reduction = reduction or RecordedReduction()
             compaction = CompactionRead(
-                self._next("c"),
+                self._next_id("c"),
                 summary,
                 replaced=removed,
                 created=step.created,
@@ -307,7 +307,7 @@ class RepeatedInputs:
             entries.append(_InputEntry(shown.key, owner, call, shown.digest, shown.digest))
             yield replace(result, call=call)
         elif shown.message and shown.message.role == "user":
-            message = MessageRead(self._next("m"), "user", shown.message.parts, created)
+            message = MessageRead(self._next_id("m"), "user", shown.message.parts, created)
             entries.append(_InputEntry(shown.key, message.id))
             yield message
         elif shown.message and self._captured:
@@ -317,7 +317,7 @@ class RepeatedInputs:
                 self._own_call(part) if isinstance(part, Call) else part
                 for part in shown.message.parts
             )
-            entry = self._entry_of_answer(self._next("m"), shown.message.parts, parts)
+            entry = self._entry_of_answer(self._next_id("m"), shown.message.parts, parts)
             step.call_ids.update(entry.calls)
             entries.append(entry)
             yield MessageRead(entry.message, "assistant", parts, created)
@@ -327,7 +327,7 @@ class RepeatedInputs:
         self, shown: _ShownEntry, parts: Parts, entries: list[_InputEntry], step: _NextInput
     ) -> MessageRead:
         """Return contents that no request of the session made as a message of the program; a call becomes text."""
-        name = self._next("m")
+        name = self._next_id("m")
         entries.append(_InputEntry(shown.key, name))
         texts = tuple(map(_text_of_program, parts))
         return MessageRead(name, "user", texts, step.created, by_program=True)
@@ -346,7 +346,7 @@ class RepeatedInputs:
     def _own_call(self, call: Call) -> Call:
         return replace(call, id=_unused_name(call.id, self._calls))
 
-    def _next(self, letter: str) -> str:
+    def _next_id(self, letter: str) -> str:
         self._count += 1
         return _unused_name(f"{letter}{self._count}", self._answers)
 
@@ -425,7 +425,7 @@ def _is_reverted(changed_range: _ChangedRange, is_tail: bool, *, captured: bool)
     kinds = {entry.key[0] for entry in changed_range.removed}
     return is_tail and (
         changed_range.removed[0].key[0] == "user"
-        or not any(entry.key[0] == "user" for entry in changed_range.new)
+        or not any(entry.key[0] == "user" for entry in changed_range.new_entries)
         or (captured and "user" not in kinds)
     )
 
@@ -433,10 +433,10 @@ def _is_reverted(changed_range: _ChangedRange, is_tail: bool, *, captured: bool)
 def _is_changed(changed_range: _ChangedRange) -> bool:
     """Return whether each removed message of the user has a new one in its place, so that only its form changed."""
     keys = [entry.key for entry in changed_range.removed]
-    keys += [entry.key for entry in changed_range.new]
+    keys += [entry.key for entry in changed_range.new_entries]
     return (
         not changed_range.is_last
-        and len(changed_range.removed) == len(changed_range.new)
+        and len(changed_range.removed) == len(changed_range.new_entries)
         and all(key[0] == "user" for key in keys)
     )
 

@@ -40,8 +40,8 @@ class SentMessage:
     ids: tuple[str, ...]
     name: str
     is_result: bool
-    whole: str
-    shown: str
+    whole_text: str
+    shown_text: str
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class Changes:
     """A request's changes to the messages of earlier requests."""
 
     remaining: list[SentMessage] = field(default_factory=list)
-    reduced: list[ReducedRead] = field(default_factory=list)
+    reductions: list[ReducedRead] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     gaps: list[GapRead] = field(default_factory=list)
 
@@ -88,7 +88,7 @@ class RequestComparison:
         self._sent = changes.remaining
         yield from self._add(messages[position:], keys[position:], answers)
         yield from changes.gaps
-        yield from changes.reduced
+        yield from changes.reductions
         if changes.removed:
             yield RemovedRead(tuple(changes.removed))
 
@@ -145,10 +145,10 @@ class RequestComparison:
         shown_now = text_of(message.get("content"))
         if not sent.is_result:
             changes.gaps.append(GapRead(CHANGED, message=sent.name))
-        elif shown_now != sent.shown:
-            sent.shown = shown_now
-            is_restored = shown_now == sent.whole
-            changes.reduced.append(
+        elif shown_now != sent.shown_text:
+            sent.shown_text = shown_now
+            is_restored = shown_now == sent.whole_text
+            changes.reductions.append(
                 ReducedRead(sent.name, shown_now, self._rule, restored=is_restored)
             )
 
@@ -158,8 +158,8 @@ class RequestComparison:
             return
         changes.remaining.append(sent)  # a result may be shown again
         if sent.key:
-            sent.key, sent.shown = b"", ""
-            changes.reduced.append(ReducedRead(sent.name, "", self._rule))
+            sent.key, sent.shown_text = b"", ""
+            changes.reductions.append(ReducedRead(sent.name, "", self._rule))
 
     def _add(
         self, messages: list[JsonValue], keys: list[bytes], answers: int | None
@@ -188,8 +188,8 @@ class RequestComparison:
                     ids=result_ids(message),
                     name=entry.call if isinstance(entry, ResultRead) else entry.id,
                     is_result=result is not None,
-                    whole=result.output if result else "",
-                    shown=shown,
+                    whole_text=result.output if result else "",
+                    shown_text=shown,
                 )
             )
             yield from (*gaps, entry)

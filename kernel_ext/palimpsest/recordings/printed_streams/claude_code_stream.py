@@ -153,7 +153,7 @@ class _ThreadReader:
             case _:
                 pass  # the progress of tasks, hooks and parts of answers that are printed whole, too
 
-    def _once(self, gap: str, message: str | None = None) -> Iterator[GapRead]:
+    def _gap_once(self, gap: str, message: str | None = None) -> Iterator[GapRead]:
         if gap not in self._reported:
             self._reported.add(gap)
             yield GapRead(gap, message=message)
@@ -163,7 +163,7 @@ class _ThreadReader:
     def _assistant(self, number: int, record: JsonValue) -> Iterator[Recorded]:
         yield from self._answers.in_order(*self._missing_summary())
         if not self._has_message:
-            yield from self._answers.in_order(*self._once(NO_PROMPT))
+            yield from self._answers.in_order(*self._gap_once(NO_PROMPT))
         node = node_of(number, record)
         self._answers.add(node, record)
         if number >= self._thread.last_records.get(node, 0):
@@ -183,7 +183,7 @@ class _ThreadReader:
         """Yield, once, the gap about answers whose end was not printed."""
         node = next((node for node, usage in self._turn if usage is not None), None)
         if node is not None:
-            yield from self._once(OUTPUT_BEGUN, node)
+            yield from self._gap_once(OUTPUT_BEGUN, node)
 
     def _end_turn(self, usage: Usage | None) -> Iterator[Recorded]:
         """Yield the usage of a turn as that of its only request, if both count the same tokens of the prompt."""
@@ -215,7 +215,7 @@ class _ThreadReader:
             return
         yield from self._answers.finish()
         if self._has_answer and not self._has_text:
-            yield from self._once(CALLS_ONLY)
+            yield from self._gap_once(CALLS_ONLY)
         model = result.text("resolvedModel")
         yield MessageRead(
             f"{self._thread.call}/answer",
@@ -274,7 +274,7 @@ class _ThreadReader:
         has_failed = record.get("is_error") is True
         if not self._has_answer and (text or has_failed):
             self._has_answer = True
-            yield from self._once(NO_PROMPT if has_failed else ONLY_RESULT)
+            yield from self._gap_once(NO_PROMPT if has_failed else ONLY_RESULT)
             yield MessageRead(
                 record.text("uuid") or f"m{number}",
                 "assistant",
@@ -284,7 +284,7 @@ class _ThreadReader:
                 error=(text or record.text("subtype")) if has_failed else None,
             )
         yield from self._end_turn(usage_of(record.at("usage")))
-        totals = self._totals.after(record)
+        totals = self._totals.totals_after(record)
         if totals == NO_TOTALS:
             return
         yield TotalsRead(totals)
@@ -292,4 +292,4 @@ class _ThreadReader:
             thread.call and thread.session == self._thread.session
             for thread in self._index.threads.values()
         ):
-            yield from self._once(WITH_SUBAGENTS)
+            yield from self._gap_once(WITH_SUBAGENTS)

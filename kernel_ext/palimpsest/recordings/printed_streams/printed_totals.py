@@ -18,10 +18,10 @@ class ClaudeTotals:
     A run prints its cost and tokens so far; older versions print the tokens of each turn.
     """
 
-    _before: RecordedTotals = NO_TOTALS
-    _newest: RecordedTotals = NO_TOTALS
+    _totals_before: RecordedTotals = NO_TOTALS
+    _newest_totals: RecordedTotals = NO_TOTALS
 
-    def after(self, result: JsonValue) -> RecordedTotals:
+    def totals_after(self, result: JsonValue) -> RecordedTotals:
         """Return the totals with the newest result."""
         cost = result.cost("total_cost_usd")
         turn_usage = usage_of(result.at("usage"))
@@ -38,18 +38,18 @@ class ClaudeTotals:
         ]
         newest = _totals_of(usages, cost) if usages else NO_TOTALS
         if self._is_of_another_run(newest, turn, cost):
-            self._before = sum_of_totals(self._before, self._newest)
-            self._newest = NO_TOTALS
+            self._totals_before = sum_of_totals(self._totals_before, self._newest_totals)
+            self._newest_totals = NO_TOTALS
         if not usages:
-            newest = sum_of_totals(self._newest, turn)._replace(cost=cost)
-        self._newest = newest
-        return sum_of_totals(self._before, self._newest)
+            newest = sum_of_totals(self._newest_totals, turn)._replace(cost=cost)
+        self._newest_totals = newest
+        return sum_of_totals(self._totals_before, self._newest_totals)
 
     def _is_of_another_run(
         self, newest: RecordedTotals, turn: RecordedTotals, cost: float | None
     ) -> bool:
         """Return whether the newest totals are of another run: the cost fell, or they grew by less than the turn."""
-        before = self._newest
+        before = self._newest_totals
         if cost is not None and cost < (before.cost or 0):
             return True
         if NO_TOTALS in (before, newest):

@@ -25,19 +25,19 @@ class Beginning:
         """Return a whole value, or NOTHING."""
         return JsonValue(self.fields[name]) if name in self.fields else NOTHING
 
-    def cut(self, name: str) -> str:
+    def cut_text_of(self, name: str) -> str:
         """Return the text of a value that breaks off; empty for any other field."""
         return self.cut_text if name == self.cut_name else ""
 
     def object_at(self, name: str) -> "Beginning":
         """Return the beginning of the object in a field, whole or not."""
         value = self.value(name)
-        return Beginning(value.fields()) if value else object_beginning(self.cut(name))
+        return Beginning(value.fields()) if value else object_beginning(self.cut_text_of(name))
 
     def objects_at(self, name: str) -> list[JsonValue]:
         """Return the whole objects at the beginning of a list, whole or not."""
         value = self.value(name)
-        return value.objects() if name in self.fields else list_beginning(self.cut(name))
+        return value.objects() if name in self.fields else list_beginning(self.cut_text_of(name))
 
 
 def document_text(start: bytes) -> str:

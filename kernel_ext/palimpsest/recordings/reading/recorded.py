@@ -122,7 +122,7 @@ class SentRead:
     """The offered tools, as the JSON that was sent; None where they are unchanged since the request before."""
     marks: tuple[CacheMark, ...] = ()
 
-    def after(self, before: "SentRead") -> "SentRead":
+    def changed_since(self, before: "SentRead") -> "SentRead":
         """Return these parts with None for a system prompt and tools that are equal in the request before."""
         return replace(
             self,

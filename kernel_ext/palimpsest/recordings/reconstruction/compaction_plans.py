@@ -149,7 +149,7 @@ class CompactionRedecision:
                 (pending_decision.decision,),
                 new_decisions,
             )
-            yield point if point.same else replace(point, made=(), problem=NO_REQUEST)
+            yield point if point.is_same else replace(point, made=(), problem=NO_REQUEST)
 
     def _decide_again(
         self, pending_decision: _PendingDecision, request: StepRequest

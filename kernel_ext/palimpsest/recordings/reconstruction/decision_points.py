@@ -27,7 +27,7 @@ class DecisionPoint:
     """Why the decisions cannot be made again; empty where they can."""
 
     @property
-    def same(self) -> bool:
+    def is_same(self) -> bool:
         """Whether the decisions made again equal the recorded ones, byte for byte."""
         return not self.problem and _as_json(self.made) == _as_json(self.recorded)
 
@@ -46,7 +46,7 @@ class Redecision:
     @property
     def differences(self) -> tuple[DecisionPoint, ...]:
         """The decision points whose decisions differ or cannot be made again."""
-        return tuple(point for point in self.occasions if not point.same)
+        return tuple(point for point in self.occasions if not point.is_same)
 
     @property
     def same(self) -> bool:
@@ -54,7 +54,7 @@ class Redecision:
         return not self.differences
 
     @property
-    def given(self) -> int:
+    def hook_decisions(self) -> int:
         """Number of decisions by hooks, which are taken as recorded, since the hooks are not run again."""
         return sum(len(point.recorded) for point in self.occasions if point.decider == "hook")
 
@@ -65,8 +65,10 @@ class Redecision:
         decision_count = sum(len(point.recorded) for point in checked_points)
         head = f"{decision_count:,} decisions on {len(checked_points):,} occasions"
         if self.same:
-            by_hooks = f" {self.given:,} more were given by hooks, and are taken as given."
-            return f"{head}: all decided again, bit for bit.{by_hooks if self.given else ''}"
+            by_hooks = f" {self.hook_decisions:,} more were given by hooks, and are taken as given."
+            return (
+                f"{head}: all decided again, bit for bit.{by_hooks if self.hook_decisions else ''}"
+            )
         lines = [f"{head}: {len(self.differences):,} occasions differ."]
         if self.recorded_version != self.version:
             lines.append(

@@ -257,7 +257,7 @@ class _LogReplay:
                 _Batch("remind", seq, self._before, request.facts), request
             )
             # Only a difference is reported: in nearly all turns no prompt was sent meanwhile.
-            yield from () if reminded.same else (reminded,)
+            yield from () if reminded.is_same else (reminded,)
 
     def _points_after_turn(self, seq: int) -> Iterator[DecisionPoint]:
         """Make the decisions after a turn again."""

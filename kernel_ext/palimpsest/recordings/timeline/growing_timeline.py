@@ -32,11 +32,11 @@ class GrowingTimeline:
         self._newest: Timeline | None = None
 
     @property
-    def settled(self) -> int:
+    def settled_items(self) -> int:
         """Number of items of the newest timeline that will never change."""
-        return self._builder.settled
+        return self._builder.settled_items
 
-    def newest(self) -> Timeline:
+    def newest_timeline(self) -> Timeline:
         """Return the timeline of all records so far, the same object while there are no more; raises NotFound."""
         if self._newest is None:
             for record in self._store.read(self._session_id, only=SESSION_EVENTS):

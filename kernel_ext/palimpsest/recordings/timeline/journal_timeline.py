@@ -364,7 +364,7 @@ class TimelineBuilder:
         return duplicate
 
     @property
-    def settled(self) -> int:
+    def settled_items(self) -> int:
         """Number of items that will never change: those of closed messages."""
         return len(self._item_list.items)
 

@@ -53,7 +53,7 @@ def find_forgotten(
     for use in lost_uses:
         # Once a name was fetched, its later uses need nothing more, since the items that contain it only grow.
         if use.name not in fetched_names and fetched.keys().isdisjoint(use.sources):
-            fetched[use.newest] = use.request
+            fetched[use.newest_source] = use.request
         fetched_names.add(use.name)
     uses = len(references.uses)
     return Forgotten(
@@ -135,7 +135,7 @@ class _NamesShown:
         """Return whether the request of a use shows its name in one of the items that contain it."""
         after_all = len(self._timeline.requests)
         # Most names are still in their newest item.
-        if use.request < self._first_not_whole.get(use.newest, after_all):
+        if use.request < self._first_not_whole.get(use.newest_source, after_all):
             return True
         sources = self._sources.setdefault(use.name, _Sources())
         for item in use.sources[sources.count :]:

@@ -34,7 +34,7 @@ class _ReplayDecisions(NamedTuple):
     """The decisions of a policy in a replay, at the requests for which it was configured."""
 
     compactions: frozenset[int]
-    reduced: frozenset[tuple[int, int]]
+    reduced_items: frozenset[tuple[int, int]]
     """Items, each with the first request in which it is cleared or shortened."""
     probe: Probe | None
 
@@ -63,7 +63,7 @@ def own_engine_rule(
     by_hand, recorded = compactions_of(timeline, failed=False)
     compacts = frozenset().union(*(decision.compactions for decision in decisions))
     matched = matched_compactions(recorded, compacts.difference({*by_hand}.difference(recorded)))
-    reduced = frozenset().union(*(decision.reduced for decision in decisions))
+    reduced = frozenset().union(*(decision.reduced_items for decision in decisions))
     cleared = sorted(
         {
             (transition.request, transition.item)
@@ -89,7 +89,7 @@ def own_engine_rule(
         unit=probe.unit if probe is not None else "tokens",
         measured=probe.signal if probe is not None else "",
         of=len(recorded),
-        at=tuple(index for index in recorded if index in matched),
+        found_at=tuple(index for index in recorded if index in matched),
         missed=tuple(index for index in recorded if index not in matched),
         extra=first_of_runs(compacts.difference(*map(neighbours, attempts))),
         by_hand=by_hand,
@@ -98,8 +98,8 @@ def own_engine_rule(
             *((CHANGED.format(count=len(different)),) if len(different) > 1 else ()),
             *rough_words(policy.estimator for policy in different),
         ),
-        cleared=tuple(sorted({request for request, _ in cleared} - unmatched)),
-        uncleared=tuple(sorted(unmatched)),
+        cleared_at=tuple(sorted({request for request, _ in cleared} - unmatched)),
+        uncleared_at=tuple(sorted(unmatched)),
     )
 
 

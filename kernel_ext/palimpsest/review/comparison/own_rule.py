@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from palimpsest.context_policies.calibration.fit import fit_ruler
 from palimpsest.context_policies.interface.policy import (
     ContextPolicy,
-    Decided,
+    PolicyResult,
     PolicyView,
     Probe,
     SessionFacts,
@@ -56,7 +56,7 @@ class OwnRule:
     """Name of the value that was compared with the threshold, such as ``reported tokens of the request``."""
     of: int
     """Number of recorded automatic compactions."""
-    at: tuple[int, ...]
+    found_at: tuple[int, ...]
     """Requests of the automatic compactions at which the rule acts, or at most one request away."""
     missed: tuple[int, ...]
     """Requests of the automatic compactions that the rule misses."""
@@ -68,31 +68,31 @@ class OwnRule:
     """Requests of compactions below the threshold for which the recording does not state who requested them."""
     stated: tuple[str, ...]
     """Assumptions about facts that the recording does not state, a sentence each."""
-    cleared: tuple[int, ...] = ()
+    cleared_at: tuple[int, ...] = ()
     """For a Palimpsest session: requests at which old results were cleared or shortened as the rule would do."""
-    uncleared: tuple[int, ...] = ()
+    uncleared_at: tuple[int, ...] = ()
     """Requests at which a result was cleared that the rule would not clear."""
 
     @property
-    def found(self) -> int:
+    def found_count(self) -> int:
         """The number of automatic compactions at which the rule acts."""
-        return len(self.at)
+        return len(self.found_at)
 
     @property
-    def holds(self) -> bool:
+    def is_reproduced(self) -> bool:
         """Whether the rule acts at all automatic compactions and clearings, and nowhere else."""
-        return not self.missed and not self.extra and not self.uncleared
+        return not self.missed and not self.extra and not self.uncleared_at
 
     @property
-    def words(self) -> str:
+    def sentence_end(self) -> str:
         """The result as the end of a sentence: ``this agent's own rule found 1 of 1 compactions, at request 62``."""
-        clearings = len(self.cleared) + len(self.uncleared)
+        clearings = len(self.cleared_at) + len(self.uncleared_at)
         text = "this agent's own rule"
         if self.of or not clearings:
-            text += _found_words(self.at, self.of, "compaction")
+            text += _found_words(self.found_at, self.of, "compaction")
         if clearings:
             text += " and" if self.of else ""
-            text += _found_words(self.cleared, clearings, "clearing")
+            text += _found_words(self.cleared_at, clearings, "clearing")
         if self.extra:
             text += f", and acts where the agent did not, at request {_numbers_text(self.extra)}"
         return text
@@ -111,7 +111,7 @@ def own_rule(timeline: Timeline, ruler: Ruler | None = None) -> OwnRule | None:
         for windows in taken_windows(coming, agent, preset)
     ]
     # Where a list of models and the preset have different windows, the one that explains more compactions is used.
-    return max(attempts, key=lambda attempt: attempt.found)
+    return max(attempts, key=lambda attempt: attempt.found_count)
 
 
 def with_coming(timeline: Timeline) -> Timeline:
@@ -142,7 +142,7 @@ class _ProbedRecording(RecordedPolicy):
         continued.probes = {**self.probes}
         return continued
 
-    def step(self, state: Recorded, view: PolicyView) -> Decided:
+    def step(self, state: Recorded, view: PolicyView) -> PolicyResult:
         """Record the rule's probe, then repeat the recorded decisions."""
         rule, start = self._rule, self._start
         if isinstance(
@@ -152,10 +152,10 @@ class _ProbedRecording(RecordedPolicy):
         else:
             probe = rule.step(start, view).probe
         before = _first_condition(self.probes.get(view.request.index))
-        if before is None or not before.passed:
+        if before is None or not before.is_passed:
             self.probes[view.request.index] = probe
         if view.turn != view.request.turn:
-            return Decided(state)
+            return PolicyResult(state)
         return super().step(state, view)
 
 
@@ -168,9 +168,11 @@ def _compare(
         for window in {*windows.by_request}
     }
     probes = _probe_by_request(timeline, windows.by_request, rules, ruler)
-    passed = {request for request, probe in enumerate(probes) if probe is not None and probe.passed}
+    passed = {
+        request for request, probe in enumerate(probes) if probe is not None and probe.is_passed
+    }
     by_hand, automatic = compactions_of(timeline)
-    checked = [request for request in automatic if _at(probes, request) is not None]
+    checked = [request for request in automatic if _probe_at(probes, request) is not None]
     matched = matched_compactions(checked, passed.difference({*by_hand}.difference(automatic)))
     unexplained = tuple(
         request
@@ -187,7 +189,7 @@ def _compare(
         unit=conditions[-1].unit if conditions else "tokens",
         measured=next((condition.signal for condition in reversed(conditions)), ""),
         of=len(counted),
-        at=tuple(request for request in counted if request in matched),
+        found_at=tuple(request for request in counted if request in matched),
         missed=tuple(request for request in counted if request not in matched),
         extra=extra,
         by_hand=by_hand,
@@ -227,8 +229,8 @@ def _probe_by_request(
 
 def _first_condition(probe: Probe | None) -> Probe | None:
     """Return the probe of the rule's threshold; None where there is none, and before any tokens were reported."""
-    while probe is not None and probe.after is not None:
-        probe = probe.after
+    while probe is not None and probe.passed_before is not None:
+        probe = probe.passed_before
     if probe is None or not probe.threshold or probe.signal == NOT_REPORTED:
         return None
     return probe
@@ -279,7 +281,7 @@ def first_of_runs(requests: Iterable[int]) -> tuple[int, ...]:
 
 def _unclear_sentences(result: OwnRule, probes: Sequence[Probe | None]) -> Iterator[str]:
     for request in result.unclear:
-        probe = _at(probes, request)
+        probe = _probe_at(probes, request)
         if probe is None:
             yield f"Nothing was reported before the compaction before request {request + 1}, so that it cannot be checked."
             continue
@@ -294,7 +296,7 @@ def _threshold_bounds(
     result: OwnRule, probes: Sequence[Probe | None], compactions: Iterable[int]
 ) -> Iterator[str]:
     """Yield a sentence on the possible thresholds of a session whose compactions the rule does not explain."""
-    if result.holds:
+    if result.is_reproduced:
         return
     near_compactions = {matched for request in compactions for matched in neighbours(request)}
     highest = _highest_value(
@@ -304,7 +306,10 @@ def _threshold_bounds(
         f"the rule's is {result.threshold:,.0f} {result.unit}, and its settings are not recorded."
     )
     lowest = min(
-        (_highest_value(probes, neighbours(request)) for request in (*result.at, *result.missed)),
+        (
+            _highest_value(probes, neighbours(request))
+            for request in (*result.found_at, *result.missed)
+        ),
         default=None,
     )
     if lowest is None:
@@ -315,7 +320,7 @@ def _threshold_bounds(
         yield f"No threshold fits all of its compactions and no other request; {rule_words}"
 
 
-def _at(probes: Sequence[Probe | None], request: int) -> Probe | None:
+def _probe_at(probes: Sequence[Probe | None], request: int) -> Probe | None:
     return probes[request] if request < len(probes) else None
 
 

@@ -160,7 +160,7 @@ class PolicyComparison(ShownAsTable):
             "ruler": {key: getattr(self.ruler, key) for key in _RULER} | {"odd": [*self.ruler.odd]},
             "price": {key: getattr(self.price, key) for key in _PRICE},
             "cheapest": self.cheapest,
-            "summaries": None if self.summaries is None else self.summaries.words,
+            "summaries": None if self.summaries is None else self.summaries.sentence,
             **self.table.json(),
             "retention_by_kind": {
                 figure.name: dict(figure.retention_by_kind) for figure in self.figures
@@ -177,8 +177,8 @@ class PolicyComparison(ShownAsTable):
             notes.append(ruler.lifetime_words)
         notes.append(price.sentence)
         notes.extend(filter(None, (recorded_words(self.timeline.recorded_totals),)))
-        if self.proof.taken:
-            notes.append(TAKEN.format(breaks=some(self.proof.taken, "break")))
+        if self.proof.taken_losses:
+            notes.append(TAKEN.format(breaks=some(self.proof.taken_losses, "break")))
         notes.append(COUNTERFACTUAL)
         notes += (*self.windows, *self.estimates)
         if any(not figure.fits for figure in self.figures):
@@ -192,7 +192,7 @@ class PolicyComparison(ShownAsTable):
             and simulation.policy != "recorded"
         ]
         if stubs and self.summaries is not None:
-            notes.append(self.summaries.words)
+            notes.append(self.summaries.sentence)
         elif stubs:
             notes.append(STUB.format(tokens=f"{max(stubs):,}"))
         return tuple(notes)

@@ -122,7 +122,7 @@ def verdict(simulation: Simulation) -> str:
         return "It has nothing to decide."
     last = simulation.probes[-1]
     words = _condition(last.probe)
-    if last.probe.value or last.probe.after is not None:
+    if last.probe.value or last.probe.passed_before is not None:
         words += f", at request {last.request + 1}{_turn(timeline, last.request)}"
     return f"Never acted: {words}."
 
@@ -147,14 +147,14 @@ def _without_effect(idle: Mapping[str, int]) -> str:
 
 def _condition(probe: Probe) -> str:
     """Return a phrase on how near a probe came to its threshold, after the earlier conditions that were met."""
-    before = "" if probe.after is None else f"{_condition(probe.after)}, but "
+    before = "" if probe.passed_before is None else f"{_condition(probe.passed_before)}, but "
     value, threshold = _distinct_numbers(probe.value, probe.threshold)
     if not probe.threshold:
         shown_value = "no" if not probe.value else value
         return f"{before}there were {shown_value} {probe.signal}"
     unit = "" if probe.unit in probe.signal else f" {probe.unit}"
     text = f"{before}{probe.signal} reached {value} of {threshold}{unit}"
-    if probe.passed:
+    if probe.is_passed:
         return text
     if probe.value == probe.threshold:
         return f"{text}, and it acts above that"

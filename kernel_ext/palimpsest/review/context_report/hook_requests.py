@@ -35,7 +35,7 @@ def hook_request_report(
         for message, context_item in zip(messages, request.items, strict=False)
     ]
     by = request.opaque_by or "A hook"
-    return replace(report, items=(*items, *tools), gone=(), opaque_by=by)
+    return replace(report, items=(*items, *tools), reductions=(), opaque_by=by)
 
 
 def _item(

@@ -55,7 +55,7 @@ def build_context_report(
         calibration=inputs.facts.calibration,
         reported=_reported_tokens(inputs),
         items=whole_tokens(items, inputs.facts.calibration),
-        gone=() if inputs.marker_id else reductions(inputs, times, scrub),
+        reductions=() if inputs.marker_id else reductions(inputs, times, scrub),
         hidden_cells=sum(part.hidden for part in _notes(inputs)),
         omitted_cells=sum(len(part.omitted) for part in _notes(inputs)),
         hidden_variables=hidden_variables,

@@ -61,12 +61,12 @@ MAX_NAMED = 60
 def report_view(contents: "WindowContents") -> ContextReportView:
     """Return the contents of a window as titles and rows of text."""
     entries = sorted(contents.items, key=lambda item: -item.tokens)
-    marked, others = _split_off_largest(contents.gone)
+    marked, others = _split_off_largest(contents.reductions)
     return ContextReportView(
         title=f"Context window of {contents.model}",
         head=_head(contents),
         window=contents.window,
-        fills=_fills(contents),
+        fills=_kind_shares(contents),
         warning=_warning(contents),
         remarks=_remarks(contents),
         entries_title=f"Everything in it, largest first ({some(len(entries), 'item')})",
@@ -96,12 +96,12 @@ def _head(contents: "WindowContents") -> tuple[str, ...]:
 
 def _fill_level(contents: "WindowContents") -> str:
     if not contents.window:
-        return f"{count(contents.used)} tokens, no limit"
-    percent = share_text(contents.used, contents.window).partition(" of ")[0]
-    return f"{count(contents.used)} of {count(contents.window)} tokens ({percent})"
+        return f"{count(contents.tokens)} tokens, no limit"
+    percent = share_text(contents.tokens, contents.window).partition(" of ")[0]
+    return f"{count(contents.tokens)} of {count(contents.window)} tokens ({percent})"
 
 
-def _fills(contents: "WindowContents") -> tuple[KindShare, ...]:
+def _kind_shares(contents: "WindowContents") -> tuple[KindShare, ...]:
     filled = [
         KindShare(kind, NAMES[kind], contents.kinds[kind], _remark(contents, kind))
         for kind in KINDS
@@ -109,7 +109,7 @@ def _fills(contents: "WindowContents") -> tuple[KindShare, ...]:
     ]
     if not contents.window:
         return tuple(filled)
-    reserve = max(contents.reserve - contents.over, 0)
+    reserve = max(contents.reserve - contents.excess_tokens, 0)
     return (
         *filled,
         KindShare("free", "Free", contents.free),
@@ -159,10 +159,10 @@ def _outputs(items: Sequence[RequestItem]) -> str:
 
 
 def _warning(contents: "WindowContents") -> str:
-    if not contents.over:
+    if not contents.excess_tokens:
         return ""
     return (
-        f"It does not fit: {count(contents.over)} tokens are more than the window leaves beside the "
+        f"It does not fit: {count(contents.excess_tokens)} tokens are more than the window leaves beside the "
         "answer, so that room is made before the next request."
     )
 
@@ -218,9 +218,9 @@ def _more_words(items: Sequence[RequestItem]) -> str:
 
 
 def _marks_title(contents: "WindowContents") -> str:
-    if not contents.gone:
+    if not contents.reductions:
         return "Nothing was taken out: the model sees everything that was said and done."
-    saved = sum(row.saved for row in contents.gone)
+    saved = sum(row.saved for row in contents.reductions)
     spared = f", {count(saved)} tokens saved" if saved > 0 else ""
     return f"What the model no longer sees whole{spared}; the session keeps all of it"
 

@@ -90,7 +90,7 @@ class WindowContents:
     """Tokens that the provider reported for the newest answered request; None without a report."""
     items: tuple[RequestItem, ...]
     """The items, in the order in which they are sent."""
-    gone: tuple[Reduction, ...] = ()
+    reductions: tuple[Reduction, ...] = ()
     hidden_cells: int = 0
     """Runs of cells that the user kept from the agent, by a tag or by ``%agent private``."""
     omitted_cells: int = 0
@@ -113,7 +113,7 @@ class WindowContents:
         return {kind: tokens for kind, tokens in by_kind.items() if tokens}
 
     @cached_property
-    def used(self) -> int:
+    def tokens(self) -> int:
         """Tokens of the request: the sum of its items."""
         return round(sum(item.tokens for item in self.items))
 
@@ -125,14 +125,14 @@ class WindowContents:
     @property
     def free(self) -> int:
         """Tokens of the budget that are still free."""
-        return max(self.budget - self.used, 0)
+        return max(self.budget - self.tokens, 0)
 
     @property
-    def over(self) -> int:
+    def excess_tokens(self) -> int:
         """Tokens that do not fit the budget."""
         if not self.window:
             return 0
-        return max(self.used - self.budget, 0)
+        return max(self.tokens - self.budget, 0)
 
 
 def whole_tokens(items: Iterable[RequestItem], ratio: float = 1.0) -> tuple[RequestItem, ...]:

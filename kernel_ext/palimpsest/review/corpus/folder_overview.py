@@ -152,7 +152,7 @@ class FolderOverview(ShownAsTable):
             rows.append(
                 (
                     row + 1,
-                    _short(figures.title or figures.session),
+                    _shortened_name(figures.title or figures.session),
                     _short_path(session.file),
                     parent,
                     figures.requests,
@@ -299,7 +299,7 @@ class FolderOverview(ShownAsTable):
         }
 
 
-def _short(text: str) -> str:
+def _shortened_name(text: str) -> str:
     line = " ".join(text[: 4 * MAX_NAME_COLUMNS].split())
     if columns_of(line) <= MAX_NAME_COLUMNS:
         return line

@@ -31,7 +31,7 @@ class PriceKey(NamedTuple):
 
     model: str
     service_tier: str = ""
-    above: int = 0
+    above_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +190,9 @@ def _by_model(prices: Mapping[PriceKey, Price]) -> Iterable[tuple[str, Price]]:
 
 def _with_tiers(prices_by_key: Mapping[PriceKey, Price], key: PriceKey) -> Price:
     tiers = [
-        PriceTier(above=other.above, price=price)
+        PriceTier(above=other.above_tokens, price=price)
         for other, price in prices_by_key.items()
-        if other.above and other.service_tier == key.service_tier
+        if other.above_tokens and other.service_tier == key.service_tier
     ]
     return prices_by_key[key].model_copy(
         update={"tiers": tuple(sorted(tiers, key=lambda tier: tier.above))}

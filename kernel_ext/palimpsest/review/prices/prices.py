@@ -48,13 +48,13 @@ def profile_of(
         return replace(UNITS)
     return replace(
         priced[0],
-        others=tuple(priced[1:]),
+        other_models=tuple(priced[1:]),
         unknown=tuple(unknown),
         recorded=not unknown
         and any(profile.recorded for profile in priced)
         and all(_is_at(profile, timeline.requests) for profile in priced),
         of_session=True,
-        unused=bool(given.of_models) and not any(profile.given for profile in priced),
+        unused=bool(given.of_models) and not any(profile.is_given for profile in priced),
     )
 
 
@@ -82,7 +82,7 @@ def with_models_of(
     """Return a session's prices, extended by the prices of models that only its subagent used."""
     if profile.unit != "USD" or not profile.of_session:
         return profile
-    known_models = {priced.name for priced in (profile, *profile.others)}
+    known_models = {priced.name for priced in (profile, *profile.other_models)}
     newly_priced, unknown = _by_model(
         timeline,
         [request for request in timeline.requests if request.model not in known_models],
@@ -91,7 +91,7 @@ def with_models_of(
     )
     return replace(
         profile,
-        others=(*profile.others, *newly_priced),
+        other_models=(*profile.other_models, *newly_priced),
         unknown=(
             *profile.unknown,
             *(model for model in unknown if model not in profile.unknown),
@@ -136,7 +136,7 @@ def _of_model(
     if given_price is not None:
         profile = _listed_profile(given_price, model, writes_hour=writes_hour, source=GIVEN)
         if profile is not None:
-            return replace(profile, given=True, recorded=_is_recorded(requests, profile))
+            return replace(profile, is_given=True, recorded=_is_recorded(requests, profile))
     recorded_price = next((request.price for request in requests if request.price), None)
     for price in (recorded_price, price_of(model)):
         profile = (

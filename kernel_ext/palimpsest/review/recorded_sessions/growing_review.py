@@ -47,7 +47,7 @@ class GrowingReview:
     def review(self) -> RecordingReview:
         """Return the review of the whole log so far; raises NotFound."""
         growing = self._growing(self._session_id)
-        timeline = growing.newest()
+        timeline = growing.newest_timeline()
         self._ruler = stable_ruler(
             self._ruler, session_ruler(timeline, lambda: self._section_tokens)
         )
@@ -57,7 +57,7 @@ class GrowingReview:
             self._price_of,
             SentRequests(self._store, self._session_id),
             self._children_of,
-            references_of=partial(self._references.at, settled=growing.settled),
+            references_of=partial(self._references.at, settled=growing.settled_items),
             ruler=self._ruler,
             problems=self._problems,
         )
@@ -77,7 +77,7 @@ class GrowingReview:
 
     def _children_of(self, parent: str) -> Sequence[Timeline]:
         return [
-            self._growing(session.id).newest()
+            self._growing(session.id).newest_timeline()
             for session in self._store.list()
             if session.parent_id == parent
         ]

@@ -41,8 +41,8 @@ def imported_report(review: SessionReview, scrub: Scrub = str) -> ContextReport:
         estimator=ruler.estimator,
         calibration=ruler.factor,
         reported=last_request.reported,
-        items=whole_tokens(_item(block, scrub) for block in (*shown.blocks, *shown.beside)),
-        gone=tuple(_reductions(review, last_request.index, scrub)),
+        items=whole_tokens(_item(block, scrub) for block in (*shown.blocks, *shown.outside_blocks)),
+        reductions=tuple(_reductions(review, last_request.index, scrub)),
         recorded_by=timeline.origin,
     )
 

@@ -50,7 +50,7 @@ class SessionReviews:
         self._newest: tuple[int, RecordingReview] | None = None
         self._lock = threading.Lock()
 
-    def at(self, seq: int) -> RecordingReview:
+    def review_at(self, seq: int) -> RecordingReview:
         """Return the review up to a record, the same object until there are more records; raises NotFound."""
         with self._lock:
             if self._newest is None or self._newest[0] != seq:
@@ -63,7 +63,7 @@ class SessionPlace:
     """The newest record of a session's log, and whether the session can be written here."""
 
     seq: int
-    own: bool = False
+    is_own: bool = False
 
 
 class SessionAnswers:
@@ -131,7 +131,11 @@ class SessionAnswers:
 
     def _current_answers(self) -> ViewAnswers:
         place, current = self._place(), self._answers
-        if current is not None and self._own == place.own and not self._has_changed(current, place):
+        if (
+            current is not None
+            and self._own == place.is_own
+            and not self._has_changed(current, place)
+        ):
             return current
         if self._growing_review is None or (current is not None and place.seq < current.seq):
             self._growing_review = GrowingReview(
@@ -143,10 +147,10 @@ class SessionAnswers:
             )
         review = self._growing_review.review()
         is_continued = current is not None and review.ruler == current.review.ruler
-        self._own = place.own
+        self._own = place.is_own
         self._answers = ViewAnswers(
             review,
-            own=place.own,
+            own=place.is_own,
             seq=place.seq,
             epoch=current.epoch if current is not None and is_continued else uuid4().hex[:12],
         )

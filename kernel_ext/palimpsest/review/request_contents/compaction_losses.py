@@ -198,7 +198,7 @@ class CompactionLoss(ShownAsTable):
     @property
     def _constraint_words(self) -> tuple[str, ...]:
         """A sentence on the first lost constraint; empty where none is lost."""
-        lost = next((constraint for constraint in self.constraints if not constraint.kept), None)
+        lost = next((constraint for constraint in self.constraints if not constraint.is_kept), None)
         if lost is None:
             return ()
         touched = (
@@ -206,7 +206,7 @@ class CompactionLoss(ShownAsTable):
             if lost.call is None
             else f"; a call of request {lost.call + 1} holds one of its words"
         )
-        quoted = f"“{lost.sentence[:MAX_NAME_CHARS]}” of request {lost.said + 1}"
+        quoted = f"“{lost.sentence[:MAX_NAME_CHARS]}” of request {lost.shown_from + 1}"
         return (f"Lost of what a person demanded: {quoted}{touched}. {COMPARED}",)
 
     @cached_property

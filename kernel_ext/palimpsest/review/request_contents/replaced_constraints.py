@@ -21,11 +21,11 @@ class ReplacedConstraint:
 
     sentence: str
     item: int
-    said: int
+    shown_from: int
     """The first request that showed the sentence, from 0."""
     shown_until: int
     """The last request that showed the sentence, from 0."""
-    kept: bool
+    is_kept: bool
     """Whether most of the sentence's words are in the summary, or in text that is shown beside it."""
     call: int | None
     """The first later request, from 0, whose answer has a call with one of its words; None without such a call."""
@@ -57,17 +57,20 @@ def is_user_text(timeline: Timeline, item: TimelineItem) -> bool:
 
 def constraints_table(title: str, constraints: Sequence[ReplacedConstraint]) -> ReportTable:
     """Return the constraints as a table, the lost ones first."""
-    ordered = sorted(constraints, key=lambda constraint: (constraint.kept, constraint.item))
+    ordered = sorted(constraints, key=lambda constraint: (constraint.is_kept, constraint.item))
     columns: tuple[Told, ...] = (
         (TableColumn("constraint", "constraint"), lambda constraint: constraint.sentence),
-        (TableColumn("said", "said at request", "count"), lambda constraint: constraint.said + 1),
+        (
+            TableColumn("said", "said at request", "count"),
+            lambda constraint: constraint.shown_from + 1,
+        ),
         (
             TableColumn("shown_until", "shown until", "count"),
             lambda constraint: constraint.shown_until + 1,
         ),
         (
             TableColumn("kept", "kept", about=COMPARED),
-            lambda constraint: "yes" if constraint.kept else "no",
+            lambda constraint: "yes" if constraint.is_kept else "no",
         ),
         (
             TableColumn(

@@ -85,7 +85,7 @@ class RequestDifference(ShownAsTable):
         if not self.follows or usage is None or not usage.prompt:
             return ""
         if self.loss is not None:
-            money = self.price.words(self.loss.cost)
+            money = self.price.amount_text(self.loss.cost)
             return f"The cache breaks here: {self.loss.tokens:,} tokens were read anew, {money}; {self.loss.cause}."
         if not usage.cache_read:
             return f"No cache was read: all {usage.prompt:,} tokens were read anew."
@@ -103,7 +103,7 @@ class RequestDifference(ShownAsTable):
         return (
             f"Request {second} differs from request {first} from item {self.first_differing + 1} on: "
             f"~{self.prefix_tokens:,.0f} tokens stay as they are, and ~{self.rewritten_tokens:,.0f} of the "
-            f"others are read anew, ~{self.price.words(self.rewritten_cost)}."
+            f"others are read anew, ~{self.price.amount_text(self.rewritten_cost)}."
         )
 
     @property
@@ -194,7 +194,7 @@ def request_difference(
     prefix = sizes[0] if differing is None else sizes[1] - differing_tokens
     rewritten = max(min(sizes) - prefix, 0.0) if differing is not None else 0.0
     until = simulation.facts_until
-    prices = price.at(simulation.timeline.requests[second].terms, sizes[1])
+    prices = price.prices_at(simulation.timeline.requests[second].terms, sizes[1])
     return RequestDifference(
         timeline=simulation.timeline,
         first=first,

@@ -77,7 +77,7 @@ def items_at(simulation: Simulation, request: int) -> tuple[ShownItem, ...]:
     if request < len(simulation.sizes):
         # The items add up to the request's total.
         total = simulation.sizes[request].total
-        scale = scale.at(total, sum(tokens for _, _, tokens in rows))
+        scale = scale.fitted_to(total, sum(tokens for _, _, tokens in rows))
     return tuple(
         ShownItem(item, transition, tokens * scale.factor) for item, transition, tokens in rows
     )

@@ -66,7 +66,7 @@ class ShownRequest(ShownAsTable):
     basis: Exactness
     blocks: tuple[RequestItem, ...] = field(repr=False)
     """The request's contents, in order."""
-    beside: tuple[RequestItem, ...] = field(repr=False)
+    outside_blocks: tuple[RequestItem, ...] = field(repr=False)
     """Counted tokens that are in no block: parts that the recording does not show, and items that were not sent."""
     tokens: float
     """The request's size by the replay's count: the tokens of ``blocks`` and ``beside``."""
@@ -116,7 +116,7 @@ class ShownRequest(ShownAsTable):
         notes = [self.note]
         if timeline_request.reported is not None and self.basis != "estimate":
             notes.append(f"{timeline_request.reported:,} tokens were reported.")
-        counted = sum(block.tokens for block in self.beside)
+        counted = sum(block.tokens for block in self.outside_blocks)
         if counted:
             notes.append(f"~{counted:,.0f} tokens are counted besides, of what is not shown here.")
         columns: tuple[Told, ...] = (
@@ -169,7 +169,7 @@ class ShownRequest(ShownAsTable):
             "sha256": self.sha256,
             "cache_marks": list(self.timeline.requests[self.request].cache_marks),
             "blocks": [_block_fields(block) for block in self.blocks],
-            "beside": [_block_fields(block) for block in self.beside],
+            "beside": [_block_fields(block) for block in self.outside_blocks],
             "system": self.system,
             "tools": [dict(tool) for tool in self.tools],
             "body": self.body,
@@ -203,7 +203,7 @@ def request_at(
         return make_request(
             basis="exact" if rebuilt.matches else "rebuilt",
             blocks=blocks,
-            beside=(*unseen_blocks("", "", unseen), *not_sent),
+            outside_blocks=(*unseen_blocks("", "", unseen), *not_sent),
             system="\n\n".join(block.text for block in blocks if block.kind == "system"),
             tools=tuple(tool.model_dump(mode="json") for tool in sent_request.tools),
             messages=rebuilt.neutral,
@@ -228,7 +228,7 @@ def request_at(
         if timeline_request.seen == "exact"
         else timeline_request.seen,
         blocks=(*recorded_blocks(*recorded_texts, unseen), *blocks),
-        beside=unseen_blocks(*recorded_texts, unseen),
+        outside_blocks=unseen_blocks(*recorded_texts, unseen),
         system=system,
         tools=tools,
         messages=messages,

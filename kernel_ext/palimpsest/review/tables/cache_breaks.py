@@ -142,7 +142,7 @@ class CacheBreaks(ShownAsTable):
         share = self.unexplained_share
         unexplained = (f"{share:.0%} of the lost tokens are unexplained.",) if share else ()
         priced = (self.price.sentence,) if self.breaks and basis == "estimate" else ()
-        title = f"{len(self)} cache {noun} in {some(self.followers, 'request')}: {self.price.words(self.cost)}"
+        title = f"{len(self)} cache {noun} in {some(self.followers, 'request')}: {self.price.amount_text(self.cost)}"
         return table_of(
             title,
             (
@@ -226,7 +226,7 @@ def _follower(
 
 def cost_beyond_reading(request: TimelineRequest, tokens: int, price: PriceProfile) -> float:
     """Return what tokens that a request wrote, or paid in full, cost beyond reading them from the cache."""
-    prices = price.at(request.terms, request.reported or 0)
+    prices = price.prices_at(request.terms, request.reported or 0)
     write = (
         prices.write if request.usage is not None and request.usage.cache_write else prices.input
     )

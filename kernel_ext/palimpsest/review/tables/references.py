@@ -75,7 +75,7 @@ class NameUse:
     """The items that contain the name and existed when the request was sent, ascending, at least one."""
 
     @property
-    def newest(self) -> int:
+    def newest_source(self) -> int:
         """The newest of the sources."""
         return self.sources[-1]
 

@@ -70,7 +70,7 @@ class SubagentRun:
     """The newest message with its result, else the result of its newest call; None where it returned nothing."""
     returned: int
     """Tokens of the result, by the parent's ruler."""
-    words: str
+    text_beginning: str
     """The beginning of the result's text."""
 
     @property
@@ -86,7 +86,7 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
     session: str
     title: str
     unit: str
-    own: RequestTotals
+    own_totals: RequestTotals
     costs: Sequence[RequestCost | None]
     """The cost of each request of the session itself."""
     runs: tuple[SubagentRun, ...]
@@ -99,9 +99,9 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
         return len(self.runs)
 
     @property
-    def together(self) -> RequestTotals:
+    def all_totals(self) -> RequestTotals:
         """The totals of the session and all its subagents; the peak is the largest of all."""
-        all_totals = [self.own, *(run.totals for run in self.runs)]
+        all_totals = [self.own_totals, *(run.totals for run in self.runs)]
         return RequestTotals(
             requests=sum(totals.requests for totals in all_totals),
             input=sum(totals.input for totals in all_totals),
@@ -138,7 +138,7 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
                 TableColumn("returned_tokens", "returned", "count", "estimate"),
                 lambda run: None if run.result is None else run.returned,
             ),
-            (TableColumn("returned", "what came back"), lambda run: run.words),
+            (TableColumn("returned", "what came back"), lambda run: run.text_beginning),
         )
         links = [link_to(run.timeline.session) for run in self.runs]
         number = f"{len(self)} subagent{'' if len(self) == 1 else 's'}"
@@ -154,7 +154,10 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
             f"largest request {totals.peak:,}, "
             f"{money_words(totals.cost, self.unit, 'fact' if totals.cost_is_fact else 'estimate')}"
             f"{'' if totals.is_fact else ' (estimated in part)'}."
-            for label, totals in (("Without subagents", self.own), ("With them", self.together))
+            for label, totals in (
+                ("Without subagents", self.own_totals),
+                ("With them", self.all_totals),
+            )
         )
 
     def json(self) -> dict[str, Any]:
@@ -162,8 +165,8 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
         return {
             "rows": self.table.priced_records(),
             "unit": self.unit,
-            "without": asdict(self.own),
-            "with": asdict(self.together),
+            "without": asdict(self.own_totals),
+            "with": asdict(self.all_totals),
         }
 
 
@@ -232,7 +235,7 @@ def _runs(
             returned=0
             if result is None
             else round(parent.weights(ruler.estimator)[result.index] * ruler.factor),
-            words="" if result is None else _result_beginning(parent.read(result.index)),
+            text_beginning="" if result is None else _result_beginning(parent.read(result.index)),
         )
         yield from _runs(
             child, children_of, child_ruler, measures_of, (*ancestors, child.session), started_at
@@ -316,11 +319,11 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
     columns: tuple[Told, ...] = (
         (
             TableColumn("request", "request", "count", "", column_note),
-            lambda row: max(row.after, 0) + 1,
+            lambda row: max(row.parent_request, 0) + 1,
         ),
         (TableColumn("subagent", "subagent"), lambda row: row.name),
         TableColumn("depth", "depth", "count"),
-        (TableColumn("own_request", "its request", "count"), lambda row: row.own + 1),
+        (TableColumn("own_request", "its request", "count"), lambda row: row.own_index + 1),
         (TableColumn("model", "model"), lambda row: row.request.model),
         (TableColumn("status", "status"), lambda row: row.request.status),
         (
@@ -343,7 +346,7 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
             place = (_sent_after(timeline, run, request.index), sent, number, request.index)
             rows.append(_SentRequest(*place, session, run.name, run.depth, request, cost))
     rows.sort(key=lambda row: row[:4])
-    links = [link_to(row.session, row.own) for row in rows]
+    links = [link_to(row.session, row.own_index) for row in rows]
     title = f"{len(rows)} requests of {subagents.title} and its subagents"
     estimated = estimated_costs(
         row.cost is not None and row.cost.basis == "estimate" for row in rows
@@ -355,13 +358,13 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
 class _SentRequest(NamedTuple):
     """A request of the session or of a subagent, with its position on the common time axis."""
 
-    after: int
+    parent_request: int
     """For a subagent's request the parent's request before it, -1 for none; for the parent's, its own index."""
-    sent: int
+    sent_at: int
     """Time of sending in milliseconds; 0 for the parent's own requests, and where it is not known."""
     run: int
     """Number of the subagent, from 1; 0 for the parent."""
-    own: int
+    own_index: int
     """Index of the request in its own session."""
     session: str
     name: str

@@ -39,7 +39,7 @@ def _left_out(
     for name in type(after).model_fields:
         old, new = getattr(before, name), getattr(after, name)
         if isinstance(new, tuple):
-            head, end = _common(old, new)
+            head, end = _shared_ends(old, new)
             if head or end:
                 shared_lengths[path + name] = head, end
                 update[name] = new[head : len(new) - end]
@@ -48,7 +48,7 @@ def _left_out(
     return after.model_copy(update=update)
 
 
-def _common(old: Sequence[Any], new: Sequence[Any]) -> tuple[int, int]:
+def _shared_ends(old: Sequence[Any], new: Sequence[Any]) -> tuple[int, int]:
     """Return how many values two lists share at their beginnings, and how many of the others at their ends."""
     head = common_beginning(old, new)
     most = min(len(old), len(new)) - head

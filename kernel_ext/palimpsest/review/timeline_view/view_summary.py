@@ -67,7 +67,7 @@ def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int,
         changes[layer][request_shown] += tokens
     tokens_by_kind = [tuple(accumulate(row[:requests])) for row in changes]
     scales = [
-        Scale(view.ruler.unseen, view.ruler.factor).at(total, sum(tokens))
+        Scale(view.ruler.unseen, view.ruler.factor).fitted_to(total, sum(tokens))
         for total, *tokens in zip(view.recorded.total, *tokens_by_kind, strict=True)
     ]
     sums = [

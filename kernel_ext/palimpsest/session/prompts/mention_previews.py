@@ -54,7 +54,7 @@ ABOUT_CHARS = 80
 COUNTED_FILES = 32
 """Maximum number of files whose token counts are cached until the file changes."""
 
-Decided = Callable[[str, Sequence[str]], Verdict]
+PolicyResult = Callable[[str, Sequence[str]], Verdict]
 """``(permission, patterns)`` to the verdict of the rules and earlier answers."""
 
 
@@ -64,7 +64,7 @@ class MentionPreviews:
 
     _services: Services
     _expander: Expander
-    _decided: Callable[[str | None], Decided]
+    _decided: Callable[[str | None], PolicyResult]
     _session_id: str
     _messages: Callable[[], Messages]
     _token_cache: dict[tuple[str, int, int], int | None] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class MentionPreviews:
     # Mentions
 
     async def _file_previews(
-        self, text: str, decided: Decided
+        self, text: str, decided: PolicyResult
     ) -> AsyncIterator[tuple[int, MentionPreview]]:
         services = self._services
         existing = self._expander.files_named(text, services.root, services.cwd)
@@ -101,7 +101,7 @@ class MentionPreviews:
                 yield file.start, _preview(f"@{file.path}", "file", file.path, "unknown")
 
     async def _notebook_previews(
-        self, text: str, decided: Decided
+        self, text: str, decided: PolicyResult
     ) -> AsyncIterator[tuple[int, MentionPreview]]:
         services = self._services
         if services.kernel.notebook is None:
@@ -116,7 +116,7 @@ class MentionPreviews:
             yield mention.start, preview
 
     async def _notebook_preview(
-        self, mention: NotebookMention, typed: str, runs: Sequence[CellRun], decided: Decided
+        self, mention: NotebookMention, typed: str, runs: Sequence[CellRun], decided: PolicyResult
     ) -> MentionPreview:
         preview = _preview(typed, mention.kind, mention.target)
         permission = "variables" if mention.kind == "variable" else "notebook"
@@ -165,7 +165,7 @@ class MentionPreviews:
         except NotFound:
             return "", "unknown"
 
-    async def _file_preview(self, mention: FileMention, decided: Decided) -> MentionPreview:
+    async def _file_preview(self, mention: FileMention, decided: PolicyResult) -> MentionPreview:
         preview = _preview(f"@{mention.path}", "file", mention.path)
         services = self._services
         place = resolve_path(mention.path, services.root, services.cwd)
@@ -215,7 +215,7 @@ class MentionPreviews:
 
     # Rows
 
-    def _mention_list(self, query: str, decided: Decided) -> MentionList:
+    def _mention_list(self, query: str, decided: PolicyResult) -> MentionList:
         paths, more = _project_files(self._services.root)
         mentions = [mention for path in paths if _is_mention(mention := _as_mention(path))]
         matching = ranked_matches(mentions, query)
@@ -228,14 +228,14 @@ class MentionPreviews:
         rows = [*self._variables(decided), *self._cells(decided)]
         return MentionList(rows=(*rows, *(_row(path, "file") for path in paths)), more=more or None)
 
-    def _variables(self, decided: Decided) -> Iterator[MentionRow]:
+    def _variables(self, decided: PolicyResult) -> Iterator[MentionRow]:
         namespace = self._namespace()
         names = namespace.names() if namespace is not None else ()
         allowed = (entry for entry in names if _is_allowed("variables", entry[0], decided))
         for name, about in itertools.islice(allowed, MAX_VARIABLES):
             yield _row(name, "variable", about)
 
-    def _cells(self, decided: Decided) -> Iterator[MentionRow]:
+    def _cells(self, decided: PolicyResult) -> Iterator[MentionRow]:
         reader = self._services.kernel.notebook
         newest: dict[int, CellRun] = {}
         for run in reversed(reader.runs().runs if reader is not None else ()):
@@ -274,7 +274,7 @@ def _with_fields(preview: MentionPreview, **fields: Any) -> MentionPreview:
     return preview.model_copy(update=fields)
 
 
-def _is_allowed(permission: str, pattern: str, decided: Decided) -> bool:
+def _is_allowed(permission: str, pattern: str, decided: PolicyResult) -> bool:
     return not isinstance(decided(permission, [pattern]), Denied)
 
 
