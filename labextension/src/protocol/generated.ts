@@ -2102,14 +2102,14 @@ export interface PriceProfile {
   /** Whether each request has its own price, and recorded costs apply; else these prices apply to all requests. */
   of_session: boolean;
   /** Whether the user gave this model's price, which takes precedence over a list. */
-  given: boolean;
+  is_given: boolean;
   /** Whether the user gave prices, none of which is for a model of the session. */
   unused: boolean;
   model_price?: Price;
   /** Whether a replay's writes are kept for an hour, as most of the recorded requests to the model requested. */
   writes_hour: boolean;
   /** Prices of the session's other models, which apply to their requests. */
-  others: PriceProfile[];
+  other_models: PriceProfile[];
   /** Models of the session whose price is not known, so that these prices apply to their requests. */
   unknown: string[];
 }
