@@ -21,7 +21,7 @@ def check_log_laws(store: Store, session_id: str) -> WhatIf:
 def replayed_as_it_was(store: Store, session_id: str) -> WhatIf:
     """Check that a what-if with the session's own policy gives the recorded requests and decisions."""
     found = exact_whatif(store, session_id)
-    was, other = found.recorded, found.other_replay
+    was, other = found.recorded, found.other
     rebuilt = list(rebuild_all(store, session_id, store.read(session_id)))
     assert all(one.matches for one in rebuilt)
     assert found.same, f"step {found.first_difference} is another one"

@@ -103,8 +103,8 @@ def test_the_context_is_told_without_a_window() -> None:
         held = session.context()
 
     assert (held.window, held.free, held.reserve, held.excess_tokens) == (0, 0, 0, 0)
-    assert held.tokens > 0
-    assert f"{held.tokens:,} tokens, no limit" in held.text
+    assert held.used > 0
+    assert f"{held.used:,} tokens, no limit" in held.text
     for words in (held.text, held.markdown, repr(held), STYLE.sub("", held.html)):
         assert "%" not in words
         assert "Free" not in words

@@ -87,8 +87,8 @@ async def decided_everywhere(root: Path, policy: Policy, turns: Turns) -> dict[s
     await harness.workspace.close()
     return {
         "live": decided(exact.recorded),
-        "exact": decided(exact.other_replay),
-        "light": decided(light.other_replay),
+        "exact": decided(exact.other),
+        "light": decided(light.other),
     }
 
 
@@ -98,4 +98,4 @@ async def decided_instead(root: Path, policy: Policy, turns: Turns) -> dict[str,
     exact = exact_whatif(harness.store, session_id, policy)
     light = light_whatif(review_of(harness.store, session_id), policy)
     await harness.workspace.close()
-    return {"exact": decided(exact.other_replay), "light": decided(light.other_replay)}
+    return {"exact": decided(exact.other), "light": decided(light.other)}

@@ -64,11 +64,9 @@ async def test_every_preset_decides_the_same_over_sizes_as_over_messages(
         assert tokens(light.recorded) == tokens(exact.recorded), preset
         if (scene, preset) in NEVER_SENT:
             continue
-        assert decided(light.other_replay) == decided(exact.other_replay), preset
-        assert summaries(light.other_replay) == summaries(exact.other_replay), preset
-        for mine, theirs in zip(
-            tokens(light.other_replay), tokens(exact.other_replay), strict=True
-        ):
+        assert decided(light.other) == decided(exact.other), preset
+        assert summaries(light.other) == summaries(exact.other), preset
+        for mine, theirs in zip(tokens(light.other), tokens(exact.other), strict=True):
             assert mine == pytest.approx(theirs, abs=BAND), preset
 
 
@@ -85,7 +83,7 @@ async def test_under_the_recorded_policy_every_total_is_the_recorded_one(
 
     light = light_whatif(review_of(harness.store, session_id), harness.services.rules.policy)
 
-    assert tokens(light.other_replay) == tokens(recorded)
+    assert tokens(light.other) == tokens(recorded)
     assert light.same
 
 
@@ -119,8 +117,8 @@ async def test_any_session_is_pruned_alike_over_sizes_and_over_messages(turns: T
         review = review_of(harness.store, session_id)
         for name, numbers in SMALL.items():
             policy = policy_with_changes(PRESETS[name], numbers)
-            exact = exact_whatif(harness.store, session_id, policy).other_replay
-            light = light_whatif(review, policy).other_replay
+            exact = exact_whatif(harness.store, session_id, policy).other
+            light = light_whatif(review, policy).other
 
             assert decided(light) == decided(exact), name
             assert summaries(light) == summaries(exact), name

@@ -34,7 +34,7 @@ async def test_a_policy_is_compared_in_every_form_and_said_to_be_estimated(tmp_p
         assert "Estimated: sizes are those of the session" in form
         assert "12 steps as recorded, and under openclaw-2026.9" in form
         assert f"{found.recorded.tokens:,}" in form
-        assert f"{found.other_replay.tokens:,}" in form
+        assert f"{found.other.tokens:,}" in form
     assert "without 2 old outputs cleared" in found.text
     assert "with a stand-in summary" in found.text
     assert found.first_difference is not None
@@ -56,10 +56,8 @@ async def test_any_policy_of_the_field_is_taken_by_name_and_as_a_value(
     found = light_whatif(await review(tmp_path, "pruned"), policy)
 
     assert "under sweagent.last_n n=1" in found.text
-    assert found.other_replay.tokens < found.recorded.tokens
-    assert {decision.rule for decision in found.other_replay.decisions} == {
-        "prune/sweagent.last_n n=1"
-    }
+    assert found.other.tokens < found.recorded.tokens
+    assert {decision.rule for decision in found.other.decisions} == {"prune/sweagent.last_n n=1"}
     assert "old output cleared" in found.text
 
 
@@ -70,7 +68,7 @@ async def test_a_policy_of_ones_own_is_taken(tmp_path: Path) -> None:
 
     found = light_whatif(await review(tmp_path, "after_turn"), shorter)
 
-    assert found.other_replay.tokens < found.recorded.tokens
+    assert found.other.tokens < found.recorded.tokens
     assert "under shorter" in found.text
 
 
@@ -78,9 +76,9 @@ async def test_raw_shows_what_was_cleared_again(tmp_path: Path) -> None:
     found = light_whatif(await review(tmp_path, "pruned"), "raw")
 
     assert found.first_difference == 5
-    assert found.other_replay.decisions == ()
-    assert found.other_replay.tokens > found.recorded.tokens
-    assert found.other_replay.overflows
+    assert found.other.decisions == ()
+    assert found.other.tokens > found.recorded.tokens
+    assert found.other.overflows
 
 
 async def test_a_stand_in_has_the_stated_size(tmp_path: Path) -> None:
@@ -91,9 +89,9 @@ async def test_a_stand_in_has_the_stated_size(tmp_path: Path) -> None:
 
     small, large = (light_whatif(given, early, summary_tokens=size) for size in (800, 3_000))
 
-    assert small.other_replay.compactions[0].stand_in
-    assert large.other_replay.peak - small.other_replay.peak <= 2_200
-    assert large.other_replay.tokens - small.other_replay.tokens >= 2_200
+    assert small.other.compactions[0].stand_in
+    assert large.other.peak - small.other.peak <= 2_200
+    assert large.other.tokens - small.other.tokens >= 2_200
     assert "800 tokens stands in" in small.text
 
 
@@ -104,8 +102,8 @@ async def test_a_window_that_is_too_small_for_a_policy_is_said_to_be_refused(
 
     found = light_whatif(await review(tmp_path, "pruned"), strict)
 
-    assert all("50,000" in step.refused for step in found.other_replay.steps)
-    assert found.other_replay.overflows == len(found.other_replay.steps)
+    assert all("50,000" in step.refused for step in found.other.steps)
+    assert found.other.overflows == len(found.other.steps)
 
 
 async def test_an_exact_replay_is_made_on_request_and_for_the_engines_policies_alone(
@@ -137,9 +135,9 @@ def test_a_recording_of_another_agent_is_compared_under_each_of_the_engines_poli
         compared = given.compare(["recorded", *PRESETS], price="units", window=20_000)
 
     for name, light in found.items():
-        assert len(light.other_replay.steps) == len(given.timeline.requests)
+        assert len(light.other.steps) == len(given.timeline.requests)
         assert f"under {name}" in light.text
-        assert light.other_replay.peak > 0
+        assert light.other.peak > 0
     assert [figures.name for figures in compared.figures] == ["recorded", *PRESETS]
     assert all(
         figures.distance is not None or "but there were no" in figures.verdict

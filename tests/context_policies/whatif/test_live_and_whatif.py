@@ -283,7 +283,7 @@ async def test_the_own_policy_gives_what_the_loop_sent(tmp_path: Path, name: str
 
     found = replayed_as_it_was(harness.store, session.id)
 
-    assert len(found.other_replay.steps) > 1
+    assert len(found.other.steps) > 1
 
 
 UNTOLD = {ended_before_its_summary_was_asked_for.__name__}

@@ -48,7 +48,7 @@ async def test_the_own_policy_gives_every_recorded_step(tmp_path: Path, name: st
 
     assert found.same
     assert found.first_difference is None
-    was, other = found.recorded, found.other_replay
+    was, other = found.recorded, found.other
     assert list(map(comparable, other.steps)) == list(map(comparable, was.steps))
     sent = [rebuilt.request for rebuilt in rebuild_all(harness.store, session.id, records)]
     steps = [request for request in sent if request.purpose == "step"]
@@ -70,11 +70,11 @@ async def test_without_pruning_the_outputs_stay(tmp_path: Path) -> None:
     found = await replayed(tmp_path, "cold", policy_with_changes(Policy(), {"prune.rule": "none"}))
 
     assert found.first_difference == 10
-    assert found.other_replay.decisions == ()
-    assert [step.tokens for step in found.other_replay.steps[:9]] == [
+    assert found.other.decisions == ()
+    assert [step.tokens for step in found.other.steps[:9]] == [
         step.tokens for step in found.recorded.steps[:9]
     ]
-    last, was = found.other_replay.steps[9], found.recorded.steps[9]
+    last, was = found.other.steps[9], found.recorded.steps[9]
     assert last.tokens > was.tokens
     # Nothing was pruned, so everything but the newest messages is in the cache already.
     assert last.cached > was.cached
@@ -90,7 +90,7 @@ async def test_other_numbers_prune_at_another_step_and_say_so(tmp_path: Path) ->
 
     assert found.first_difference is not None
     assert found.first_difference < 5
-    step = found.other_replay.steps[found.first_difference - 1]
+    step = found.other.steps[found.first_difference - 1]
     assert {decision.rule for decision in step.decisions} == {"prune/batch"}
     assert "[Old tool result content cleared" in words(step)
     assert sum(step.kinds.values()) == step.tokens
@@ -101,7 +101,7 @@ async def test_an_output_is_cut_by_the_other_policys_caps(tmp_path: Path) -> Non
 
     found = await replayed(tmp_path, "truncated", small)
 
-    first = found.other_replay.steps[1]
+    first = found.other.steps[1]
     assert [decision.numbers["max_lines"] for decision in first.decisions] == [10]
     assert "\\n3999\\n4000" in words(first)
     assert "\\n1999\\n2000" not in words(first)
@@ -120,9 +120,9 @@ async def test_a_moved_compaction_has_a_stand_in_of_the_stated_size(tmp_path: Pa
     [before] = sizes[0].recorded.compactions
     assert not before.stand_in
     for found, size in zip(sizes, (800, 3_000), strict=True):
-        moved = found.other_replay.compactions[0]
+        moved = found.other.compactions[0]
         assert moved.stand_in
-        step = next(step for step in found.other_replay.steps if step.compactions)
+        step = next(step for step in found.other.steps if step.compactions)
         assert STAND_IN in words(step)
         assert abs(step.kinds["summary"] - size) < 40
         assert "no model wrote it" in found.text or "no model wrote them" in found.text
@@ -137,7 +137,7 @@ async def test_a_compaction_that_would_have_been_the_same_keeps_its_recorded_sum
     found = await replayed(tmp_path, "compacted", later)
 
     assert found.same
-    assert [compaction.stand_in for compaction in found.other_replay.compactions] == [False]
+    assert [compaction.stand_in for compaction in found.other.compactions] == [False]
 
 
 async def test_a_compaction_undone_by_hand_stays_undone_where_it_has_a_stand_in(
@@ -145,9 +145,9 @@ async def test_a_compaction_undone_by_hand_stays_undone_where_it_has_a_stand_in(
 ) -> None:
     found = await replayed(tmp_path, "edited", OPENCODE_1_18)
 
-    assert [compaction.stand_in for compaction in found.other_replay.compactions] == [True]
-    assert STAND_IN in words(found.other_replay.steps[-2])
-    assert STAND_IN not in words(found.other_replay.steps[-1])
+    assert [compaction.stand_in for compaction in found.other.compactions] == [True]
+    assert STAND_IN in words(found.other.steps[-2])
+    assert STAND_IN not in words(found.other.steps[-1])
 
 
 async def test_what_would_be_refused_by_the_provider_is_compacted_or_said_not_to_fit(
@@ -160,10 +160,10 @@ async def test_what_would_be_refused_by_the_provider_is_compacted_or_said_not_to
 
     found = await replayed(tmp_path, "pruned", blind)
 
-    over = [step for step in found.other_replay.steps if not step.fits]
+    over = [step for step in found.other.steps if not step.fits]
     assert over
     assert all(step.tokens > 24_000 for step in over)
-    assert found.other_replay.overflows == len(over)
+    assert found.other.overflows == len(over)
     assert "would not fit" in found.text
 
 
@@ -172,9 +172,7 @@ async def test_a_window_below_the_guard_is_said_to_be_refused(tmp_path: Path) ->
 
     found = await replayed(tmp_path, "pruned", strict)
 
-    assert all(
-        "50,000" in step.refused or "50000" in step.refused for step in found.other_replay.steps
-    )
+    assert all("50,000" in step.refused or "50000" in step.refused for step in found.other.steps)
 
 
 async def test_the_comparison_is_said_to_be_counterfactual_in_every_form(tmp_path: Path) -> None:
@@ -184,10 +182,10 @@ async def test_the_comparison_is_said_to_be_counterfactual_in_every_form(tmp_pat
         assert "Counterfactual: no model was asked." in form
         assert "12 steps as recorded, and under openclaw-2026.9" in form
         assert f"{found.recorded.tokens:,}" in form
-        assert f"{found.other_replay.tokens:,}" in form
+        assert f"{found.other.tokens:,}" in form
     assert "without 2 old outputs cleared" in found.text
     assert "with a stand-in summary" in found.text
-    assert found.other_replay.counterfactual
+    assert found.other.counterfactual
     assert not found.recorded.counterfactual
     assert "<script" not in found.html
 
@@ -199,7 +197,7 @@ async def test_the_same_policy_is_said_to_change_nothing(tmp_path: Path) -> None
     found = exact_whatif(harness.store, session.id)
 
     assert "Every request would have been the recorded one, to the byte." in found.text
-    assert found.other_replay == replay(harness.store, session.id)
+    assert found.other == replay(harness.store, session.id)
 
 
 async def test_a_session_without_requests_has_no_steps(tmp_path: Path) -> None:
@@ -209,7 +207,7 @@ async def test_a_session_without_requests_has_no_steps(tmp_path: Path) -> None:
 
     found = exact_whatif(harness.store, empty.id)
 
-    assert found.other_replay.steps == ()
+    assert found.other.steps == ()
     assert found.same
     assert "0 steps" in found.text
 
@@ -228,12 +226,12 @@ async def test_a_prompt_that_would_be_refused_is_said_again_behind_the_stand_in(
         harness.store, session.id, policy_with_changes(OPENCODE_1_18, {"overflow.output_cap": 10})
     )
 
-    [moved] = found.other_replay.compactions
+    [moved] = found.other.compactions
     assert moved.stand_in
-    step = next(step for step in found.other_replay.steps if step.compactions)
+    step = next(step for step in found.other.steps if step.compactions)
     assert words(step).index(STAND_IN) < words(step).index("Read the others, too.")
     assert words(step).endswith("'content': 'Read the others, too.'})")
-    assert found.other_replay.overflows == 0
+    assert found.other.overflows == 0
 
 
 def steps(count: int, differ: Collection[int] = ()) -> tuple[Step, ...]:
@@ -287,8 +285,8 @@ async def test_requests_for_summaries_count(tmp_path: Path) -> None:
     reworded = policy_with_changes(NO_PRUNE, {"compact.prompt": "Say what happened."})
     moved = exact_whatif(harness.store, session.id, reworded)
 
-    assert same.recorded.requested == same.other_replay.requested == sum(asked)
-    assert never.other_replay.requested == 0
-    assert any(compaction.stand_in for compaction in moved.other_replay.compactions)
-    assert moved.other_replay.requested > 0
+    assert same.recorded.requested == same.other.requested == sum(asked)
+    assert never.other.requested == 0
+    assert any(compaction.stand_in for compaction in moved.other.compactions)
+    assert moved.other.requested > 0
     assert "input tokens of requests for summaries" in same.text

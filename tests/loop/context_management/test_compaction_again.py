@@ -103,7 +103,7 @@ async def test_a_prompt_that_did_not_fit_is_said_again_behind_a_tail_that_holds_
         0,
         2,
     ]
-    request = found.other_replay.steps[-1].request
+    request = found.other.steps[-1].request
     assert request is not None
     assert str(request.messages).count("Fourth prompt") == 2
     plain = replay(harness.store, session.id, Policy())

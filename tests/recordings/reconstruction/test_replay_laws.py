@@ -84,7 +84,7 @@ async def test_a_session_reopened_from_disk_goes_on_and_is_replayed_whole(tmp_pa
     await session.journal.flush()
 
     found = check_log_laws(second.store, session.id)
-    assert {decision.rule for decision in found.other_replay.decisions} == {"prune/batch"}
+    assert {decision.rule for decision in found.other.decisions} == {"prune/batch"}
     await second.workspace.close()
     # Neither kernel nor session is needed: the folder is enough.
     copy = tmp_path.parent / f"{tmp_path.name}-copy"
@@ -159,7 +159,7 @@ def test_a_log_of_the_first_projection_is_replayed_as_that_version_sent_it(
 
     assert found.same
     # That version counted one token more for the tools.
-    steps = zip(found.recorded.steps, found.other_replay.steps, strict=True)
+    steps = zip(found.recorded.steps, found.other.steps, strict=True)
     assert all(was.tokens - other.tokens == 1 for was, other in steps)
     assert redecide(store, "ses_any").same
     assert not exact_whatif(store, "ses_any", Policy()).same
@@ -269,7 +269,7 @@ def test_any_session_is_replayed_as_it_was_under_its_own_policy(
         check_log_laws(store, session_id)
         # Under another policy the replay completes, with a request for each step.
         found = exact_whatif(store, session_id, another)
-        assert len(found.other_replay.steps) == len(found.recorded.steps)
+        assert len(found.other.steps) == len(found.recorded.steps)
 
 
 @pytest.fixture(params=PROVIDERS)

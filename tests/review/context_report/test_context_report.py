@@ -136,10 +136,10 @@ async def test_every_token_of_every_recorded_request_is_explained(tmp_path: Path
     assert [record.request.purpose for record in records].count("compaction") == 1
     for record, report in zip(records, reports, strict=True):
         request = record.request
-        assert report.tokens == check_budget(request.tokens, request.facts).tokens
-        assert report.tokens == sum(item.tokens for item in report.items)
-        assert report.tokens + report.free + report.reserve == WINDOW
-        assert sum(report.kinds.values()) == report.tokens
+        assert report.used == check_budget(request.tokens, request.facts).tokens
+        assert report.used == sum(item.tokens for item in report.items)
+        assert report.used + report.free + report.reserve == WINDOW
+        assert sum(report.kinds.values()) == report.used
         if request.facts.calibration == 1.0:
             assert report.kinds == request.kinds
             assert (report.kinds.get("instructions", 0) > 0) == (request.purpose == "step")
@@ -299,7 +299,7 @@ async def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
 
     report = await look(session)
 
-    assert report.excess_tokens == report.tokens - report.budget > 0
+    assert report.excess_tokens == report.used - report.budget > 0
     assert report.free == 0
     assert f"It does not fit: {report.excess_tokens:,} tokens" in report.text
 

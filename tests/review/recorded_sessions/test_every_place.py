@@ -192,7 +192,7 @@ def same_in_context(review: RecordingReview) -> None:
     window = imported_report(review)
     assert window.reported == last.reported
     shown = review.request(last.index + 1)
-    assert window.tokens == round(shown.tokens)
+    assert window.used == round(shown.tokens)
     assert window.model == (last.model or "an unnamed model")
     assert "as the next request would begin" not in window.text
 

@@ -401,7 +401,7 @@ async def test_the_window_of_an_opaque_request_says_whose_it_is(tmp_path: Path) 
     assert found.opaque_by == "hook/rewrite"
     assert [item.words for item in found.items if item.kind == "user"] == ["Say boo."]
     assert "hook/rewrite wrote this request: it is stored whole" in found.text
-    assert abs(found.tokens - event.request.tokens) <= 2
+    assert abs(found.used - event.request.tokens) <= 2
 
 
 async def test_a_request_that_would_not_be_accepted_is_not_sent(tmp_path: Path) -> None:

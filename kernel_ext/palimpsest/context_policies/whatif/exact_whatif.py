@@ -27,7 +27,7 @@ def replay(
     """Return the steps of a session under a policy; None uses each step's recorded policy."""
     return exact_whatif(
         store, session_id, policy, counter=counter, summary_tokens=summary_tokens
-    ).other_replay
+    ).other
 
 
 def exact_whatif(

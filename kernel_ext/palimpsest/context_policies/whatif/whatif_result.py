@@ -53,7 +53,7 @@ class WhatIf(ShownInCell):
     _repr_pretty_ = ShownInCell._repr_pretty_
 
     recorded: Replay
-    other_replay: Replay
+    other: Replay
     summary_tokens: int
     """Size of a placeholder summary."""
     exact: bool = False
@@ -70,7 +70,7 @@ class WhatIf(ShownInCell):
     @property
     def first_difference(self) -> int | None:
         """The number of the first step whose request would have been different; None where none would."""
-        for recorded, other in zip(self.recorded.steps, self.other_replay.steps, strict=True):
+        for recorded, other in zip(self.recorded.steps, self.other.steps, strict=True):
             if recorded.sha256 != other.sha256:
                 return recorded.number
         return None
@@ -78,7 +78,7 @@ class WhatIf(ShownInCell):
     @property
     def comparison(self) -> Comparison:
         """Both sides as title, rows and notes, for every renderer."""
-        recorded, other, exact, proof = self.recorded, self.other_replay, self.exact, self.proof
+        recorded, other, exact, proof = self.recorded, self.other, self.exact, self.proof
         step_indexes, remaining = _steps_to_show(recorded, other)
         lines = _lines(recorded, other)
         return Comparison(
@@ -102,10 +102,10 @@ class WhatIf(ShownInCell):
         return self.comparison
 
     def __repr__(self) -> str:
-        name = policy_name(self.other_replay.policy)
+        name = policy_name(self.other.policy)
         return (
-            f"<WhatIf {name}: {self.recorded.tokens:,} tokens recorded, {self.other_replay.tokens:,} "
-            f"otherwise, {len(self.other_replay.steps)} steps>"
+            f"<WhatIf {name}: {self.recorded.tokens:,} tokens recorded, {self.other.tokens:,} "
+            f"otherwise, {len(self.other.steps)} steps>"
         )
 
 

@@ -96,9 +96,9 @@ def _head(contents: "WindowContents") -> tuple[str, ...]:
 
 def _fill_level(contents: "WindowContents") -> str:
     if not contents.window:
-        return f"{count(contents.tokens)} tokens, no limit"
-    percent = share_text(contents.tokens, contents.window).partition(" of ")[0]
-    return f"{count(contents.tokens)} of {count(contents.window)} tokens ({percent})"
+        return f"{count(contents.used)} tokens, no limit"
+    percent = share_text(contents.used, contents.window).partition(" of ")[0]
+    return f"{count(contents.used)} of {count(contents.window)} tokens ({percent})"
 
 
 def _kind_shares(contents: "WindowContents") -> tuple[KindShare, ...]:

@@ -113,7 +113,7 @@ class WindowContents:
         return {kind: tokens for kind, tokens in by_kind.items() if tokens}
 
     @cached_property
-    def tokens(self) -> int:
+    def used(self) -> int:
         """Tokens of the request: the sum of its items."""
         return round(sum(item.tokens for item in self.items))
 
@@ -125,14 +125,14 @@ class WindowContents:
     @property
     def free(self) -> int:
         """Tokens of the budget that are still free."""
-        return max(self.budget - self.tokens, 0)
+        return max(self.budget - self.used, 0)
 
     @property
     def excess_tokens(self) -> int:
         """Tokens that do not fit the budget."""
         if not self.window:
             return 0
-        return max(self.tokens - self.budget, 0)
+        return max(self.used - self.budget, 0)
 
 
 def whole_tokens(items: Iterable[RequestItem], ratio: float = 1.0) -> tuple[RequestItem, ...]:

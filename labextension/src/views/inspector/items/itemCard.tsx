@@ -1,6 +1,7 @@
 /** The card of the chosen item: why it is, or is not, in the request, and its text. */
 import { memo, useState } from 'react';
 import { count } from '../../../state/text/numberFormat';
+import { oneLine } from '../../../state/text/oneLine';
 import { itemLabel } from '../../../state/inspector/labels';
 import type { EditAction } from '../../../state/inspector/source';
 import { stateWords, usesOf, why } from '../../../state/inspector/why';
@@ -146,7 +147,9 @@ function Uses({ item, uses }: { item: number; uses: readonly number[] }) {
             {used !== undefined && (
               <>
                 {' '}
-                <bdi className="plm-Muted">{used.names.join(', ')}</bdi>
+                <bdi className="plm-Muted">
+                  {oneLine(used.names.join(', '))}
+                </bdi>
                 {more > 0 && ` ${words.__('and %1 more', more)}`}
               </>
             )}{' '}
