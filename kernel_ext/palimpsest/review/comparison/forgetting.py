@@ -7,8 +7,7 @@ No model judges anything.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress, groupby
-from operator import attrgetter
+from itertools import chain, compress
 from typing import NamedTuple
 
 from palimpsest.context.compaction.names import kind_of_name
@@ -88,16 +87,18 @@ def _lost_uses(
         for transition in transitions
         if transition.state == "summarised" and transition.shown
     )
-    by_request = groupby(references.uses, key=attrgetter("request"))
-    uses = {request: tuple(group) for request, group in by_request}
+    uses = references.by_request
+    after_all = len(timeline.requests)
     names = _NamesShown(timeline, first_not_whole, texts_again)
 
     rows: GrownRows[Sequence[NameUse]] = timeline.earlier.setdefault("lost uses", GrownRows())
     return rows.of(
         lambda request, _: [
             use
-            for use in uses.get(request, ())
-            if not (names.shows(use) or _any_summary_contains(timeline, summaries, use))
+            for newest_source, use in uses.get(request, ())
+            # Most names are still in their newest item.
+            if request >= first_not_whole.get(newest_source, after_all)
+            and not (names.shows(use) or _any_summary_contains(timeline, summaries, use))
         ],
         timeline.requests,
         [uses.get(timeline_request.index) for timeline_request in timeline.requests],
@@ -134,9 +135,6 @@ class _NamesShown:
     def shows(self, use: NameUse) -> bool:
         """Return whether the request of a use shows its name in one of the items that contain it."""
         after_all = len(self._timeline.requests)
-        # Most names are still in their newest item.
-        if use.request < self._first_not_whole.get(use.newest_source, after_all):
-            return True
         sources = self._sources.setdefault(use.name, _Sources())
         for item in use.sources[sources.count :]:
             sources.whole_until = max(

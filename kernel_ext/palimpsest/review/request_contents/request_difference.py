@@ -194,7 +194,7 @@ def request_difference(
     prefix = sizes[0] if differing is None else sizes[1] - differing_tokens
     rewritten = max(min(sizes) - prefix, 0.0) if differing is not None else 0.0
     until = simulation.facts_until
-    prices = price.prices_at(simulation.timeline.requests[second].terms, sizes[1])
+    prices = price.rates_at(simulation.timeline.requests[second].terms, sizes[1])
     return RequestDifference(
         timeline=simulation.timeline,
         first=first,

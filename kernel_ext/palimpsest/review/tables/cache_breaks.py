@@ -226,7 +226,7 @@ def _follower(
 
 def cost_beyond_reading(request: TimelineRequest, tokens: int, price: PriceProfile) -> float:
     """Return what tokens that a request wrote, or paid in full, cost beyond reading them from the cache."""
-    prices = price.prices_at(request.terms, request.reported or 0)
+    prices = price.rates_at(request.terms, request.reported or 0)
     write = (
         prices.write if request.usage is not None and request.usage.cache_write else prices.input
     )
