@@ -14,6 +14,8 @@ const PAGE_ROWS = 25;
 export interface ITableColumn {
   readonly head: string;
   readonly isNumber?: boolean;
+  /** The head is only for screen readers, and for narrow places, where each value has it. */
+  readonly isHeadHidden?: boolean;
   /** What rows are sorted by, the largest first; null where a row has none. Without it the head is no button. */
   readonly valueAt?: (place: number) => number | null;
   /** The rows come in the order of this column, the smallest first. */
@@ -171,7 +173,7 @@ function Head({
   order: RowOrder | null;
   onSort: () => void;
 }) {
-  const { head, isNumber = false, valueAt } = column;
+  const { head, isNumber = false, isHeadHidden = false, valueAt } = column;
   const isSortable = valueAt !== undefined;
   return (
     <th
@@ -183,6 +185,8 @@ function Head({
         <button type="button" className="plm-SortButton" onClick={onSort}>
           {head}
         </button>
+      ) : isHeadHidden ? (
+        <span className="plm-Hidden">{head}</span>
       ) : (
         head
       )}

@@ -35,6 +35,7 @@ export function RequestTable() {
     [view, shown, isRecorded, words]
   );
   const compared = useComparedRequests();
+  const hasTwo = view.requests.id.length > 1;
   const models = new Set(view.requests.model);
   const model = view.models[view.requests.model[0] ?? -1] ?? '';
   return (
@@ -43,7 +44,9 @@ export function RequestTable() {
         caption={words.__('Requests, %1', shown.track.policy)}
         columns={[
           { ...REQUEST_COLUMN, head: words.__('request') },
-          { head: words.__('compare') },
+          ...(hasTwo
+            ? [{ head: words.__('compare'), isHeadHidden: true }]
+            : []),
           ...columns
         ]}
         count={view.requests.id.length}
@@ -54,13 +57,17 @@ export function RequestTable() {
             request={place}
             text={String(place + 1)}
           />,
-          <CompareBox key="compare" request={place} compared={compared} />,
+          ...(hasTwo
+            ? [<CompareBox key="compare" request={place} compared={compared} />]
+            : []),
           ...columns.map(({ cell }) => cell(place))
         ]}
       />
-      <p className="plm-Muted plm-CompareBox-words" role="status">
-        {compared.sentence}
-      </p>
+      {hasTwo && (
+        <p className="plm-Muted plm-CompareBox-words" role="status">
+          {compared.sentence}
+        </p>
+      )}
       {models.size === 1 && model !== '' && (
         <p className="plm-Muted">
           <bdi>{words.__('All were sent to %1.', model)}</bdi>
