@@ -47,13 +47,7 @@ export function PagedRows(props: IPagedRowsProps) {
     columns.find(({ isRowOrder }) => isRowOrder);
   const order = sorted?.head === sort?.head ? sort?.order : undefined;
   const valueAt = sorted?.valueAt;
-  const places = useMemo(
-    () =>
-      valueAt === undefined || order === undefined
-        ? null
-        : sortedPlaces(count, valueAt, order),
-    [count, valueAt, order]
-  );
+  const places = useSortedPlaces(count, valueAt, order);
   const starts = pageStarts(count, PAGE_ROWS);
   const index = places === null ? around : places.indexOf(around);
   const pageOfAround = Math.floor(index / PAGE_ROWS);
@@ -160,6 +154,21 @@ export function PagedRows(props: IPagedRowsProps) {
         </span>
       )}
     </div>
+  );
+}
+
+/** Returns the places of the rows in a column's order; null where they stay as they are. */
+function useSortedPlaces(
+  count: number,
+  valueAt: ITableColumn['valueAt'],
+  order: RowOrder | undefined
+): number[] | null {
+  return useMemo(
+    () =>
+      valueAt === undefined || order === undefined
+        ? null
+        : sortedPlaces(count, valueAt, order),
+    [count, valueAt, order]
   );
 }
 
