@@ -13,12 +13,20 @@ import { difference } from '../../../src/state/inspector/figures/difference';
 import { readAnew } from '../../../src/state/inspector/figures/readAnew';
 import { why } from '../../../src/state/inspector/why';
 import { ItemStates } from '../../../src/state/inspector/figures/itemStates';
+import {
+  lightestFirst,
+  markPath,
+  marksByRequest,
+  recordedMarks
+} from '../../../src/views/inspector/timeline/trackMarks';
 import type {
+  BreakView,
   CompactionText,
   TimelineView
 } from '../../../src/protocol/generated';
 import { sampleSource } from '../../inspector/sampleSource';
 import { sample } from '../../inspector/samples';
+import { HOST } from '../../plainHost';
 import {
   explain,
   cursor,
@@ -300,8 +308,8 @@ describe('the marks of the recorded track', () => {
     expect(legend()).toEqual([
       'compaction',
       'cache break',
-      'the policy acted',
-      'cache break of the recording'
+      'cache break of the recording',
+      'the policy acted'
     ]);
     const [track] = container.querySelectorAll('.plm-Track');
     const at = (kind: string) =>
@@ -310,6 +318,49 @@ describe('the marks of the recorded track', () => {
         ?.getAttribute('d')
         ?.split(' ')[0];
     expect(at('compact')).not.toBe(at('break'));
+  });
+
+  it('are listed and painted by weight, and what a policy did has a form of its own', () => {
+    const { view } = sample('swe_agent');
+    const [light, dear] = [0.1, 0.4].map(cost => ({
+      request: cost === 0.1 ? 7 : 8,
+      turn: 0,
+      cause: '',
+      words: '',
+      expected: 0,
+      read: 0,
+      loss: 2000,
+      cost,
+      avoided_by: ''
+    })) as [BreakView, BreakView];
+    const events = [
+      { request: 8, kind: 'model' as const, cause: '' },
+      { request: 8, kind: 'compact' as const, cause: '' }
+    ];
+    const marks = recordedMarks(
+      { ...view, events, breaks: [light, dear] },
+      HOST.words
+    );
+
+    expect(
+      marks.slice(0, 3).map(({ request, kind }) => [request, kind])
+    ).toEqual([
+      [8, 'compact'],
+      [8, 'break'],
+      [7, 'break']
+    ]);
+    expect(marksByRequest(marks).get(8)).toEqual([
+      'compact',
+      'break',
+      'prune',
+      'model'
+    ]);
+    expect(
+      lightestFirst(marks)
+        .map(({ kind }) => kind)
+        .slice(-3)
+    ).toEqual(['break', 'break', 'compact']);
+    expect(markPath('fired', 0, 0)).not.toBe(markPath('prune', 0, 0));
   });
 
   it('stand below figures that say of how many requests they are', async () => {
