@@ -28,6 +28,7 @@ from palimpsest.context_policies.interface.policy import (
 )
 from palimpsest.context_policies.interface.stage_view import StageView
 from palimpsest.context_policies.own_policies.decisions import CLEARED
+from palimpsest.context_policies.own_policies.own_code_errors import failure_of
 from palimpsest.context_policies.own_policies.past_view import PastView
 from palimpsest.transcript.timeline import CHARS4, GONE_STATES
 
@@ -150,8 +151,8 @@ class CustomPolicy:
         try:
             answers: list[Any] = list(islice(self.function(past_view) or (), most_decisions + 1))
         except Exception as error:
-            raise PolicyBreach(
-                f"The policy {self.name!r} failed {place}: {type(error).__name__}: {error}"
+            raise failure_of(
+                self.name, {self.function.__code__.co_filename}, place, error
             ) from error
         if len(answers) > most_decisions:
             raise PolicyBreach(
