@@ -15,7 +15,14 @@ from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.context_policies.replay.simulation_cache import SimulationCache
 from palimpsest.model.tokenizer import rough_words
 from palimpsest.render.content.phrases import some
-from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.reports.table import (
+    Cell,
+    Form,
+    ReportTable,
+    ShownAsTable,
+    TableColumn,
+    check_columns,
+)
 from palimpsest.review.comparison.policy_figures import policy_figures
 from palimpsest.review.tables.cache_breaks import cache_breaks
 from palimpsest.review.tables.figures import PolicyFigures
@@ -72,6 +79,8 @@ _COLUMNS: tuple[tuple[str, str, Form | Literal["money"], str], ...] = (
     ),
 )
 """The figures in a row: key, title, form and description."""
+PULL_REQUEST_COLUMNS = ("policy", "cost", "peak", "cached", "breaks", "retention")
+"""Keys of the columns of the Markdown form where none are named: more do not fit beside each other in a pull request."""
 _RULER = ("estimator", "unseen", "factor", "measured", "low", "high", "odd", "lifetime_seconds")
 _PRICE = ("name", "unit", "input", "output", "read", "write", "source")
 """The fields of ruler and prices that a comparison's plain values contain."""
@@ -94,6 +103,11 @@ def columns(unit: str) -> tuple[TableColumn, ...]:
         *figures,
         TableColumn("verdict", "how often, or why not"),
     )
+
+
+def check_policy_columns(keys: Sequence[str]) -> None:
+    """Raise UserError with one sentence for a key that is no column of a comparison."""
+    check_columns(keys, [column.key for column in columns("USD")])
 
 
 @dataclass(frozen=True)
