@@ -400,7 +400,7 @@ class SessionReview:
         *,
         price: PriceLike = None,
     ) -> "RequestDifference":
-        """Return the items that came, went and were rewritten between two requests, from 1, and the cost of that.
+        """Return the items that came, went and changed between two requests, from 1, and the cost of that.
 
         The reported usage of a request that follows the other is a fact; all else is an estimate.
 

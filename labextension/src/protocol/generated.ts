@@ -903,7 +903,7 @@ export interface CompactionText {
   /** Names that were needed later come first; beyond a limit the others are only counted. */
   lost: LostWord[];
   /** Estimated cost of fetching the needed names again, in the money of the view's price. */
-  repair: number;
+  refetching: number;
   /** Number of requests for that. */
   fetches: number;
   sentences: string[];
@@ -2025,7 +2025,7 @@ export interface PolicyFigures {
   cached: number;
   /** Number of requests whose beginning changed while the cache was warm. */
   breaks: number;
-  /** Tokens that the breaks wrote again, without new tokens. */
+  /** Tokens that the breaks had written anew, without new tokens. */
   break_tokens: number;
   /** Tokens written to the cache as a multiple of the peak: 1 where nothing is written twice. */
   rewrite: number;
@@ -2034,7 +2034,7 @@ export interface PolicyFigures {
   /** Cost of the calls for summaries. */
   summaries?: number;
   /** Cost of fetching results again that were needed and no longer shown. */
-  repair?: number;
+  refetching?: number;
   /** Cost if no provider cached anything. */
   cost_uncached: number;
   repeated?: number;

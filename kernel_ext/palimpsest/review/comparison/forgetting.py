@@ -29,7 +29,7 @@ class Forgotten(NamedTuple):
     """Share of the uses of names at which the name was still shown; None where no name was used."""
     retention_by_kind: Mapping[str, float]
     """The retention of each kind of used names."""
-    repair: float
+    refetching: float
     """Cost of fetching needed results that are no longer shown: one more request for each result."""
 
 
@@ -62,7 +62,7 @@ def find_forgotten(
             kind: (needed - lost_by_kind[kind]) / needed
             for kind, needed in references.needed.items()
         },
-        repair=sum(
+        refetching=sum(
             fetch_cost(simulation, request, item, price) for item, request in fetched.items()
         ),
     )

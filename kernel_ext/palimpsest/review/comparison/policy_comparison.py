@@ -57,11 +57,11 @@ _COLUMNS: tuple[tuple[str, str, Form | Literal["money"], str], ...] = (
     ("over", "over window", "count", "Requests that would not fit the window."),
     ("cached", "cached", "share", "Share of the input read from the cache."),
     ("breaks", "breaks", "count", "Requests whose beginning changed while the cache was warm."),
-    ("break_tokens", "rewritten", "count", "Tokens that the breaks wrote to the cache again."),
-    ("rewrite", "rewrite x", "decimal", "Tokens written to the cache as a multiple of the peak."),
+    ("break_tokens", "written anew", "count", "Tokens that the breaks had written anew."),
+    ("rewrite", "written x", "decimal", "Tokens written to the cache as a multiple of the peak."),
     ("cost", "", "money", "With the cache, without calls for summaries."),
     ("summaries", "+ summaries", "money", "The calls for summaries."),
-    ("repair", "+ repair", "money", "Fetching again each name that was needed and gone."),
+    ("refetching", "+ refetching", "money", "Fetching again each name that was needed and gone."),
     ("cost_uncached", "without cache", "money", "If nothing were cached."),
     (
         "repeated",
@@ -161,9 +161,11 @@ class PolicyComparison(ShownAsTable):
 
     @property
     def cheapest(self) -> str | None:
-        """The policy with the lowest cost including repair and summaries, of those whose requests all fit; or None."""
+        """The policy with the lowest cost including refetching and summaries, of those whose requests all fit; or None."""
         fitting = [figure for figure in self.figures if figure.fits]
-        return min(fitting, key=lambda figures: figures.cost_with_repair).name if fitting else None
+        return (
+            min(fitting, key=lambda figures: figures.cost_with_refetching).name if fitting else None
+        )
 
     def json(self) -> dict[str, Any]:
         """Return the table as plain values, with its ruler and prices."""

@@ -41,7 +41,7 @@ def policy_figures(
         over=over_count,
         cached=read / total if total else 0.0,
         breaks=len(breaking_sizes),
-        break_tokens=_rewritten_tokens(sizes),
+        break_tokens=_tokens_written_anew(sizes),
         rewrite=(total - read) / peak if peak else 0.0,
         cost=sum(costs["cost"]),
         summaries=sum(costs["summaries"]),
@@ -98,8 +98,8 @@ def _too_large_sentence(over_count: int, simulation: Simulation) -> str:
     return f"Does not fit: {over_count:,} of {some(len(simulation.sizes), 'request')} would be over {window}. "
 
 
-def _rewritten_tokens(sizes: tuple[RequestSize, ...]) -> float:
-    """Return the tokens that breaks wrote again although the previous request contained them."""
+def _tokens_written_anew(sizes: tuple[RequestSize, ...]) -> float:
+    """Return the tokens that breaks had written anew although the previous request contained them."""
     tokens = 0.0
     for before, size in pairwise(sizes):
         if size.first_changed is not None and size.read:

@@ -41,7 +41,7 @@ class CacheBreak:
     """Tokens that the request should have read from the cache."""
     read: int
     loss: int
-    """Tokens that were written again or paid in full again."""
+    """Tokens that the cache should have held and that were written anew."""
     cost: float
     """Cost of the lost tokens beyond reading them from the cache, in the profile's unit."""
     first_of_turn: bool

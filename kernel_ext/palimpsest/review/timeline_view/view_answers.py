@@ -218,7 +218,7 @@ class ViewAnswers:
                     :MAX_LOST
                 ]
             ),
-            repair=round(loss.repair, 6),
+            refetching=round(loss.refetching, 6),
             fetches=loss.fetches,
             sentences=loss.sentences,
         )

@@ -31,6 +31,7 @@ import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
 import { PolicyControls } from './timeline/policyControls';
 import { TimelineTracks } from './timeline/timelineTracks';
+import { TermButton } from './glossary/term';
 
 interface ITabContentProps {
   tab: TabName;
@@ -125,6 +126,11 @@ function TimelineTab({ isExplained, explain, ...props }: ITimelineTabProps) {
         >
           ?
         </button>
+        {isExplained && (
+          <TermButton term={null} className="plm-Button plm-Button-small">
+            {words.__('Glossary')}
+          </TermButton>
+        )}
       </div>
       <DeferredCursor>
         <CursorSentence />

@@ -111,8 +111,8 @@ describe('the rows of the requests', () => {
       .sort((left, right) => right - left)
       .map(loss => loss.toLocaleString('en-US'));
 
-    await sortBy('read anew');
-    expect(values('read anew').slice(0, losses.length)).toEqual(
+    await sortBy('written anew');
+    expect(values('written anew').slice(0, losses.length)).toEqual(
       losses.slice(0, 25)
     );
 

@@ -10,6 +10,7 @@ import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 import { FoldedRest } from '../controls/foldedRest';
 import { RequestLink } from '../controls/placeLinks';
+import { TermButton } from '../glossary/term';
 
 const FIRST_ROWS = 3;
 const SOME_ROWS = 12;
@@ -86,7 +87,9 @@ export const BreaksTable = memo(function BreaksTable({
                   {words.__('price')}
                 </th>
                 <th scope="col" data-number="true">
-                  {words.__('read anew')}
+                  <TermButton term="written anew">
+                    {words.__('written anew')}
+                  </TermButton>
                 </th>
                 <th scope="col">{words.__('cause')}</th>
                 <th scope="col">{words.__('avoided by')}</th>
@@ -104,7 +107,7 @@ export const BreaksTable = memo(function BreaksTable({
                   <td data-number="true" data-head={words.__('price')}>
                     {money(entry.cost, unit, isFact, digits)}
                   </td>
-                  <td data-number="true" data-head={words.__('read anew')}>
+                  <td data-number="true" data-head={words.__('written anew')}>
                     {count(entry.loss)}
                   </td>
                   <td

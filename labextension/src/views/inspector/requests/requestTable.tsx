@@ -142,7 +142,7 @@ function numberColumns(
           value => `~${count(value)}`
         ),
     ...(losses.size > 0
-      ? [column(words.__('read anew'), place => losses.get(place) ?? null)]
+      ? [column(words.__('written anew'), place => losses.get(place) ?? null)]
       : []),
     column(words.__('counted'), place => track.total[place] ?? 0),
     column(words.__('answer'), place => requests.output[place] ?? null),
