@@ -198,13 +198,10 @@ def live_policy(
 
 
 def _policy_named(text: str) -> ContextPolicy | None:
-    """Return the policy for a name: the user's function, or a preset with its numbers."""
-    own_policy = OWN_POLICIES.get(text)
-    if own_policy is not None:
-        return own_policy
+    """Return the policy for a name: the user's function, or a preset, with its numbers; None for another name."""
     name = text.split(" ")[0].partition("@")[0]
-    is_preset = "|" in text or name in {preset.preset for preset in presets()}
-    return get(text) if is_preset else None
+    names = {*OWN_POLICIES, *(preset.preset for preset in presets())}
+    return get(text) if "|" in text or text in names or name in names else None
 
 
 def _with_pins_kept(policy: ContextPolicy) -> ContextPolicy:

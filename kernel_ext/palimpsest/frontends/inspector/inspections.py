@@ -13,6 +13,7 @@ from pathlib import Path
 from palimpsest.frontends.inspector.answer_queue import AnswerQueue, SessionQuestions
 from palimpsest.home_paths import home_path
 from palimpsest.review.prices.prices import PriceOf
+from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.recorded_sessions.recording import Recording, open_recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.recorded_sessions.session_answers import SessionAnswers, SessionPlace
@@ -63,9 +64,15 @@ class Inspections:
     _recordings: OrderedDict[Path, _OpenRecording] = field(default_factory=OrderedDict)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def answer_session(self, session: str, query: ViewQuery, asker: str = "") -> ViewAnswer:
-        """Answer a question about a session of the project."""
-        return await self._queue.answer(self._questions_about(session), query, asker)
+    async def answer_session(
+        self,
+        session: str,
+        query: ViewQuery,
+        asker: str = "",
+        policies: ChosenPolicies = NO_POLICIES,
+    ) -> ViewAnswer:
+        """Answer a question about a session of the project, which may name one of the ``policies``."""
+        return await self._queue.answer(self._questions_about(session), query, asker, policies)
 
     async def answer_recording(
         self, path: str, session: str, query: ViewQuery, asker: str = ""
