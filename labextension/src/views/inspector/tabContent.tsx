@@ -30,6 +30,7 @@ import { ShownTrackChoice } from './shownTrackChoice';
 import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
 import { PolicyControls } from './timeline/policyControls';
+import { RangeSentence } from './timeline/rangeSentence';
 import { TimelineTracks } from './timeline/timelineTracks';
 
 interface ITabContentProps {
@@ -52,6 +53,7 @@ export function TabContent(props: ITabContentProps) {
   return (
     <>
       <TimelineTracks isSmall />
+      <RangeSentence />
       <ShownTrackChoice />
       <DeferredCursor>
         <CursorSentence />
@@ -110,6 +112,7 @@ function TimelineTab({ isExplained, explain, ...props }: ITimelineTabProps) {
   return (
     <>
       <TimelineTracks isExplained={isExplained} />
+      <RangeSentence />
       <div className="plm-Inspector-reading">
         <KindLegend />
         <ShownTrackChoice />

@@ -2,6 +2,7 @@
 import { useMemo } from 'react';
 import { count } from '../../../state/text/numberFormat';
 import { money, usdDigits } from '../../../state/inspector/labels';
+import { wholeRange } from '../../../state/inspector/figures/rangeFigures';
 import { useHost } from '../../host';
 import { BreakableName } from '../controls/breakableName';
 import { useInspection } from '../controls/inspection';
@@ -17,8 +18,9 @@ import {
 /** Draws the page of the table that holds the cursor. */
 export function RequestTable() {
   const { words } = useHost();
-  const { view, shown, recorded, request } = useInspection();
+  const { view, shown, recorded, request, range } = useInspection();
   const { requests } = view;
+  const { first, last } = range ?? wholeRange(view);
   const isRecorded = shown === recorded;
   const countOrDash = (value: number | null | undefined) =>
     typeof value === 'number' ? count(value) : '–';
@@ -45,6 +47,34 @@ export function RequestTable() {
       ),
     [requests, shown]
   );
+  const requestCells = (place: number) => [
+    <RequestLink key="request" request={place} text={String(place + 1)} />,
+    isRecorded
+      ? typeof requests.cost[place] === 'number'
+        ? money(
+            requests.cost[place],
+            view.price.unit,
+            !(requests.listed[place] ?? false),
+            digits
+          )
+        : '–'
+      : money(shown.track.cost[place] ?? 0, view.price.unit, false, digits),
+    isRecorded ? countOrDash(requests.reported[place]) : '–',
+    isRecorded
+      ? countOrDash(requests.read[place])
+      : `~${count(shown.track.read[place] ?? 0)}`,
+    count(shown.track.total[place] ?? 0),
+    countOrDash(requests.output[place]),
+    ...(hasStates ? [requests.status[place] ?? ''] : []),
+    ...(marksAt.size > 0
+      ? [
+          (marksAt.get(place) ?? [])
+            .map(value => markWords(value, words))
+            .join(', ')
+        ]
+      : []),
+    ...(hasModels ? [<BreakableName key="model" name={model(place)} />] : [])
+  ];
   return (
     <>
       <PagedRows
@@ -62,47 +92,9 @@ export function RequestTable() {
         ]}
         numbersFrom={1}
         numbersUntil={6}
-        count={requests.id.length}
-        around={request}
-        row={place => [
-          <RequestLink
-            key="request"
-            request={place}
-            text={String(place + 1)}
-          />,
-          isRecorded
-            ? typeof requests.cost[place] === 'number'
-              ? money(
-                  requests.cost[place],
-                  view.price.unit,
-                  !(requests.listed[place] ?? false),
-                  digits
-                )
-              : '–'
-            : money(
-                shown.track.cost[place] ?? 0,
-                view.price.unit,
-                false,
-                digits
-              ),
-          isRecorded ? countOrDash(requests.reported[place]) : '–',
-          isRecorded
-            ? countOrDash(requests.read[place])
-            : `~${count(shown.track.read[place] ?? 0)}`,
-          count(shown.track.total[place] ?? 0),
-          countOrDash(requests.output[place]),
-          ...(hasStates ? [requests.status[place] ?? ''] : []),
-          ...(marksAt.size > 0
-            ? [
-                (marksAt.get(place) ?? [])
-                  .map(value => markWords(value, words))
-                  .join(', ')
-              ]
-            : []),
-          ...(hasModels
-            ? [<BreakableName key="model" name={model(place)} />]
-            : [])
-        ]}
+        count={last - first + 1}
+        around={Math.min(Math.max(request, first), last) - first}
+        row={row => requestCells(first + row)}
       />
       {!hasModels && model(0) !== '' && (
         <p className="plm-Muted">
