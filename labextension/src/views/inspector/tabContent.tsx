@@ -30,6 +30,7 @@ import { ShownTrackChoice } from './shownTrackChoice';
 import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
 import { PolicyControls } from './timeline/policyControls';
+import { RangeSentence } from './timeline/rangeSentence';
 import { TimelineTracks } from './timeline/timelineTracks';
 import { TermButton } from './glossary/term';
 
@@ -53,6 +54,7 @@ export function TabContent(props: ITabContentProps) {
   return (
     <>
       <TimelineTracks isSmall />
+      <RangeSentence />
       <ShownTrackChoice />
       <DeferredCursor>
         <CursorSentence />
@@ -111,6 +113,7 @@ function TimelineTab({ isExplained, explain, ...props }: ITimelineTabProps) {
   return (
     <>
       <TimelineTracks isExplained={isExplained} />
+      <RangeSentence />
       <div className="plm-Inspector-reading">
         <KindLegend />
         <ShownTrackChoice />

@@ -3,6 +3,7 @@ import { useMemo, type ReactNode } from 'react';
 import type { TimelineView } from '../../../protocol/generated';
 import { count, seconds } from '../../../state/text/numberFormat';
 import { money, usdDigits } from '../../../state/inspector/labels';
+import { wholeRange } from '../../../state/inspector/figures/rangeFigures';
 import { useHost, type IWords } from '../../host';
 import { BreakableName } from '../controls/breakableName';
 import { useInspection, type IShownTrack } from '../controls/inspection';
@@ -18,6 +19,10 @@ import { CompareBox, useComparedRequests } from './comparedRequests';
 
 const NOT_KNOWN = '–';
 
+interface INumberColumn extends IRequestColumn {
+  readonly valueAt: (place: number) => number | null;
+}
+
 interface IRequestColumn extends ITableColumn {
   readonly cell: (place: number) => ReactNode;
 }
@@ -25,14 +30,18 @@ interface IRequestColumn extends ITableColumn {
 /** Draws the page of the table that holds the cursor; two rows that are ticked are compared. */
 export function RequestTable() {
   const { words } = useHost();
-  const { view, shown, recorded } = useInspection();
+  const { view, shown, recorded, range } = useInspection();
+  const { first, last } = range ?? wholeRange(view);
   const isRecorded = shown === recorded;
   const columns = useMemo(
     () => [
-      ...numberColumns(view, shown, isRecorded, words),
+      ...numberColumns(view, shown, isRecorded, words).map(column => ({
+        ...column,
+        valueAt: (row: number) => column.valueAt(first + row)
+      })),
       ...wordColumns(view, shown, isRecorded, words)
     ],
-    [view, shown, isRecorded, words]
+    [view, shown, isRecorded, first, words]
   );
   const compared = useComparedRequests();
   const hasTwo = view.requests.id.length > 1;
@@ -49,18 +58,24 @@ export function RequestTable() {
             : []),
           ...columns
         ]}
-        count={view.requests.id.length}
-        around={compared.around}
-        row={place => [
+        count={last - first + 1}
+        around={Math.min(Math.max(compared.around, first), last) - first}
+        row={row => [
           <RequestLink
             key="request"
-            request={place}
-            text={String(place + 1)}
+            request={first + row}
+            text={String(first + row + 1)}
           />,
           ...(hasTwo
-            ? [<CompareBox key="compare" request={place} compared={compared} />]
+            ? [
+                <CompareBox
+                  key="compare"
+                  request={first + row}
+                  compared={compared}
+                />
+              ]
             : []),
-          ...columns.map(({ cell }) => cell(place))
+          ...columns.map(({ cell }) => cell(first + row))
         ]}
       />
       {hasTwo && (
@@ -88,7 +103,7 @@ function numberColumns(
   { track }: IShownTrack,
   isRecorded: boolean,
   words: IWords
-): IRequestColumn[] {
+): INumberColumn[] {
   const { requests } = view;
   const digits = [...requests.cost, ...track.cost].reduce(
     (most: number, value) =>
@@ -108,7 +123,7 @@ function numberColumns(
     head: string,
     valueAt: (place: number) => number | null,
     text: (value: number, place: number) => string = count
-  ): IRequestColumn => ({
+  ): INumberColumn => ({
     head,
     isNumber: true,
     valueAt,
