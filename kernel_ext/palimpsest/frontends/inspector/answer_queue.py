@@ -8,7 +8,7 @@ stop; a waiting question is dropped when a newer question for a track arrives.
 
 import asyncio
 import logging
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from palimpsest.paused_collection import collection_paused
 from palimpsest.review.timeline_view.view_queries import AskTrack, ViewAnswer, ViewQuery
@@ -32,6 +32,9 @@ class AnswerSource(Protocol):
         """Return the answer, or an error of one sentence."""
 
 
+Source = TypeVar("Source", bound=AnswerSource)
+
+
 class AnswerQueue:
     """Answers the questions of all inspectors of a kernel; used on the engine's loop."""
 
@@ -39,7 +42,7 @@ class AnswerQueue:
         self._threads = asyncio.Semaphore(MAX_PARALLEL)
 
     async def answer(
-        self, questions: "SessionQuestions", query: ViewQuery, asker: str = ""
+        self, questions: "SessionQuestions[Any]", query: ViewQuery, asker: str = ""
     ) -> ViewAnswer:
         """Wait until the question's turn, and return the answer.
 
@@ -60,10 +63,10 @@ class AnswerQueue:
                 return ViewAnswer(error=f"It cannot be shown: {type(error).__name__}.")
 
 
-class SessionQuestions:
+class SessionQuestions(Generic[Source]):
     """The waiting questions about one session."""
 
-    def __init__(self, source: AnswerSource) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
         self.lock = asyncio.Lock()
         self.newest: dict[str, AskTrack] = {}

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args
 
 from palimpsest.render.content.phrases import some
 from palimpsest.review.session_review import SessionReview
+from palimpsest.review.timeline_view.note_views import notes_text
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import (
@@ -64,6 +65,9 @@ def report_data(
         "items": columns.shared(clean(_texts(answers, texts))),
         "compactions": columns.shared(
             clean(_compactions(answers, texts, price)) if texts != "none" else []
+        ),
+        "notes": clean(
+            notes_text(answers.review.notes()).model_dump(mode="json", exclude_none=True)
         ),
     }
     return view, f'{{"columns":[{",".join(columns.written)}],"data":{_json(data)}}}'

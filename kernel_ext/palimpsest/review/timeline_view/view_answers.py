@@ -11,6 +11,7 @@ from palimpsest.review.prices.price_file import without_files
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.review.session_review import SessionReview
+from palimpsest.review.timeline_view.note_views import notes_text
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.track_view import track_of
 from palimpsest.review.timeline_view.view_queries import (
@@ -22,6 +23,7 @@ from palimpsest.review.timeline_view.view_queries import (
     TEXT_CHARS,
     AskCompaction,
     AskItem,
+    AskNotes,
     AskRequest,
     AskTrack,
     AskUses,
@@ -107,6 +109,8 @@ class ViewAnswers:
                 return ViewAnswer(request=self._request(query))
             case AskCompaction():
                 return ViewAnswer(compaction=self._compaction(query))
+            case AskNotes():
+                return ViewAnswer(notes=notes_text(self.review.notes()))
 
     def _simulation(
         self,
