@@ -101,7 +101,7 @@ class ShowFigures(RecordingOperation):
             return self._folder_overview(self.by)
         with self.open_recording(self.path, context) as recording:
             reports = [
-                SessionReport(session) for session in _select_sessions(recording, self.session)
+                SessionReport(session) for session in selected_sessions(recording, self.session)
             ]
             return CommandReport(
                 "inspect",
@@ -193,7 +193,7 @@ class CompareRecordings(RecordingOperation):
         with self.open_recording(path, context) as recording:
             comparisons = [
                 session.compare(policies, window=self.window, summary=self.summary)
-                for session in _select_sessions(recording, self.session, with_requests=True)
+                for session in selected_sessions(recording, self.session, with_requests=True)
             ]
             tables = [comparison.table for comparison in comparisons]
             return CommandReport(
@@ -216,8 +216,8 @@ class CompareRecordings(RecordingOperation):
             self.open_recording(first, context) as recording,
             self.open_recording(second, context) as other,
         ):
-            left = next(_select_sessions(recording, self.session, with_requests=True))
-            right = next(_select_sessions(other, "", with_requests=True))
+            left = next(selected_sessions(recording, self.session, with_requests=True))
+            right = next(selected_sessions(other, "", with_requests=True))
             comparison = compare_recorded(left, right)
             return CommandReport(
                 "compare",
@@ -250,7 +250,7 @@ class WriteReport(RecordingOperation):
             review = context.services.inspections.answers(self.session).review()
             return self._write(review, context.services.services.environment)
         with self.open_recording(self.path, context) as recording:
-            review = next(_select_sessions(recording, self.session, with_requests=True))
+            review = next(selected_sessions(recording, self.session, with_requests=True))
             report = self._write(review, os.environ)
             return replace(report, problems=recording.problems)
 
@@ -295,7 +295,7 @@ def _named_policies(words: Sequence[str]) -> "list[PolicyLike]":
     return [policy_from_words(name) for name in dict.fromkeys(names)]
 
 
-def _select_sessions(
+def selected_sessions(
     recording: "Recording[RecordingReview]", session: str, *, with_requests: bool = False
 ) -> "Iterator[SessionReview]":
     """Yield one session, by id or number from 1, or all where ``session`` is empty; those of subagents last.

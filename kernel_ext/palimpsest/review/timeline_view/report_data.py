@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 from palimpsest.render.content.phrases import some
 from palimpsest.review.recorded_sessions.preset_policies import ChosenPolicies, chosen_policies
 from palimpsest.review.session_review import PolicyLike, SessionReview
+from palimpsest.review.timeline_view.note_views import notes_text
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import (
     AskCompaction,
@@ -65,6 +66,9 @@ def report_data(
         "items": columns.shared(clean(_texts(answers, texts))),
         "compactions": columns.shared(
             clean(_compactions(answers, texts, price)) if texts != "none" else []
+        ),
+        "notes": clean(
+            notes_text(answers.review.notes()).model_dump(mode="json", exclude_none=True)
         ),
     }
     return view, f'{{"columns":[{",".join(columns.written)}],"data":{_json(data)}}}'

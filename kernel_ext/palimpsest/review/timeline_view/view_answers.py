@@ -13,6 +13,7 @@ from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, Cho
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.review.session_review import SessionReview
+from palimpsest.review.timeline_view.note_views import notes_text
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.track_view import track_of
 from palimpsest.review.timeline_view.view_queries import (
@@ -24,6 +25,7 @@ from palimpsest.review.timeline_view.view_queries import (
     TEXT_CHARS,
     AskCompaction,
     AskItem,
+    AskNotes,
     AskRequest,
     AskTrack,
     AskUses,
@@ -121,6 +123,8 @@ class ViewAnswers:
                 return ViewAnswer(request=self._request(query, policies))
             case AskCompaction():
                 return ViewAnswer(compaction=self._compaction(query))
+            case AskNotes():
+                return ViewAnswer(notes=notes_text(self.review.notes()))
 
     def _simulation(
         self,
