@@ -6,6 +6,7 @@ from typing import Any
 from palimpsest.context_policies.interface.policy import PolicyView
 from palimpsest.context_policies.items.engine_sizes import call_input
 from palimpsest.context_policies.items.reducible import call_of_result
+from palimpsest.transcript.timeline import TimelineItem
 
 MAX_INPUT_CHARS = 2_000_000
 """Maximum characters of an input that is parsed."""
@@ -57,15 +58,22 @@ def is_of_server(tool: str) -> bool:
 def is_text_command_output(view: PolicyView, result: int) -> bool:
     """Return whether a result is the output of a command that was written as text, so that a user message contains it."""
     call = call_of_result(view, result)
-    if call is None or view.item(call).tool != TEXT_COMMAND:
-        return False
-    return view.item(call).chars <= len(f"{TEXT_COMMAND}{{}}")
+    return call is not None and is_text_command(view.item(call))
+
+
+def is_text_command(call: TimelineItem) -> bool:
+    """Return whether a call is a command that was written as text, so that the call itself has no input."""
+    return call.tool == TEXT_COMMAND and call.chars <= len(f"{TEXT_COMMAND}{{}}")
 
 
 def path_of(view: PolicyView, result: int) -> str:
     """Return the path that the call of a result names; empty where it names none."""
     call = call_of_result(view, result)
-    tool_input = input_of(view, call) if call is not None else {}
+    return named_path(input_of(view, call)) if call is not None else ""
+
+
+def named_path(tool_input: Mapping[str, Any]) -> str:
+    """Return the path that the input of a call names; empty where it names none."""
     return next(
         (path for name in PATH_NAMES if isinstance(path := tool_input.get(name), str) and path), ""
     )
