@@ -219,9 +219,14 @@ class CompareRecordings(RecordingOperation):
             left = next(selected_sessions(recording, self.session, with_requests=True))
             right = next(selected_sessions(other, "", with_requests=True))
             comparison = compare_recorded(left, right)
+            values = comparison.json()
             return CommandReport(
                 "compare",
-                {"paths": [first, second], "sessions": comparison.json()["sessions"]},
+                {
+                    "paths": [first, second],
+                    "parting": values["parting"],
+                    "sessions": values["sessions"],
+                },
                 [comparison.table_of_figures(keys)],
                 [*dict.fromkeys((*recording.problems, *other.problems))],
             )
