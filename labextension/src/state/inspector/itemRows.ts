@@ -1,19 +1,9 @@
 /** The items that the grid shows as rows, filtered and sorted. */
+import type { ItemFilter } from '../../protocol/generated';
 import { itemLabel } from './labels';
 import type { ItemStates } from './figures/itemStates';
 
-export interface IItemFilter {
-  /** A kind, a tool, or '' for all. */
-  readonly kind: string;
-  readonly tool: string;
-  /** Text that the label holds, whatever the case of its letters. */
-  readonly text: string;
-  /** Whether to list only items that some request does not show whole. */
-  readonly changed: boolean;
-  readonly sort: 'size' | 'order';
-}
-
-export const ALL_ITEMS: IItemFilter = {
+export const ALL_ITEMS: ItemFilter = {
   kind: '',
   tool: '',
   text: '',
@@ -22,7 +12,7 @@ export const ALL_ITEMS: IItemFilter = {
 };
 
 /** Returns the items that match, largest first or in the order of their appearance. */
-export function itemRows(states: ItemStates, filter: IItemFilter): Int32Array {
+export function itemRows(states: ItemStates, filter: ItemFilter): Int32Array {
   const { view } = states;
   const { items } = view;
   const kind = filter.kind === '' ? -1 : view.kinds.indexOf(filter.kind);
