@@ -17,6 +17,7 @@ from palimpsest.review.recorded_sessions import recording
 from palimpsest.review.recorded_sessions.recording import Recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.session_review import GetPolicy
+from palimpsest.review.timeline_view.inspector_place import opening_place
 from palimpsest.review.timeline_view.report_data import ReportTexts
 from palimpsest.review.timeline_view.view_queries import (
     AskView,
@@ -34,8 +35,18 @@ if TYPE_CHECKING:
 class RecordedSession(RecordingReview):
     """A session of a recording: its review, and its inspector in a cell and as a file."""
 
-    def inspect(self, price: PriceWords | None = None, lifetime: str | float | None = None) -> Any:
-        """Show in a cell the contents of each request's context, and the requests of other policies."""
+    def inspect(
+        self,
+        price: PriceWords | None = None,
+        lifetime: str | float | None = None,
+        *,
+        link: str | None = None,
+        **place: Any,
+    ) -> Any:
+        """Show in a cell the contents of each request's context, and the requests of other policies.
+
+        ``link`` and ``place`` say where it opens, as in ``Session.inspect``.
+        """
         from palimpsest.frontends.inspector.answer_queue import SessionQuestions
         from palimpsest.frontends.inspector.inspector_widget import (
             InspectedSession,
@@ -57,7 +68,8 @@ class RecordedSession(RecordingReview):
             ask=ask,
             view=lambda: inspector_view(answers.answer(query)),
         )
-        return InspectorWidget(inspected, engine, words)
+        opening = opening_place(self.timeline.session, link, place)
+        return InspectorWidget(inspected, engine, words, opening)
 
     def report(
         self,

@@ -16,16 +16,25 @@ class SessionInspection(SessionCalls):
     """Shows one session of the project."""
 
     def inspect(
-        self, price: "PriceWords | None" = None, lifetime: str | float | None = None
+        self,
+        price: "PriceWords | None" = None,
+        lifetime: str | float | None = None,
+        *,
+        link: str | None = None,
+        **place: Any,
     ) -> Any:
         """Show in a cell what filled the context in each request, and what other policies would have sent.
 
         It follows the session while the kernel lives; the notebook keeps a picture and tables, which need no
         kernel. ``price`` is a model's id, ``units``, ``MODEL=in/out/read/write`` or a price file; None for the session's
         models. ``lifetime`` are the seconds for which the cache keeps a prefix, or words such as ``1h``.
+        ``link`` is a link to a place in the session, and ``place`` the fields of one, as in
+        ``request=209, tab="cost", policy="sweagent.last_n n=10"`` (docs/inspector.md). While it is open, ``view.place``
+        reads and sets what is shown.
 
-        >>> session.inspect()
-        <InspectorWidget of ses_...>
+        >>> view = session.inspect(request=1, tab="cost")
+        >>> view.place.tab
+        'cost'
         """
         from palimpsest.frontends.inspector.inspector_widget import (
             InspectedSession,
@@ -33,13 +42,21 @@ class SessionInspection(SessionCalls):
             inspector_view,
         )
         from palimpsest.review.prices.price_file import price_words
+        from palimpsest.review.timeline_view.inspector_place import (
+            InspectorPlace,
+            opening_place,
+            place_link,
+        )
         from palimpsest.review.timeline_view.view_queries import AskView, checked_query
 
         app, live = self._app, self._live
         words = price_words(price, lifetime)
-        key = f"inspect {live.id} {words or ''}"
+        opening = opening_place(live.id, link, place)
+        key = f"inspect {words or ''} {place_link(live.id, opening)}"
         known = app.views.get(key)
         if known is not None and known.comm is not None:
+            if opening != InspectorPlace():
+                known.place = opening
             return known
         query = checked_query(AskView, price=words)
 
@@ -52,7 +69,7 @@ class SessionInspection(SessionCalls):
             view=lambda: inspector_view(app.engine.submit(ask(query, "")).result()),
             live=live,
         )
-        widget = app.views[key] = InspectorWidget(inspected, app.engine, words)
+        widget = app.views[key] = InspectorWidget(inspected, app.engine, words, opening)
         return widget
 
     def report(

@@ -149,3 +149,17 @@ def linked_place(link: str) -> tuple[str, InspectorPlace]:
     given = {"request": request, "item": item, "filter": narrowed or None}
     fields |= {name: value for name, value in given.items() if value is not None}
     return unquote(session), checked_place(fields)
+
+
+def place_in_session(session: str, link: str) -> InspectorPlace:
+    """Return the place of a link into this session; raises UserError for a link to another one."""
+    linked_session, place = linked_place(link)
+    if linked_session != session:
+        raise UserError(f"The link leads to the session {linked_session}, and this is {session}.")
+    return place
+
+
+def opening_place(session: str, link: str | None, fields: Mapping[str, Any]) -> InspectorPlace:
+    """Return the place at which an inspector opens: a link's, with these fields instead of its own."""
+    place = InspectorPlace() if link is None else place_in_session(session, link)
+    return checked_place({**place.model_dump(exclude_unset=True), **fields})
