@@ -39,6 +39,7 @@ MODULES = (
     "palimpsest.transcript.session_record.events",
     "palimpsest.review.timeline_view.view_values",
     "palimpsest.review.timeline_view.view_queries",
+    "palimpsest.review.timeline_view.inspector_place",
     *(
         f"palimpsest.frontends.protocol.{name}"
         for name in ("connection", "choices", "transcript", "segments", "answers")
@@ -56,6 +57,7 @@ CONSTANTS = {
     "ROLES": ("palimpsest.review.request_contents.request_blocks", "ROLES"),
     "MAX_BLOCKS": ("palimpsest.review.timeline_view.view_queries", "MAX_BLOCKS"),
     "BLOCK_CHARS": ("palimpsest.review.timeline_view.view_queries", "BLOCK_CHARS"),
+    "INSPECTOR_TABS": ("palimpsest.review.timeline_view.inspector_place", "INSPECTOR_TABS"),
     "WIDEST": ("palimpsest.context_policies.prompt_cache.ruler", "WIDEST"),
     "MIN_SCALED_TOKENS": ("palimpsest.context_policies.prompt_cache.ruler", "MIN_SCALED_TOKENS"),
 }

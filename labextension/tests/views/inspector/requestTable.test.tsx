@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dearest } from '../../../src/state/inspector/figures/requestCost';
 import { draw, settle, sourceOf } from './drawnInspector';
 
-const PI = { request: 309, tab: 'requests' };
+const PI = { request: 309, tab: 'requests' as const };
 
 beforeEach(() => {
   vi.useFakeTimers();

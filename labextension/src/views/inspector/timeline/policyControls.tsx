@@ -13,7 +13,6 @@ import { PriceControls } from './priceControls';
 interface IPolicyControlsProps {
   policy: string;
   track: IPolicyTrack;
-  onPrice: (price: string | null) => void;
   /** Whether the policy's rule is told and the prices can be seen at once. */
   isExplained: boolean;
 }
@@ -22,7 +21,6 @@ interface IPolicyControlsProps {
 export const PolicyControls = memo(function PolicyControls({
   policy,
   track,
-  onPrice,
   isExplained
 }: IPolicyControlsProps) {
   const { words } = useHost();
@@ -86,7 +84,7 @@ export const PolicyControls = memo(function PolicyControls({
           head={words.__('prices')}
           open={isExplained}
         >
-          <PriceControls onPrice={onPrice} />
+          <PriceControls />
         </Disclosure>
       )}
       {option !== undefined && isExplained && (
