@@ -589,7 +589,7 @@ async def test_long_lists_are_capped_and_counted(tmp_path: Path) -> None:
     )
     # The largest savings are shown, in order.
     most = sorted(report.reductions, key=lambda row: -row.saved)[:12]
-    shown = [mark.facts[2] for mark in report.sheet.marks]
+    shown = [mark.facts[2] for mark in report.sheet.reduction_rows]
     assert shown == [_since_text(gone.since) for gone in report.reductions if gone in most]
 
 

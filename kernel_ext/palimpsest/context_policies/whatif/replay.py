@@ -436,7 +436,7 @@ class CounterfactualReplay:
                     fitted_request = outcome, self._write(request, inputs, outcome)
                     refused = self._is_refused(request, fitted_request[1])
                     if not refused:
-                        return *fitted_request, outcome.route.fits
+                        return *fitted_request, outcome.budget_check.fits
                     cause = "refused"
                 case SummaryNeeded():
                     self._compact(inputs, None, overflow=outcome.overflow)

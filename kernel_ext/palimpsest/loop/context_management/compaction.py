@@ -165,8 +165,8 @@ async def _summarise(
     try:
         await writer.write()
         rejected = await check_summary(run_context.tools, setup, writer.message, before)
-        if rejected is not None and rejected.lacks and run_context.turn.may_write_again:
-            await writer.write_again(rejected.lacks)
+        if rejected is not None and rejected.missing_contents and run_context.turn.may_write_again:
+            await writer.write_again(rejected.missing_contents)
             rejected = await check_summary(run_context.tools, setup, writer.message, before)
         if rejected is not None:
             messages = log.state.messages()

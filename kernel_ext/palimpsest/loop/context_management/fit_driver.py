@@ -73,7 +73,13 @@ class FitDriver:
             return None
         assembly, self._assembly = self._assembly, None
         return record_request(
-            self._requests, setup, assembly, fitted.facts, fitted.route, message_id, parameters
+            self._requests,
+            setup,
+            assembly,
+            fitted.facts,
+            fitted.budget_check,
+            message_id,
+            parameters,
         )
 
     def rebuild_within(
@@ -81,7 +87,7 @@ class FitDriver:
     ) -> Assembled | None:
         """Rebuild a refused request within limits that its provider named; None where nothing exceeds them."""
         request = dataclasses.replace(
-            self._request(setup), learned=learned, project=lambda _view: refused.projection
+            self._request(setup), learned_limits=learned, project=lambda _view: refused.projection
         )
         decisions, _ = request.within_limits()
         if not decisions:
@@ -142,7 +148,7 @@ class FitDriver:
     ) -> Fitted | SummaryNeeded | ResultsShortened | None:
         fit, self._suspended_fit = self._suspended_fit, None
         assert fit is not None
-        outcome = FitOutcome(self._request(setup), failed=failed)
+        outcome = FitOutcome(self._request(setup), summary_failed=failed)
         return self._drive(fit, outcome, user)
 
     @collection_paused()

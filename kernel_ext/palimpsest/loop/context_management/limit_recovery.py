@@ -120,7 +120,7 @@ def learned_from(
             largest = max(picture.pixels for picture in pictures)
             return RequestLimits(pixels=_smaller_limit(limit, largest)) if largest else None
         case "side":
-            largest = max(picture.side for picture in pictures)
+            largest = max(picture.longer_side for picture in pictures)
             return RequestLimits(side=_smaller_limit(limit, largest)) if largest else None
         case "tools":
             return None

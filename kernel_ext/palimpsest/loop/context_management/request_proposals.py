@@ -167,7 +167,7 @@ def _fit_proposal(
         project(view)
     assembly = assemblies[-1]
     if isinstance(event, FittedRequest):
-        return _Proposed(assembly, event.facts, event.route, tuple(decisions), view)
+        return _Proposed(assembly, event.facts, event.budget_check, tuple(decisions), view)
     facts = facts.model_copy(update={"used_tokens": assembly.projection.total})
     route = checked(assembly.projection.total, facts)
     return _Proposed(

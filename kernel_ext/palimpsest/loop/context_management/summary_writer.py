@@ -171,7 +171,7 @@ class SummaryWriter:
         if summary_setup.info.ref != self.message.model:
             self._update(model=summary_setup.info.ref)
         contents = self._stage_selector(summary_setup).whole_history(self._log.view())
-        if contents.fits or not summary_setup.policy.compact.serialize:
+        if contents.fits_one_request or not summary_setup.policy.compact.serialize:
             await self._decide(
                 summary_setup,
                 contents.numbers,
@@ -189,15 +189,15 @@ class SummaryWriter:
             # Each answer's usage recalibrates our estimate.
             selector = self._stage_selector(summary_setup)
             numbers = selector.next_stage_numbers(self._log.view(), result_chars, parts)
-            if numbers is None or SummaryStage.of(numbers) is None:
+            if numbers is None or SummaryStage.from_numbers(numbers) is None:
                 raise _too_long(summary_setup, parts.total, selector.limit)
             remaining = functools.partial(
                 self._current_stage_numbers, summary_setup, result_chars, parts, numbers
             )
-            stage = SummaryStage.of(await self._decide(summary_setup, numbers, remaining))
+            stage = SummaryStage.from_numbers(await self._decide(summary_setup, numbers, remaining))
             assert stage is not None
-            request_id = await self._request(summary_setup, last=stage.final)
-            if stage.final:
+            request_id = await self._request(summary_setup, last=stage.is_final)
+            if stage.is_final:
                 return
             self._keep_draft(summary_setup, request_id)
             parts = parts.after_request(stage, request_id)

@@ -271,7 +271,7 @@ def message_request(
         project=project,
         new_id=new_id or functools.partial(log.ids.new, "dec"),
         model=setup.info,
-        shrink=functools.partial(shrink_picture, log.blobs),
+        shrink_picture=functools.partial(shrink_picture, log.blobs),
     )
 
 

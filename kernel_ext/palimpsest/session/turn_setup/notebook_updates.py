@@ -176,7 +176,7 @@ class NotebookUpdates:
                 **self._services.ids.part(user.session_id, user.id),
                 text=note.text,
                 cells=note.cells,
-                omitted=note.omitted,
+                omitted=note.omitted_cells,
                 edits=note.edits,
                 kernel=reader.kernel if reader is not None else "",
                 through=through,

@@ -313,7 +313,7 @@ class PromptResolver:
                 reserve=reserved_tokens(policy, info),
             ),
             count=services.models.count(policy.estimator),
-            older=older,
+            unloaded_count=older,
         )
 
     def _within_limits(
