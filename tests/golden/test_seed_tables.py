@@ -394,7 +394,7 @@ def closed_while_waiting() -> str:
     async def wait() -> str:
         state = CompactionState(OPENCLAW.recovery.counted)
         state.note_start()
-        waiting = asyncio.create_task(state.wait())
+        waiting = asyncio.create_task(state.wait_until_idle())
         await asyncio.sleep(0)
         state.close()
         return type((await asyncio.gather(waiting, return_exceptions=True))[0]).__name__

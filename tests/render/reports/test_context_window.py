@@ -167,7 +167,9 @@ def test_styles_nothing_outside_its_own_words() -> None:
 
 
 def test_says_so_when_nothing_is_gone() -> None:
-    page = to_html(sheet(reduction_rows=(), marks_title="Nothing was taken out", more_marks="", warning=""))
+    page = to_html(
+        sheet(reduction_rows=(), marks_title="Nothing was taken out", more_marks="", warning="")
+    )
 
     assert "Nothing was taken out" in page
     assert 'class="strip"' not in page

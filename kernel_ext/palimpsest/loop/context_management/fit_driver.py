@@ -62,12 +62,14 @@ class FitDriver:
         self._assembly: Assembly | None = None
         """The newest request that was assembled to check whether it fits."""
 
-    def prepare(
+    def build_request(
         self, setup: StepSetup, user: UserMessage, message_id: str, parameters: dict[str, Any]
     ) -> Assembled | None:
         """Build the request of a step, which may still not fit; None where a summary was requested first."""
         fitted = (
-            self._resume(setup, user) if self._suspended_fit else self._start(setup, user, "size")
+            self._resume_fit(setup, user)
+            if self._suspended_fit
+            else self._start(setup, user, "size")
         )
         if not isinstance(fitted, FittedRequest) or self._assembly is None:
             return None
@@ -105,7 +107,7 @@ class FitDriver:
             setup,
             assembly,
             facts,
-            refused.route,
+            refused.budget_check,
             record.message_id or "",
             record.parameters,
         )
@@ -135,7 +137,7 @@ class FitDriver:
         if self._suspended_fit is None:
             # An earlier kernel requested the summary.
             return self._start(setup, user, "failed") is not None
-        return self._resume(setup, user, failed=True) is not None
+        return self._resume_fit(setup, user, failed=True) is not None
 
     def _start(
         self, setup: StepSetup, user: UserMessage, cause: Cause
@@ -143,7 +145,7 @@ class FitDriver:
         fit = fit_request(self._request(setup), self.attempts, cause)
         return self._drive(fit, None, user)
 
-    def _resume(
+    def _resume_fit(
         self, setup: StepSetup, user: UserMessage, *, failed: bool = False
     ) -> Fitted | SummaryNeeded | ResultsShortened | None:
         fit, self._suspended_fit = self._suspended_fit, None

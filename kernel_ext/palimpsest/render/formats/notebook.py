@@ -262,8 +262,8 @@ class _NotebookWriter:
             data[embedded.mime] = base64.b64decode(content).decode() if is_svg else content
         elif embedded.kind == "text":
             data = {"text/plain": embedded.content}
-        elif embedded.why:
-            data = {"text/plain": f"<{name}: {embedded.why}>"}
+        elif embedded.omission_reason:
+            data = {"text/plain": f"<{name}: {embedded.omission_reason}>"}
         yield {"output_type": "display_data", "data": data, "metadata": {}}
 
     def _file(self, file: FilePart | Attachment) -> str:
