@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any, Literal, get_args
 
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.recorded_sessions.preset_policies import ChosenPolicies, chosen_policies
 from palimpsest.review.session_review import PolicyLike, SessionReview
 from palimpsest.review.timeline_view.note_views import notes_text
@@ -93,7 +93,7 @@ def _with_texts_removed(
         return view
     labels = ("",) * len(view.items.id)
     unread = len(review.problems)
-    counted = (f"{some(unread, 'place')} could not be read.",) if unread else ()
+    counted = (f"{counted_noun(unread, 'place')} could not be read.",) if unread else ()
     return view.model_copy(
         update={
             "title": view.session,
