@@ -16,9 +16,9 @@ from palimpsest import policies
 from palimpsest.context_policies.interface.policy import Change
 from palimpsest.context_policies.own_policies.past_view import PastView
 from palimpsest.context_policies.registry import get
-from palimpsest.review.recorded_sessions.preset_policies import chosen_policies
 from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
 from palimpsest.review.session_review import SessionReview
+from palimpsest.review.timeline_view.chosen_policies import chosen_policies
 from palimpsest.review.timeline_view.report_data import report_data
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers

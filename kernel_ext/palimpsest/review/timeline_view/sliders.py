@@ -13,7 +13,7 @@ from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.own_policies.custom import CustomPolicy
 from palimpsest.context_policies.registry import presets, summary
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
+from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.view_values import PolicyOption, SliderView
 
 MAX_SLIDERS = 3
