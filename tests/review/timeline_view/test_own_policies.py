@@ -97,9 +97,14 @@ def test_a_function_without_words_and_what_has_its_numbers_already_are_named() -
     preset = policies.get("sweagent.last_n n=10")
 
     assert option("bare", bare).what == "The function bare."
-    for policy in (fixed, both, preset):
-        found = option(policy.name, policy)
-        assert (found.sliders, found.what) == ((), f"{policy.name}, as it was chosen.")
+    whats = {policy.name: option(policy.name, policy).what for policy in (fixed, both, preset)}
+    assert whats == {
+        "newest keep=5": "Keep the newest results, and clear the others.",
+        "newest | opencode.prune": "Its 2 policies act one after the other.",
+        "sweagent.last_n n=10": option("sweagent.last_n", []).what,
+    }
+    assert not any(option(policy.name, policy).sliders for policy in (fixed, both, preset))
+    assert option("raw", None).what == "Every item is whole."
     assert option(both.name, both).source.startswith("your own, your function newest")
     assert option(preset.name, preset).source == preset.source
 

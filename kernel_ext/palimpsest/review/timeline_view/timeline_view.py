@@ -135,6 +135,7 @@ def _later_fields(
         "used": review.references.used_by(len(review.timeline.requests)),
         "subagents": tuple(_subagents(subagents)),
         "policies": policy_choices(policies),
+        "given_policies": len(policies),
     }
 
 

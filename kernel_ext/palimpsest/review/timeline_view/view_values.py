@@ -245,6 +245,8 @@ class TimelineView(Value):
     pruned: tuple[PruneView, ...] = ()
     coming: ComingColumns = ComingColumns()
     policies: tuple[PolicyOption, ...] = ()
+    given_policies: int = 0
+    """Number of the first policies that a person gave; the first of all is shown when the view opens."""
 
 
 class TrackStop(Value):
