@@ -9,8 +9,8 @@ from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, kept_fo
 from palimpsest.context_policies.registry import get
 from palimpsest.live_policies.live_stage import live_policy
 from palimpsest.review.prices.offline_prices import offline_price
-from palimpsest.review.recorded_sessions.preset_policies import policy_from_words, preset_names
 from palimpsest.review.session_review import SessionReview
+from palimpsest.review.timeline_view.chosen_policies import policy_from_words, preset_names
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.transcript.errors import ConfigError, UserError
 from palimpsest.transcript.timeline import Timeline
