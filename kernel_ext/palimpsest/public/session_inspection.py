@@ -45,7 +45,7 @@ class SessionInspection(SessionCalls):
             inspector_view,
         )
         from palimpsest.review.prices.price_file import price_words
-        from palimpsest.review.recorded_sessions.preset_policies import chosen_policies
+        from palimpsest.review.timeline_view.chosen_policies import chosen_policies
         from palimpsest.review.timeline_view.inspector_place import (
             InspectorPlace,
             opening_place,

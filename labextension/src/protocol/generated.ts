@@ -2844,6 +2844,8 @@ export interface TimelineView {
   pruned: PruneView[];
   coming: ComingColumns;
   policies: PolicyOption[];
+  /** Number of the first policies that a person gave; the first of all is shown when the view opens. */
+  given_policies: number;
 }
 /** A session as recorded, or under a policy. */
 export interface TrackView {

@@ -24,8 +24,8 @@ from palimpsest.frontends.inspector.place_trait import (
 )
 from palimpsest.frontends.inspector.saved_output import saved_output
 from palimpsest.frontends.static_files import built_file
-from palimpsest.review.recorded_sessions.preset_policies import ChosenPolicies
 from palimpsest.review.recorded_sessions.session_answers import GROWTH
+from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies
 from palimpsest.review.timeline_view.inspector_place import InspectorPlace, place_link
 from palimpsest.review.timeline_view.view_queries import (
     AskCompaction,

@@ -10,8 +10,8 @@ from hashlib import sha256
 from typing import Any, Literal, get_args
 
 from palimpsest.render.content.phrases import counted_noun
-from palimpsest.review.recorded_sessions.preset_policies import ChosenPolicies, chosen_policies
 from palimpsest.review.session_review import PolicyLike, SessionReview
+from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies, chosen_policies
 from palimpsest.review.timeline_view.note_views import notes_text
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import (

@@ -9,7 +9,6 @@ from typing import Any
 from palimpsest.context_policies.prompt_cache.recorded_clock import clock_sentence
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_words
 from palimpsest.render.content.phrases import counted_noun
-from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.review.tables.break_avoidance import avoided_by
 from palimpsest.review.tables.cache_breaks import CacheBreak
@@ -23,6 +22,7 @@ from palimpsest.review.tables.request_totals import (
     session_costs,
 )
 from palimpsest.review.tables.subagents import SubagentRun
+from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.track_view import recorded_track
 from palimpsest.review.timeline_view.view_values import (
@@ -135,6 +135,7 @@ def _later_fields(
         "used": review.references.used_by(len(review.timeline.requests)),
         "subagents": tuple(_subagents(subagents)),
         "policies": policy_choices(policies),
+        "given_policies": len(policies),
     }
 
 

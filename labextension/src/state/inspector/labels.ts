@@ -137,6 +137,11 @@ export function percent(share: number): string {
   return `${Math.round(100 * share)}%`;
 }
 
+/** Returns the names of the policies that a view lists. */
+export function policyNames(view: TimelineView): string[] {
+  return view.policies.map(option => option.name);
+}
+
 /** Returns a policy with its numbers, as `policies.get` reads it. */
 export function policyText(
   name: string,
@@ -148,16 +153,28 @@ export function policyText(
   ].join(' ');
 }
 
-/** Reads a single policy with its numbers; what is no number stays in the name. */
-export function parsePolicy(text: string): {
+/**
+ * Reads a single policy with its numbers; what is no number stays in the name.
+ *
+ * The longest of the known names with which the text begins is taken whole, with the numbers that stand in it.
+ */
+export function parsePolicy(
+  text: string,
+  knownNames: readonly string[] = []
+): {
   name: string;
   numbers: Record<string, number>;
 } {
+  const known = knownNames
+    .filter(name => text === name || text.startsWith(`${name} `))
+    .reduce((best, name) => (name.length > best.length ? name : best), '');
   const numbers: Record<string, number> = {};
-  const name = text
+  const rest = text
+    .slice(known.length)
     .split(' ')
     .filter(piece => {
-      const match = /^([a-z_]+)=(-?\d+(?:\.\d+)?)$/.exec(piece);
+      const match =
+        /^([\p{L}_][\p{L}\d_.]*)=(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/u.exec(piece);
       if (match === null || text.includes('|')) {
         return true;
       }
@@ -165,5 +182,5 @@ export function parsePolicy(text: string): {
       return false;
     })
     .join(' ');
-  return { name, numbers };
+  return { name: `${known}${rest}`, numbers };
 }

@@ -374,6 +374,10 @@ function firstPolicy(source: IInspectorSource, view: TimelineView): string {
   if (first !== undefined) {
     return first.policy;
   }
+  const given = view.given_policies > 0 ? view.policies[0] : undefined;
+  if (given !== undefined) {
+    return given.name;
+  }
   return view.policies.some(option => option.name === FIRST_POLICY)
     ? FIRST_POLICY
     : '';
