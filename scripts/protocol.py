@@ -55,6 +55,8 @@ CONSTANTS = {
     "GONE_STATES": ("palimpsest.transcript.timeline", "GONE_STATES"),
     "ROLES": ("palimpsest.review.request_contents.request_blocks", "ROLES"),
     "MAX_BLOCKS": ("palimpsest.review.timeline_view.view_queries", "MAX_BLOCKS"),
+    "MAX_USES": ("palimpsest.review.timeline_view.view_queries", "MAX_USES"),
+    "MAX_USED_NAMES": ("palimpsest.review.timeline_view.view_queries", "MAX_USED_NAMES"),
     "BLOCK_CHARS": ("palimpsest.review.timeline_view.view_queries", "BLOCK_CHARS"),
     "WIDEST": ("palimpsest.context_policies.prompt_cache.ruler", "WIDEST"),
     "MIN_SCALED_TOKENS": ("palimpsest.context_policies.prompt_cache.ruler", "MIN_SCALED_TOKENS"),

@@ -13,6 +13,7 @@ from tests.recordings.formats.sample_files import sample
 import palimpsest
 from palimpsest.context_policies.prompt_cache.ruler import money_words
 from palimpsest.render.content.phrases import count, duration, usd_text
+from palimpsest.review.timeline_view.view_queries import MAX_USED_NAMES, MAX_USES
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("front_end")]
 
@@ -41,7 +42,7 @@ class ComparedFigures:
     compared: int = 0
 
     def same(self, place: str, shown: str, expected: str) -> None:
-        assert shown == expected, f"{self.session}, {place}"
+        assert shown == HOME.sub("~", expected), f"{self.session}, {place}"
         self.compared += 1
 
 
@@ -72,7 +73,9 @@ def compared_figures(page: Page, name: str, folder: Path) -> int:
     found = ComparedFigures(name)
     with palimpsest.open_recording(sample(name, folder)) as recording:
         session = recording[0]
-        page.goto(session.report(folder / f"{Path(name).stem}.html", policies=[POLICY]).as_uri())
+        report = session.report(folder / f"{Path(name).stem}.html", policies=[POLICY])
+        last, item = len(session.requests.records()), _used_item(session)
+        page.goto(f"{report.as_uri()}#{session.link(last, item)}")
         views = page.locator(".plm-Inspector")
         expect(views.locator(".plm-Track")).to_have_count(2)
         _first_screen(views, session, found)
@@ -139,14 +142,24 @@ def _first_screen(views: Locator, session: Any, found: ComparedFigures) -> None:
         found.same("the head", shown, f"{breaks} cache break{'' if breaks == 1 else 's'}")
 
 
+def _used_item(session: Any) -> int:
+    """Return the first item, counted from 1, of which an answer used a name; else the last item."""
+    used = [use.sources[0] for use in session.references.uses]
+    return int(min(used, default=len(session.timeline.items) - 1)) + 1
+
+
 def _item_card(views: Locator, session: Any, found: ComparedFigures) -> None:
-    grid = views.get_by_role("grid")
-    grid.press("Control+End")
-    grid.press("Enter")
-    last = len(session.requests.records())
-    said = {session.why(item.index + 1, last) for item in session.timeline.items}
-    shown = views.locator(".plm-ItemCard-why").inner_text()
-    found.same("the card", shown, shown if shown in said else "what session.why says")
+    """Compare why the item is in the last request, and the names that answers used of it."""
+    item, last = _used_item(session), len(session.requests.records())
+    card = views.get_by_role("group", name="The chosen item")
+    found.same("the card", card.locator(".plm-ItemCard-why").inner_text(), session.why(item, last))
+    used = session.references.used_names(item - 1)
+    later = {request: names for request, names in used.items() if request >= last - 1} or used
+    names = card.locator(".plm-Inspector-links bdi.plm-Muted").all_inner_texts()
+    expected = [", ".join(names[:MAX_USED_NAMES]) for names in later.values()][:MAX_USES]
+    assert len(names) == len(expected)
+    for shown, words in zip(names, expected, strict=True):
+        found.same("the used names", shown, words)
 
 
 FIGURES = {
