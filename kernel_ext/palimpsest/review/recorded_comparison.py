@@ -3,6 +3,7 @@
 All figures are facts, except that figures of sessions without reported usage or cost are marked as estimates.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +14,7 @@ from palimpsest.render.reports.table import (
     ReportTable,
     ShownAsTable,
     TableColumn,
+    check_columns,
     mark_estimate,
     shown_cell,
 )
@@ -42,6 +44,8 @@ _ROWS: tuple[tuple[str, str, Form], ...] = (
     ("compactions", "compactions", "count"),
     ("seconds", "time", "seconds"),
 )
+FIGURE_KEYS = (*(key for key, *_ in _ROWS), "context", "tools", "causes")
+"""Keys of the figures, as in the plain values."""
 
 
 @dataclass(frozen=True)
@@ -57,36 +61,43 @@ class RecordedComparison(ShownAsTable):
     @cached_property
     def table(self) -> ReportTable:
         """A row for each figure, a column for each session, and the second value as a multiple of the first."""
-        rows: list[tuple[Cell, ...]] = []
-        for key, title, form in _ROWS:
-            first_value, other = getattr(self.first, key), getattr(self.second, key)
-            is_comparable = key not in _MONEY or self.first.unit == self.second.unit
-            ratio = _ratio(first_value, other) if is_comparable else None
-            unit = f", {self.first.unit}" if key in _MONEY and is_comparable else ""
-            texts = (_figure_text(side, key, form) for side in (self.first, self.second))
-            rows.append((title + unit, *texts, ratio))
-        for point, pair in enumerate(zip(self.first_growth, self.second_growth, strict=True)):
-            share = 100 * point // (GROWTH_POINTS - 1)
-            words = f"context after {share} % of the requests"
-            sides = zip(pair, (self.first, self.second), strict=True)
-            sizes = (mark_estimate(f"{value:,}", side.basis == "estimate") for value, side in sides)
-            rows.append((words, *sizes, _ratio(*pair)))
-        for words, first, second in (
-            ("calls of", self.first.tools, self.second.tools),
-            ("breaks:", self.first.causes, self.second.causes),
-        ):
-            for name in dict.fromkeys([*first, *second]):
-                first_value, other = first.get(name, 0), second.get(name, 0)
-                rows.append(
-                    (f"{words} {name}", str(first_value), str(other), _ratio(first_value, other))
-                )
+        return self.table_of_figures(FIGURE_KEYS)
+
+    def table_of_figures(self, keys: Sequence[str]) -> ReportTable:
+        """Return the table with the rows of these figures only, in its own order; raises UserError for an unknown key."""
+        check_columns(keys, FIGURE_KEYS)
         columns = (
             TableColumn("figure", "figure"),
             TableColumn("first", _column_title(self.first)),
             TableColumn("second", _column_title(self.second)),
             TableColumn("ratio", "second / first", "share"),
         )
-        return ReportTable("Two recorded sessions", columns, tuple(rows), self._notes())
+        rows = tuple(row for key, row in self._figure_rows() if key in keys)
+        return ReportTable("Two recorded sessions", columns, rows, self._notes())
+
+    def _figure_rows(self) -> Iterator[tuple[str, tuple[Cell, ...]]]:
+        """Yield each row with the key of its figure."""
+        for key, title, form in _ROWS:
+            first_value, other = getattr(self.first, key), getattr(self.second, key)
+            is_comparable = key not in _MONEY or self.first.unit == self.second.unit
+            ratio = _ratio(first_value, other) if is_comparable else None
+            unit = f", {self.first.unit}" if key in _MONEY and is_comparable else ""
+            texts = (_figure_text(side, key, form) for side in (self.first, self.second))
+            yield key, (title + unit, *texts, ratio)
+        for point, pair in enumerate(zip(self.first_growth, self.second_growth, strict=True)):
+            share = 100 * point // (GROWTH_POINTS - 1)
+            words = f"context after {share} % of the requests"
+            sides = zip(pair, (self.first, self.second), strict=True)
+            sizes = (mark_estimate(f"{value:,}", side.basis == "estimate") for value, side in sides)
+            yield "context", (words, *sizes, _ratio(*pair))
+        for key, words, first, second in (
+            ("tools", "calls of", self.first.tools, self.second.tools),
+            ("causes", "breaks:", self.first.causes, self.second.causes),
+        ):
+            for name in dict.fromkeys([*first, *second]):
+                first_value, other = first.get(name, 0), second.get(name, 0)
+                ratio = _ratio(first_value, other)
+                yield key, (f"{words} {name}", str(first_value), str(other), ratio)
 
     def _notes(self) -> tuple[str, ...]:
         both = (self.first, self.second)
@@ -98,14 +109,14 @@ class RecordedComparison(ShownAsTable):
         note_fields = ((side, words) for words in ("clock", "recorded_words") for side in both)
         notes_found = ((compared, getattr(compared, words)) for compared, words in note_fields)
         notes += [f"{side.title or side.session}: {words}" for side, words in notes_found if words]
-        notes += dict.fromkeys(
+        notes += [
             compared.price
             for compared in both
             if compared.estimates & _MONEY and compared.unit == "USD"
-        )
+        ]
         if self.first.unit != self.second.unit:
             notes.append('Only one of them has a known price; give price="units" to compare costs.')
-        return tuple(notes)
+        return tuple(dict.fromkeys(notes))  # both may be one session
 
     def json(self) -> dict[str, Any]:
         """Return the figures of both sessions as plain values."""

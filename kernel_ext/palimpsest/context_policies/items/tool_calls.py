@@ -63,12 +63,14 @@ def is_text_command_output(view: PolicyView, result: int) -> bool:
 
 
 def path_of(view: PolicyView, result: int) -> str:
-    """Return the path that the call of a result names; empty where it names none."""
-    call = call_of_result(view, result)
-    tool_input = input_of(view, call) if call is not None else {}
-    return next(
-        (path for name in PATH_NAMES if isinstance(path := tool_input.get(name), str) and path), ""
-    )
+    """Return the path that the call of a result names; empty where it names none. Each input is parsed once."""
+    paths: dict[int, str] = view.timeline.of_items("paths of results", lambda _timeline: {})
+    if (path := paths.get(result)) is None:
+        call = call_of_result(view, result)
+        tool_input = input_of(view, call) if call is not None else {}
+        named = (tool_input.get(name) for name in PATH_NAMES)
+        path = paths[result] = next((text for text in named if isinstance(text, str) and text), "")
+    return path
 
 
 def input_of(view: PolicyView, call: int) -> Mapping[str, Any]:

@@ -117,7 +117,7 @@ def _breaks(view: TimelineView) -> ReportTable:
     columns: tuple[Told, ...] = (
         (TableColumn("request", "request", "count", "fact"), lambda broken: broken.request + 1),
         (TableColumn("cause", "cause", "text"), lambda broken: broken.words or broken.cause),
-        TableColumn("loss", "read anew", "count", "fact"),
+        TableColumn("loss", "written anew", "count", "fact"),
         TableColumn(
             "cost",
             "cost, USD" if unit == "usd" else "cost, units",

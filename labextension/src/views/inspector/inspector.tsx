@@ -1,6 +1,18 @@
 /** The inspector: a session's context over all its requests, and what other policies would have sent. */
-import { useEffect, useId, useMemo, useRef, useState } from 'react';
+import {
+  startTransition,
+  useCallback,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState
+} from 'react';
 import type { TimelineView } from '../../protocol/generated';
+import {
+  rangeWithin,
+  type IRequestRange
+} from '../../state/inspector/figures/rangeFigures';
 import type {
   IInspectorPlace,
   IInspectorSource
@@ -98,6 +110,7 @@ function Session(props: ISessionProps) {
     () => tracks.of(view, view.recorded, 'recorded', {}),
     [tracks, view]
   );
+  const { range, brushed, chooseRange } = useRange(view.requests.id.length);
   const last = view.requests.id.length - 1;
   const request = Math.min(place.request ?? last, last);
   const item =
@@ -117,15 +130,29 @@ function Session(props: ISessionProps) {
       whatIf: track.shown,
       shown: isWhatIf ? (track.shown ?? recorded) : recorded,
       showWhatIf,
+      range,
+      chooseRange,
       go,
       openLink: openLink ?? null,
       card
     }),
-    [source, view, price, recorded, track.shown, isWhatIf, go, openLink, card]
+    [
+      source,
+      view,
+      price,
+      recorded,
+      track.shown,
+      isWhatIf,
+      range,
+      chooseRange,
+      go,
+      openLink,
+      card
+    ]
   );
   const cursor = useMemo<IInspectorCursor>(
-    () => ({ request, item, against }),
-    [request, item, against]
+    () => ({ request, item, against, brushed }),
+    [request, item, against, brushed]
   );
   const root = useRef<HTMLDivElement>(null);
   useKeptFocus(root);
@@ -170,6 +197,39 @@ function Session(props: ISessionProps) {
         </div>
       </InspectorCursorProvider>
     </InspectedSessionProvider>
+  );
+}
+
+/**
+ * Returns the chosen range of so many requests, as the tracks show it and as the views below them do, and how to
+ * choose it: those follow when it is no longer being chosen, and then as soon as there is time.
+ */
+function useRange(total: number): {
+  range: IRequestRange | null;
+  brushed: IRequestRange | null;
+  chooseRange: IInspectedSession['chooseRange'];
+} {
+  const [range, setRange] = useState<IRequestRange | null>(null);
+  const [brushed, setBrushed] = useState<IRequestRange | null>(null);
+  const chooseRange = useCallback(
+    (chosen: IRequestRange | null, isBrushed = false) => {
+      setBrushed(chosen);
+      if (!isBrushed) {
+        startTransition(() => {
+          setRange(chosen);
+        });
+      }
+    },
+    []
+  );
+  // A recording that was written anew may have become shorter.
+  return useMemo(
+    () => ({
+      range: rangeWithin(range, total),
+      brushed: rangeWithin(brushed, total),
+      chooseRange
+    }),
+    [range, brushed, total, chooseRange]
   );
 }
 

@@ -16,6 +16,7 @@ import { RequestTable } from './requests/requestTable';
 import { Subagents } from './requests/subagents';
 import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
+import { RangeSentence } from './timeline/rangeSentence';
 import { TimelineTracks } from './timeline/timelineTracks';
 
 /** Draws the views, each in a card of its own. */
@@ -25,6 +26,7 @@ export function PrintedSections() {
   return (
     <>
       <TimelineTracks isExplained />
+      <RangeSentence />
       <KindLegend />
       <PolicyNumbers />
       <CursorSentence />

@@ -30,7 +30,9 @@ import { ShownTrackChoice } from './shownTrackChoice';
 import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
 import { PolicyControls } from './timeline/policyControls';
+import { RangeSentence } from './timeline/rangeSentence';
 import { TimelineTracks } from './timeline/timelineTracks';
+import { TermButton } from './glossary/term';
 
 interface ITabContentProps {
   tab: TabName;
@@ -52,6 +54,7 @@ export function TabContent(props: ITabContentProps) {
   return (
     <>
       <TimelineTracks isSmall />
+      <RangeSentence />
       <ShownTrackChoice />
       <DeferredCursor>
         <CursorSentence />
@@ -110,6 +113,7 @@ function TimelineTab({ isExplained, explain, ...props }: ITimelineTabProps) {
   return (
     <>
       <TimelineTracks isExplained={isExplained} />
+      <RangeSentence />
       <div className="plm-Inspector-reading">
         <KindLegend />
         <ShownTrackChoice />
@@ -125,6 +129,11 @@ function TimelineTab({ isExplained, explain, ...props }: ITimelineTabProps) {
         >
           ?
         </button>
+        {isExplained && (
+          <TermButton term={null} className="plm-Button plm-Button-small">
+            {words.__('Glossary')}
+          </TermButton>
+        )}
       </div>
       <DeferredCursor>
         <CursorSentence />

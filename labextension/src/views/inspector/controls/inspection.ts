@@ -3,6 +3,7 @@ import { createContext, useContext } from 'react';
 import type { TimelineView, TrackView } from '../../../protocol/generated';
 import type { ItemStates } from '../../../state/inspector/figures/itemStates';
 import type { IKindSeries } from '../../../state/inspector/figures/kindSeries';
+import type { IRequestRange } from '../../../state/inspector/figures/rangeFigures';
 import type {
   IInspectorPlace,
   IInspectorSource
@@ -30,6 +31,13 @@ export interface IInspectedSession {
   /** The track that grid, window, difference and request show. */
   readonly shown: IShownTrack;
   readonly showWhatIf: (isWanted: boolean) => void;
+  /** The requests that grid and tables show; null for all. */
+  readonly range: IRequestRange | null;
+  /** Chooses requests, or all with null; while they are `isBrushed` grid and tables stay as they are. */
+  readonly chooseRange: (
+    range: IRequestRange | null,
+    isBrushed?: boolean
+  ) => void;
   readonly go: (place: Partial<IInspectorPlace>) => void;
   readonly openLink: ((link: string) => void) | null;
   readonly card: CardFocus;
@@ -39,6 +47,8 @@ export interface IInspectorCursor {
   readonly request: number;
   readonly item: number | null;
   readonly against: number | null;
+  /** The range as the tracks show it, also while it is being chosen. */
+  readonly brushed: IRequestRange | null;
 }
 
 export type IInspection = IInspectedSession & IInspectorCursor;
