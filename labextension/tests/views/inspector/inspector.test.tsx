@@ -1,14 +1,8 @@
 // @vitest-environment jsdom
 /** The inspector shows a session truly, moves one cursor everywhere, and works by keyboard. */
-import {
-  act,
-  cleanup,
-  fireEvent,
-  screen,
-  within
-} from '@testing-library/react';
+import { act, fireEvent, screen, within } from '@testing-library/react';
 import axe from 'axe-core';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { difference } from '../../../src/state/inspector/figures/difference';
 import { writtenAnew } from '../../../src/state/inspector/figures/writtenAnew';
 import { why } from '../../../src/state/inspector/why';
@@ -28,10 +22,11 @@ import { sampleSource } from '../../inspector/sampleSource';
 import { sample } from '../../inspector/samples';
 import { HOST } from '../../plainHost';
 import {
-  explain,
+  LAST_N,
   cursor,
   draw,
-  LAST_N,
+  drawsInspectors,
+  explain,
   openTab,
   settle,
   sourceOf
@@ -40,17 +35,7 @@ import {
 const TABS = ['Timeline', 'Items', 'Requests', 'Cost', 'Wastes'];
 const PI = { request: 309, item: 35, policy: LAST_N };
 
-beforeEach(() => {
-  vi.useFakeTimers();
-  // jsdom has no canvas; what it would show is in the grid's cell, too.
-  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
-});
-
-afterEach(() => {
-  cleanup();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+drawsInspectors();
 
 describe('a policy that was given', () => {
   it.each([
