@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from palimpsest.review.session_review import SessionReview
     from palimpsest.store.interface import Problem
 
-OUTSIDE = (
-    "{path!r} is outside the project, so no page writes a note beside it; palimpsest notes does."
-)
 NOTHING_TO_NOTE = "This notebook has no session yet. Ask the agent, then write a note on it."
 NO_NOTE = "There is no note yet; palimpsest notes PATH --add TEXT --request N writes one."
 NO_PATH = "There is no {path!r}: neither a recording nor a session of this project."
@@ -69,11 +66,10 @@ class WriteNote(Operation):
         """Write the note and return all notes on the session."""
         inspections = context.services.inspections
         if self.path is not None:
-            self._check_inside(context, self.path)
             review = await inspections.review(self.session or "", self.path)
         else:
             review = await inspections.review(await self._session_id(context))
-        return await context.run_blocking(self._write, review)
+        return await context.run_blocking(self.write_on, review)
 
     async def _session_id(self, context: OperationContext) -> str:
         if self.session is not None:
@@ -83,13 +79,8 @@ class WriteNote(Operation):
             raise NotFound(NOTHING_TO_NOTE)
         return known.id
 
-    def _check_inside(self, context: OperationContext, path: str) -> None:
-        """Raise UserError where a page names a recording outside the project."""
-        root = context.services.workspace.project.resolve()
-        if context.is_page and root not in (root / home_path(path)).resolve().parents:
-            raise UserError(OUTSIDE.format(path=path))
-
-    def _write(self, review: "SessionReview") -> ViewAnswer:
+    def write_on(self, review: "SessionReview") -> ViewAnswer:
+        """Write the note on a session that is open, blocking, and return all notes on it; raises UserError."""
         from palimpsest.review.timeline_view.note_views import notes_text
 
         if self.remove:

@@ -17,6 +17,7 @@ import {
 } from './controls/inspection';
 import { useKeptFocus } from './controls/keptFocus';
 import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
+import { ReaderNotesProvider, useNotesOf } from './notes/readerNotes';
 import { InspectorHeader, TABS, type TabName } from './inspectorHeader';
 import { PrintedSections } from './printedSections';
 import { TabContent } from './tabContent';
@@ -123,6 +124,7 @@ function Session(props: ISessionProps) {
     }),
     [source, view, price, recorded, track.shown, isWhatIf, go, openLink, card]
   );
+  const notes = useNotesOf(source, view.seq);
   const cursor = useMemo<IInspectorCursor>(
     () => ({ request, item, against }),
     [request, item, against]
@@ -134,40 +136,42 @@ function Session(props: ISessionProps) {
   return (
     <InspectedSessionProvider value={session}>
       <InspectorCursorProvider value={cursor}>
-        <div
-          className="plm-Inspector"
-          ref={root}
-          role="region"
-          aria-label={words.__('Context of %1', view.title || view.session)}
-        >
-          <InspectorHeader tab={tab} idPrefix={idPrefix} />
-          <p
-            className="plm-Inspector-notice"
-            role="status"
-            hidden={notice === ''}
-          >
-            {notice}
-          </p>
-          <CursorNews />
+        <ReaderNotesProvider value={notes}>
           <div
-            className="plm-Inspector-panel"
-            role="tabpanel"
-            id={`${idPrefix}-panel`}
-            aria-labelledby={`${idPrefix}-${tab}`}
-            tabIndex={-1}
+            className="plm-Inspector"
+            ref={root}
+            role="region"
+            aria-label={words.__('Context of %1', view.title || view.session)}
           >
-            {isPrinted ? (
-              <PrintedSections />
-            ) : (
-              <TabContent
-                tab={tab}
-                policy={policy}
-                track={track}
-                onPrice={onPrice}
-              />
-            )}
+            <InspectorHeader tab={tab} idPrefix={idPrefix} />
+            <p
+              className="plm-Inspector-notice"
+              role="status"
+              hidden={notice === ''}
+            >
+              {notice}
+            </p>
+            <CursorNews />
+            <div
+              className="plm-Inspector-panel"
+              role="tabpanel"
+              id={`${idPrefix}-panel`}
+              aria-labelledby={`${idPrefix}-${tab}`}
+              tabIndex={-1}
+            >
+              {isPrinted ? (
+                <PrintedSections />
+              ) : (
+                <TabContent
+                  tab={tab}
+                  policy={policy}
+                  track={track}
+                  onPrice={onPrice}
+                />
+              )}
+            </div>
           </div>
-        </div>
+        </ReaderNotesProvider>
       </InspectorCursorProvider>
     </InspectedSessionProvider>
   );

@@ -6,13 +6,15 @@ import { linkTo } from '../../state/inspector/source';
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
 import { requestStep } from './controls/requestKeys';
+import { useReaderNotes } from './notes/readerNotes';
 
 export const TABS = [
   'timeline',
   'items',
   'requests',
   'cost',
-  'wastes'
+  'wastes',
+  'notes'
 ] as const;
 export type TabName = (typeof TABS)[number];
 
@@ -31,14 +33,24 @@ interface IInspectorHeaderProps {
 export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
   const { words, copy } = useHost();
   const { view, request, item, go } = useInspection();
+  const { notes, write } = useReaderNotes();
   const [copied, setCopied] = useState('');
   const names: Record<TabName, string> = {
     timeline: words.__('Timeline'),
     items: words.__('Items'),
     requests: words.__('Requests'),
     cost: words.__('Cost'),
-    wastes: words.__('Wastes')
+    wastes: words.__('Wastes'),
+    notes:
+      notes.length === 0
+        ? words.__('Notes')
+        : words.__('Notes (%1)', notes.length)
   };
+  // Where nobody wrote one and nobody can, there is nothing to show.
+  const tabs = TABS.filter(
+    name =>
+      name !== 'notes' || name === tab || notes.length > 0 || write !== null
+  );
   const total = view.requests.id.length;
   const link = linkTo(view.session, { request, item });
   return (
@@ -62,16 +74,16 @@ export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
         aria-label={words.__('Views')}
         onKeyDown={event => {
           const next = movesAlongTabs(event.key)
-            ? requestStep(event, TABS.indexOf(tab), TABS.length)
+            ? requestStep(event, tabs.indexOf(tab), tabs.length)
             : null;
           if (next !== null) {
             event.preventDefault();
-            go({ tab: TABS[next] });
-            document.getElementById(`${idPrefix}-${TABS[next] ?? ''}`)?.focus();
+            go({ tab: tabs[next] });
+            document.getElementById(`${idPrefix}-${tabs[next] ?? ''}`)?.focus();
           }
         }}
       >
-        {TABS.map(name => (
+        {tabs.map(name => (
           <button
             key={name}
             type="button"

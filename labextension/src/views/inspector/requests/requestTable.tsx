@@ -7,6 +7,7 @@ import { BreakableName } from '../controls/breakableName';
 import { useInspection } from '../controls/inspection';
 import { PagedRows } from '../controls/pagedRows';
 import { RequestLink } from '../controls/placeLinks';
+import { useReaderNotes } from '../notes/readerNotes';
 import {
   marksByRequest,
   markWords,
@@ -18,6 +19,7 @@ import {
 export function RequestTable() {
   const { words } = useHost();
   const { view, shown, recorded, request } = useInspection();
+  const { notes } = useReaderNotes();
   const { requests } = view;
   const isRecorded = shown === recorded;
   const countOrDash = (value: number | null | undefined) =>
@@ -29,10 +31,10 @@ export function RequestTable() {
     () =>
       marksByRequest(
         isRecorded
-          ? recordedMarks(view, words)
+          ? recordedMarks(view, words, notes)
           : policyMarks(shown.track.fired, shown.track.taken, words)
       ),
-    [isRecorded, view, shown.track, words]
+    [isRecorded, view, notes, shown.track, words]
   );
   const model = (place: number) =>
     view.models[requests.model[place] ?? -1] ?? '';
