@@ -141,8 +141,8 @@ class ListNotes(Operation):
     """change the note with this id: --add, --tag and --verdict are its new words"""
     remove: Annotated[str, Argument("NOTE")] = ""
     """remove the note with this id"""
-    merge: Annotated[FileName | None, Argument("FILE")] = None
-    """bring in the notes of another copy of the file"""
+    merge: Annotated[FileName | None, Argument("PATH")] = None
+    """bring in the notes of another copy of the file, or of another copy of the folder"""
     forms = (
         Form(
             "notes",
@@ -165,14 +165,17 @@ class ListNotes(Operation):
         return answer
 
     def _answer(self) -> CommandReport:
+        from palimpsest.review.session_notes.notes_table import notes_overview
+
         with _opened(self.path) as recording:
             words, values, problems = self._changed(recording)
             listed = [*self._listed(recording)]
+            overview = [notes_overview(listed)] if len(listed) > 1 else []
             found = {problem.sentence: problem for notes in listed for problem in notes.problems}
             return CommandReport(
                 "notes",
                 {"path": self.path, **values, "sessions": [notes.json() for notes in listed]},
-                [notes.table for notes in listed if notes.notes],
+                [*overview, *(notes.table for notes in listed if notes.notes)],
                 (*recording.problems, *problems, *found.values()),
                 words if words or any(notes.notes for notes in listed) else [NO_NOTE],
             )
@@ -224,10 +227,13 @@ class ListNotes(Operation):
     ) -> "tuple[Sequence[str], Mapping[str, Any], Sequence[Problem]]":
         from palimpsest.store.session_notes import read_note_file
 
-        other = home_path(path)
-        if not other.is_file():
+        other, files = home_path(path), recording.note_files
+        if other.is_dir():
+            merged = files.merge_folder(home_path(self.path), other, recording.ids)
+        elif other.is_file():
+            merged = files.merge(read_note_file(other, follow=True), recording.ids)
+        else:
             raise NotFound(f"There is no file {path!r} with notes.")
-        merged = recording.note_files.merge(read_note_file(other, follow=True), recording.ids)
         values = {"added": merged.added, "known": merged.known, "left_out": merged.left_out}
         words = f"{merged.added} lines came, {merged.known} were here already"
         about_others = f", {merged.left_out} are about other sessions and were left out"
