@@ -3,6 +3,7 @@
 Border: imported with the first recording, since it imports all of review, which ``Session`` does not need.
 """
 
+import asyncio
 import functools
 import os
 from collections.abc import Coroutine, Sequence
@@ -55,6 +56,7 @@ class RecordedSession(RecordingReview):
             InspectorWidget,
             inspector_view,
         )
+        from palimpsest.frontends.operations.notes import WriteNote
         from palimpsest.review.timeline_view.view_answers import ViewAnswers
 
         engine, queue = _engine()
@@ -65,9 +67,13 @@ class RecordedSession(RecordingReview):
         def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
             return queue.answer(line, query, asker, chosen)
 
+        async def note(words: dict[str, Any]) -> ViewAnswer:
+            return await asyncio.to_thread(WriteNote.of(**words).write_on, self)
+
         inspected = InspectedSession(
             id=self.timeline.session,
             ask=ask,
+            note=note,
             view=lambda: inspector_view(answers.answer(query, chosen)),
             policies=chosen,
         )

@@ -1233,7 +1233,7 @@ export interface InspectorPlace {
    * @maxItems 2
    */
   range?: [unknown, unknown];
-  tab?: 'timeline' | 'items' | 'requests' | 'cost' | 'wastes';
+  tab?: 'timeline' | 'items' | 'requests' | 'cost' | 'wastes' | 'notes';
   /** The policy of the second track, with its numbers behind it. */
   policy?: string;
   /** The prices and the lifetime that were chosen on the page, as its questions name them. */
@@ -3101,6 +3101,6 @@ export const MAX_BLOCKS = 200 as const;
 export const MAX_USES = 8 as const;
 export const MAX_USED_NAMES = 3 as const;
 export const BLOCK_CHARS = 2000 as const;
-export const INSPECTOR_TABS = ["timeline", "items", "requests", "cost", "wastes"] as const;
+export const INSPECTOR_TABS = ["timeline", "items", "requests", "cost", "wastes", "notes"] as const;
 export const WIDEST = 2.0 as const;
 export const MIN_SCALED_TOKENS = 500 as const;

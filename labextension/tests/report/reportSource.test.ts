@@ -62,6 +62,14 @@ describe('a report', () => {
     expect(read.stops[0]?.track.read).toEqual([1, 2, 3]);
   });
 
+  it('holds the notes of people, which it cannot change', async () => {
+    const notes = { notes: [], problems: ['Line 2 is no note.'] };
+    const source = new ReportSource({ ...data(), notes }, WORDS);
+
+    expect((await source.ask({ ask: 'notes' })).notes).toEqual(notes);
+    expect('note' in source).toBe(false);
+  });
+
   it.each([null, {}, { columns: [] }, { columns: [], data: { view: 1 } }])(
     'passes over data of another kind: %j',
     packed => {

@@ -40,7 +40,7 @@ class TableColumn:
     """A sentence that defines the column."""
 
 
-Told = TableColumn | tuple[TableColumn, Callable[[Any], Cell]]
+ColumnSpec = TableColumn | tuple[TableColumn, Callable[[Any], Cell]]
 """A column whose key is an attribute of the row's value, or with a function that returns its cell."""
 
 
@@ -258,7 +258,7 @@ class ReportTable(ShownAsTable):
 
 def table_of(
     title: str,
-    columns: Sequence[Told],
+    columns: Sequence[ColumnSpec],
     values: Sequence[Any],
     notes: tuple[str, ...] = (),
     links: Sequence[str] = (),

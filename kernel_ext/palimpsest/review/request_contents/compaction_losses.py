@@ -20,10 +20,10 @@ from palimpsest.render.content.decision_reasons import conversation_size
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import (
     Basis,
+    ColumnSpec,
     ReportTable,
     ShownAsTable,
     TableColumn,
-    Told,
     table_of,
 )
 from palimpsest.review.request_contents.lost_word import LostWord
@@ -215,7 +215,7 @@ class CompactionLoss(ShownAsTable):
         needed = self.needed
         others = [word for word in self.lost if not word.needed]
         words = (*needed, *others)[: MAX_ROWS * len(LOST_KINDS)]
-        columns: tuple[Told, ...] = (
+        columns: tuple[ColumnSpec, ...] = (
             TableColumn("kind", "kind"),
             (TableColumn("name", "lost name"), lambda word: word.name[:MAX_NAME_CHARS]),
             (
@@ -282,7 +282,7 @@ class CompactionLosses(ShownAsTable):
         """The table with a row for each compaction."""
         unit = next((compaction.price.unit for compaction in self.compactions), "USD")
         about = f"{COMPARED} Of how many is in the JSON."
-        columns: tuple[Told, ...] = (
+        columns: tuple[ColumnSpec, ...] = (
             (TableColumn("compaction", "compaction", "count"), lambda loss: loss.number + 1),
             (TableColumn("request", "request", "count"), lambda loss: loss.request + 1),
             (TableColumn("items", "items", "count"), lambda loss: len(loss.items)),

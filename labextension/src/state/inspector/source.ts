@@ -3,10 +3,16 @@ import type {
   InspectorPlace,
   TrackStop,
   ViewAnswer,
-  ViewQuery
+  ViewQuery,
+  WriteNote
 } from '../../protocol/generated';
 
 export type EditAction = 'pin' | 'unpin' | 'exclude' | 'restore';
+
+/** The words and the place of a note; numbers count from 1. */
+export type INoteWords = Partial<
+  Omit<WriteNote, 'id' | 'type' | 'session' | 'path'>
+>;
 
 export interface IInspectorSource {
   /** Answers one question; it never rejects: an error is a sentence in the answer. */
@@ -17,6 +23,8 @@ export interface IInspectorSource {
   subscribe?(changed: () => void): () => void;
   /** Changes what later requests show of a part; returns '' or one sentence. Absent where nothing can be written. */
   edit?(action: EditAction, part: string): Promise<string>;
+  /** Writes, changes or removes a note; the answer has all notes or one sentence. Absent where nothing can be written. */
+  note?(words: INoteWords): Promise<ViewAnswer>;
   /** Of a report: the policies and numbers that were computed beforehand. */
   readonly stops?: readonly TrackStop[];
   /** A sentence while the kernel is busy and cannot answer. */

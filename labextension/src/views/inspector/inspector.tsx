@@ -36,6 +36,7 @@ import {
 import { useKeptFocus } from './controls/keptFocus';
 import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
 import { InspectorHeader, type TabName } from './inspectorHeader';
+import { ReaderNotesProvider, useNotesOf } from './notes/readerNotes';
 import { PrintedSections } from './printedSections';
 import { TabContent } from './tabContent';
 import { useView } from './sessionView';
@@ -163,6 +164,7 @@ function Session(props: ISessionProps) {
       card
     ]
   );
+  const notes = useNotesOf(source, view.seq);
   const cursor = useMemo<IInspectorCursor>(
     () => ({ request, item, against, brushed }),
     [request, item, against, brushed]
@@ -179,42 +181,44 @@ function Session(props: ISessionProps) {
   return (
     <InspectedSessionProvider value={session}>
       <InspectorCursorProvider value={cursor}>
-        <div
-          className="plm-Inspector"
-          ref={root}
-          role="region"
-          aria-label={words.__('Context of %1', view.title || view.session)}
-        >
-          <InspectorHeader tab={tab} idPrefix={idPrefix} place={place} />
-          <p
-            className="plm-Inspector-notice"
-            role="status"
-            hidden={notice === ''}
-          >
-            {notice}
-          </p>
-          <CursorNews />
+        <ReaderNotesProvider value={notes}>
           <div
-            className="plm-Inspector-panel"
-            role="tabpanel"
-            id={`${idPrefix}-panel`}
-            aria-labelledby={`${idPrefix}-${tab}`}
-            tabIndex={-1}
+            className="plm-Inspector"
+            ref={root}
+            role="region"
+            aria-label={words.__('Context of %1', view.title || view.session)}
           >
-            <GridChoiceProvider value={grid}>
-              {isPrinted ? (
-                <PrintedSections />
-              ) : (
-                <TabContent
-                  tab={tab}
-                  policy={policy}
-                  track={track}
-                  isExplained={place.explained ?? false}
-                />
-              )}
-            </GridChoiceProvider>
+            <InspectorHeader tab={tab} idPrefix={idPrefix} place={place} />
+            <p
+              className="plm-Inspector-notice"
+              role="status"
+              hidden={notice === ''}
+            >
+              {notice}
+            </p>
+            <CursorNews />
+            <div
+              className="plm-Inspector-panel"
+              role="tabpanel"
+              id={`${idPrefix}-panel`}
+              aria-labelledby={`${idPrefix}-${tab}`}
+              tabIndex={-1}
+            >
+              <GridChoiceProvider value={grid}>
+                {isPrinted ? (
+                  <PrintedSections />
+                ) : (
+                  <TabContent
+                    tab={tab}
+                    policy={policy}
+                    track={track}
+                    isExplained={place.explained ?? false}
+                  />
+                )}
+              </GridChoiceProvider>
+            </div>
           </div>
-        </div>
+        </ReaderNotesProvider>
       </InspectorCursorProvider>
     </InspectedSessionProvider>
   );

@@ -10,6 +10,8 @@ import { ItemCard } from './items/itemCard';
 import { GridLegend } from './items/gridLegend';
 import { ItemGrid } from './items/itemGrid';
 import { WindowTable } from './items/windowTable';
+import { NoteList } from './notes/noteList';
+import { useReaderNotes } from './notes/readerNotes';
 import { Compactions } from './requests/compactions';
 import { DifferenceView } from './requests/differenceView';
 import { RequestTable } from './requests/requestTable';
@@ -23,6 +25,7 @@ import { TimelineTracks } from './timeline/timelineTracks';
 export function PrintedSections() {
   const { words } = useHost();
   const { item } = useInspectorCursor();
+  const { notes } = useReaderNotes();
   return (
     <>
       <TimelineTracks isExplained />
@@ -64,6 +67,11 @@ export function PrintedSections() {
         <div className="plm-Inspector-card">
           <Notes />
         </div>
+        {notes.length > 0 && (
+          <div className="plm-Inspector-card">
+            <NoteList />
+          </div>
+        )}
         <div className="plm-Inspector-card">
           <Compactions isWhole />
           <Subagents />

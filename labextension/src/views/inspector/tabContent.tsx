@@ -17,6 +17,8 @@ import { ChosenItemCard } from './items/itemCard';
 import { GridLegend } from './items/gridLegend';
 import { ItemGrid } from './items/itemGrid';
 import { WindowTable } from './items/windowTable';
+import { NoteList } from './notes/noteList';
+import { NotesHereCard } from './notes/notesHere';
 import { Compactions } from './requests/compactions';
 import { DifferenceView } from './requests/differenceView';
 import { RequestTable } from './requests/requestTable';
@@ -68,6 +70,17 @@ export function TabContent({ tab, ...props }: ITabContentProps) {
               <BreaksTable />
             </div>
           </>
+        )}
+        {tab === 'notes' && (
+          <div className="plm-Inspector-columns">
+            <div className="plm-Inspector-card">
+              <NoteList />
+            </div>
+            <div className="plm-Inspector-stack">
+              <NotesHereCard isFormOnly />
+              <ChosenItemCard />
+            </div>
+          </div>
         )}
         {tab === 'wastes' && (
           <div className="plm-Inspector-columns">
@@ -142,6 +155,7 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
           <ItemsCard hasKinds={false} />
           <div className="plm-Inspector-stack">
             <ChosenItemCard />
+            <NotesHereCard />
             <div className="plm-Inspector-card">
               <DifferenceView />
             </div>
@@ -198,6 +212,7 @@ function ItemsTab() {
       <ItemsCard hasKinds />
       <div className="plm-Inspector-stack">
         <ChosenItemCard />
+        <NotesHereCard />
         <div className="plm-Inspector-card">
           <WindowTable />
         </div>
@@ -224,8 +239,11 @@ function RequestsTab() {
           <Subagents />
         </div>
       </div>
-      <div className="plm-Inspector-card">
-        <RequestViewer />
+      <div className="plm-Inspector-stack">
+        <NotesHereCard />
+        <div className="plm-Inspector-card">
+          <RequestViewer />
+        </div>
       </div>
     </div>
   );

@@ -350,7 +350,8 @@ describe('the marks of the recorded track', () => {
     ];
     const marks = recordedMarks(
       { ...view, events, breaks: [light, dear] },
-      HOST.words
+      HOST.words,
+      []
     );
 
     expect(
