@@ -18,6 +18,7 @@ import type {
   IInspectorSource
 } from '../../state/inspector/source';
 import { count } from '../../state/text/numberFormat';
+import { useRegionName } from '../dom/regionName';
 import { useHost, type IWords } from '../host';
 import { CardFocus } from './controls/cardFocus';
 import { CursorNews } from './timeline/cursorNews';
@@ -30,7 +31,10 @@ import {
 import { useKeptFocus } from './controls/keptFocus';
 import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
 import { InspectorHeader, TABS, type TabName } from './inspectorHeader';
+import { useInspectorKeys } from './inspectorKeys';
+import { KeyList } from './keyList';
 import { PrintedSections } from './printedSections';
+import { SkipLinks } from './skipLinks';
 import { TabContent } from './tabContent';
 import { useView } from './sessionView';
 
@@ -158,6 +162,12 @@ function Session(props: ISessionProps) {
   useKeptFocus(root);
   const notice = noticeOf(view, error, place, words);
   const tab: TabName = TABS.find(name => name === place.tab) ?? 'timeline';
+  const [isKeyListOpen, setKeyListOpen] = useState(false);
+  const showKeys = useCallback(() => {
+    setKeyListOpen(true);
+  }, []);
+  const pressKey = useInspectorKeys({ session, cursor, showKeys });
+  useRegionName(root, words.__('Context of %1', view.title || view.session));
   return (
     <InspectedSessionProvider value={session}>
       <InspectorCursorProvider value={cursor}>
@@ -165,9 +175,10 @@ function Session(props: ISessionProps) {
           className="plm-Inspector"
           ref={root}
           role="region"
-          aria-label={words.__('Context of %1', view.title || view.session)}
+          onKeyDown={pressKey}
         >
-          <InspectorHeader tab={tab} idPrefix={idPrefix} />
+          <SkipLinks tab={tab} />
+          <InspectorHeader tab={tab} idPrefix={idPrefix} showKeys={showKeys} />
           <p
             className="plm-Inspector-notice"
             role="status"
@@ -194,6 +205,13 @@ function Session(props: ISessionProps) {
               />
             )}
           </div>
+          {isKeyListOpen && (
+            <KeyList
+              onClose={() => {
+                setKeyListOpen(false);
+              }}
+            />
+          )}
         </div>
       </InspectorCursorProvider>
     </InspectedSessionProvider>

@@ -25,10 +25,16 @@ interface IInspectorHeaderProps {
   tab: TabName;
   /** The id of the tabs and of what they show. */
   idPrefix: string;
+  /** Opens the list of keys. */
+  showKeys: () => void;
 }
 
 /** Draws title, origin, tabs and the place of the cursor. */
-export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
+export function InspectorHeader({
+  tab,
+  idPrefix,
+  showKeys
+}: IInspectorHeaderProps) {
   const { words, copy } = useHost();
   const { view, request, item, go } = useInspection();
   const [copied, setCopied] = useState('');
@@ -110,6 +116,15 @@ export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
           {words.__('Copy link')}
         </button>
       )}
+      <button
+        type="button"
+        className="plm-Link plm-Inspector-link"
+        aria-haspopup="dialog"
+        title={words.__('The keys of the inspector (?)')}
+        onClick={showKeys}
+      >
+        {words.__('Keys')}
+      </button>
       <span role="status" className="plm-Muted">
         {copied}
       </span>
