@@ -57,7 +57,7 @@ const FOLDERS: Record<string, readonly string[]> = {
   'views/inspector/timeline': INSPECTOR,
   'views/inspector/items': [...INSPECTOR, 'views/inspector/timeline'],
   'views/inspector/requests': [...INSPECTOR, 'views/inspector/timeline'],
-  'views/inspector/costs': [...INSPECTOR, 'views/inspector/timeline'],
+  'views/inspector/costs': INSPECTOR,
   'views/inspector': [
     ...INSPECTOR,
     'views/inspector/timeline',

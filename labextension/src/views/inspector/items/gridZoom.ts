@@ -1,5 +1,5 @@
 /** The width of the grid's columns: steps, keys, and the wheel with Control. */
-import { useEffect, type RefObject } from 'react';
+import { useEffect, type KeyboardEvent, type RefObject } from 'react';
 import { useLatest } from '../../dom/effects';
 
 /** Widths of a column, in CSS pixels, beside that at which all requests fit. */
@@ -28,16 +28,9 @@ export function columnAt(chosenZoom: number, room: number): IGridZoom {
   return { column: columns[zoom] ?? fitting, zoom, zooms: columns.length };
 }
 
-interface IPressedKey {
-  readonly key: string;
-  readonly altKey: boolean;
-  readonly ctrlKey: boolean;
-  readonly metaKey: boolean;
-}
-
 /** Returns the step that a key leads to; null for a key that is for something else. */
 export function zoomByKey(
-  { key, altKey, ctrlKey, metaKey }: IPressedKey,
+  { key, altKey, ctrlKey, metaKey }: KeyboardEvent,
   { zoom, zooms }: IGridZoom
 ): number | null {
   // With Control they are the browser's.
