@@ -119,6 +119,66 @@ def test_its_address_keeps_the_place_and_the_browser_steps_back_and_forward(
     expect(notice).to_have_text("There is no request 999: the last one is shown.")
 
 
+def test_a_drag_chooses_a_range_which_is_what_grid_tables_and_paper_show(
+    quiet: Page, path: Path
+) -> None:
+    quiet.goto(f"{path.as_uri()}#palimpsest:{_session(path)}/300")
+    track = quiet.get_by_role("slider", name="Request, recorded")
+    box = track.bounding_box()
+    assert box is not None
+    column, y = box["width"] / 453, box["y"] + 40
+    quiet.mouse.move(box["x"] + 181.5 * column, y)
+    quiet.mouse.down()
+    quiet.mouse.move(box["x"] + 226.5 * column, y, steps=3)
+    quiet.mouse.up()
+    chosen = quiet.get_by_role("group", name="The chosen range")
+    expect(chosen).to_contain_text("5.24 USD, 10 breaks, 4,729,113 tokens in 44 of 46 requests.")
+    expect(track).to_have_attribute("aria-valuenow", "227")
+
+    quiet.emulate_media(media="print")
+    printed = quiet.locator(".plm-Inspector-printed")
+    breaks = printed.get_by_role("group", name="Cache breaks")
+    expect(breaks.locator("tbody tr")).to_have_count(10)
+    expect(chosen).to_be_visible()
+    expect(chosen.get_by_role("button", include_hidden=True)).to_be_hidden()
+    quiet.emulate_media(media="screen")
+    expect(printed).to_have_count(0)
+    track.press("Escape")
+    expect(chosen).to_have_count(0)
+
+
+def test_keys_and_the_wheel_lead_to_the_grid_and_zoom_it_alone(quiet: Page, path: Path) -> None:
+    quiet.goto(f"{path.as_uri()}#palimpsest:{_session(path)}/300")
+    grid = quiet.get_by_role("grid")
+    expect(grid).to_be_visible()
+    quiet.keyboard.press("Tab")
+    expect(quiet.get_by_role("button", name="Skip to the grid")).to_be_focused()
+    quiet.keyboard.press("Enter")
+    expect(grid).to_be_focused()
+
+    def width() -> int:
+        return int(grid.evaluate("one => one.scrollWidth"))
+
+    fitting, ratio = width(), quiet.evaluate("devicePixelRatio")
+    quiet.keyboard.press("+")
+    eventually(lambda: width() > fitting)
+    quiet.keyboard.press("0")
+    eventually(lambda: width() == fitting)
+    grid.hover()
+    quiet.keyboard.down("Control")
+    quiet.mouse.wheel(0, -120)
+    quiet.keyboard.up("Control")
+    eventually(lambda: width() > fitting)
+    assert quiet.evaluate("devicePixelRatio") == ratio
+
+    quiet.keyboard.press("?")
+    keys = quiet.get_by_role("dialog", name="Keys")
+    expect(keys.get_by_role("button")).to_be_focused()
+    quiet.keyboard.press("Escape")
+    expect(keys).to_have_count(0)
+    expect(grid).to_be_focused()
+
+
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.soak), "dark"])
 def test_on_paper_every_view_is_shown_in_a_light_theme(
     quiet: Page, path: Path, scheme: Any

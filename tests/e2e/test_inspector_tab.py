@@ -131,6 +131,9 @@ def test_it_comes_back_where_it_was_left_and_a_link_a_shortcut_and_a_comparison_
     assert left is not None
     assert right is not None
     assert left["x"] + left["width"] <= right["x"]
+    regions = page.get_by_role("region", name=re.compile("^(Context of|Inspect the Context)"))
+    expect(regions).to_have_count(4)
+    assert len({one.get_attribute("aria-label") for one in regions.all()}) == 4
     for one, other in ((first, second), (second, first)):
         cursor(one).press("ArrowLeft")
         expect(cursor(other)).to_have_attribute(

@@ -7,6 +7,7 @@ import { Widget } from '@lumino/widgets';
 import { createRoot, type Root } from 'react-dom/client';
 import { labHost } from '../notebook/rendering/labHost';
 import { SlotLayout } from '../notebook/rendering/slotLayout';
+import { nameRegion } from '../views/dom/regionName';
 import { HostProvider } from '../views/host';
 // The styles come with the views, with a page's first inspector.
 import '../../style/inspector.css';
@@ -45,7 +46,6 @@ export class InspectorWidget extends Widget {
     this.title.closable = true;
     this.node.tabIndex = -1;
     this.node.setAttribute('role', 'region');
-    this.node.setAttribute('aria-label', words.__('Inspect the Context'));
     const slots = new SlotLayout();
     this.layout = slots;
     this._root = createRoot(this.node);
@@ -84,6 +84,13 @@ export class InspectorWidget extends Widget {
     this.title.caption = words.__(
       'What the model saw in each request of %1',
       shown
+    );
+    nameRegion(
+      this.node,
+      shown === ''
+        ? words.__('Inspect the Context')
+        : words.__('Inspect the Context: %1', shown),
+      words
     );
   };
 }

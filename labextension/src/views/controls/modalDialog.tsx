@@ -19,12 +19,19 @@ export function ModalDialog({
   const titleId = useId();
   useEffect(() => {
     const node = place.current;
+    const origin = document.activeElement;
     // An older browser draws it in place.
     if (typeof node?.showModal === 'function') {
       node.showModal();
     } else {
       node?.setAttribute('open', '');
+      node?.querySelector('button')?.focus();
     }
+    return () => {
+      if (origin instanceof HTMLElement) {
+        origin.focus({ preventScroll: true });
+      }
+    };
   }, []);
   return (
     <dialog
@@ -35,21 +42,20 @@ export function ModalDialog({
       // Escape and the notebook's keys must not reach the page below.
       onKeyDown={event => {
         event.stopPropagation();
+        if (event.key === 'Escape') {
+          event.preventDefault();
+          onClose();
+        }
+      }}
+      onClick={event => {
+        // A click beside it.
+        if (event.target === event.currentTarget) {
+          onClose();
+        }
       }}
     >
       <h2 id={titleId}>{title}</h2>
       {children}
     </dialog>
   );
-}
-
-/** Closes the dialog around a button as Escape does; `onClose` is called where the browser has no dialogs. */
-export function closeDialog(button: Element, onClose: () => void): void {
-  const dialog = button.closest('dialog');
-  // Closed by the browser it gives the keyboard back to the button that opened it.
-  if (typeof dialog?.close === 'function') {
-    dialog.close();
-  } else {
-    onClose();
-  }
 }

@@ -22,6 +22,7 @@ import {
   type IInspectorSource
 } from '../../state/inspector/source';
 import { count } from '../../state/text/numberFormat';
+import { useRegionName } from '../dom/regionName';
 import { useHost, type IWords } from '../host';
 import { CardFocus } from './controls/cardFocus';
 import { CursorNews } from './timeline/cursorNews';
@@ -37,7 +38,10 @@ import { useKeptFocus } from './controls/keptFocus';
 import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
 import { InspectorHeader, type TabName } from './inspectorHeader';
 import { ReaderNotesProvider, useNotesOf } from './notes/readerNotes';
+import { useInspectorKeys } from './inspectorKeys';
+import { KeyList } from './keyList';
 import { PrintedSections } from './printedSections';
+import { SkipLinks } from './skipLinks';
 import { TabContent } from './tabContent';
 import { useView } from './sessionView';
 
@@ -178,6 +182,12 @@ function Session(props: ISessionProps) {
     .join(' ');
   const tab: TabName =
     INSPECTOR_TABS.find(name => name === place.tab) ?? 'timeline';
+  const [isKeyListOpen, setKeyListOpen] = useState(false);
+  const showKeys = useCallback(() => {
+    setKeyListOpen(true);
+  }, []);
+  const pressKey = useInspectorKeys({ session, cursor, showKeys });
+  useRegionName(root, words.__('Context of %1', view.title || view.session));
   return (
     <InspectedSessionProvider value={session}>
       <InspectorCursorProvider value={cursor}>
@@ -186,9 +196,15 @@ function Session(props: ISessionProps) {
             className="plm-Inspector"
             ref={root}
             role="region"
-            aria-label={words.__('Context of %1', view.title || view.session)}
+            onKeyDown={pressKey}
           >
-            <InspectorHeader tab={tab} idPrefix={idPrefix} place={place} />
+            <SkipLinks tab={tab} />
+            <InspectorHeader
+              tab={tab}
+              idPrefix={idPrefix}
+              place={place}
+              showKeys={showKeys}
+            />
             <p
               className="plm-Inspector-notice"
               role="status"
@@ -217,6 +233,13 @@ function Session(props: ISessionProps) {
                 )}
               </GridChoiceProvider>
             </div>
+            {isKeyListOpen && (
+              <KeyList
+                onClose={() => {
+                  setKeyListOpen(false);
+                }}
+              />
+            )}
           </div>
         </ReaderNotesProvider>
       </InspectorCursorProvider>

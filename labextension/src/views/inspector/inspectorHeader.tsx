@@ -23,13 +23,16 @@ interface IInspectorHeaderProps {
   idPrefix: string;
   /** What the link names. */
   place: IInspectorPlace;
+  /** Opens the list of keys. */
+  showKeys: () => void;
 }
 
 /** Draws title, origin, tabs and the place of the cursor. */
 export function InspectorHeader({
   tab,
   idPrefix,
-  place
+  place,
+  showKeys
 }: IInspectorHeaderProps) {
   const { words, copy } = useHost();
   const { view, request, item, go } = useInspection();
@@ -122,6 +125,15 @@ export function InspectorHeader({
           {words.__('Copy link')}
         </button>
       )}
+      <button
+        type="button"
+        className="plm-Link plm-Inspector-link"
+        aria-haspopup="dialog"
+        title={words.__('The keys of the inspector (?)')}
+        onClick={showKeys}
+      >
+        {words.__('Keys')}
+      </button>
       <span role="status" className="plm-Muted">
         {copied}
       </span>

@@ -6,7 +6,7 @@ import { useRevertActions, type IRevertActions } from '../actions/reverts';
 import { useHost } from '../host';
 import { Preview } from './revertPreview';
 import { unlessGone } from '../dom/effects';
-import { closeDialog, ModalDialog } from '../controls/modalDialog';
+import { ModalDialog } from '../controls/modalDialog';
 
 /** Draws the button of a prompt; nothing in a read-only view. */
 export function RevertButton({ target }: { target: string }) {
@@ -129,13 +129,7 @@ export function RevertDialog({
         >
           {verb}
         </button>
-        <button
-          type="button"
-          className="plm-Button"
-          onClick={event => {
-            closeDialog(event.currentTarget, onClose);
-          }}
-        >
+        <button type="button" className="plm-Button" onClick={onClose}>
           {words.__('Cancel')}
         </button>
       </div>

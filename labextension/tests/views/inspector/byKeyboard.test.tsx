@@ -244,3 +244,110 @@ describe('a screen reader', () => {
     }
   });
 });
+
+describe('a key', () => {
+  const key = async (name: string, place: HTMLElement = cursor()) => {
+    place.focus();
+    const isLeft = fireEvent.keyDown(place, { key: name });
+    await settle();
+    return !isLeft;
+  };
+
+  it('leads to the next break of the cache and to the one before', async () => {
+    await draw(sourceOf('pi'), { request: 200 });
+    const next = screen.getByRole('button', { name: 'Next break' });
+    const at = () => cursor().getAttribute('aria-valuenow');
+    fireEvent.click(next);
+    await settle();
+    const [first] = [at()];
+    fireEvent.click(next);
+    await settle();
+    const second = at();
+    expect(second).not.toBe(first);
+
+    expect(await key('p', screen.getByRole('grid'))).toBe(true);
+    expect(at()).toBe(first);
+    await key('n', screen.getByRole('tab', { name: 'Timeline' }));
+    expect(at()).toBe(second);
+  });
+
+  it('is a letter in a field, and the browser’s with Control', async () => {
+    await draw(sourceOf('pi'), { request: 200 });
+    const fields = [
+      ...screen.getAllByRole('searchbox'),
+      ...screen.getAllByRole('combobox'),
+      ...screen.getAllByRole('spinbutton')
+    ];
+    expect(fields.length).toBeGreaterThan(4);
+    for (const field of fields) {
+      for (const name of ['n', 'p', '/', '?']) {
+        expect(await key(name, field)).toBe(false);
+        expect(document.activeElement).toBe(field);
+      }
+    }
+    fireEvent.keyDown(cursor(), { key: 'n', ctrlKey: true });
+    await settle();
+
+    expect(cursor().getAttribute('aria-valuenow')).toBe('201');
+    expect(screen.queryByRole('dialog')).toBeNull();
+  });
+
+  it.each([
+    ['timeline', 'Find items'],
+    ['requests', 'Find in the request'],
+    ['wastes', 'Find items']
+  ] as const)('leads from the tab %s to its search', async (tab, name) => {
+    await draw(sourceOf('claude_code'), { tab });
+    expect(await key('/')).toBe(true);
+
+    expect(document.activeElement).toBe(
+      screen.getByRole('searchbox', { name })
+    );
+  });
+
+  it('opens a list of all keys, which Escape closes', async () => {
+    await draw(sourceOf('claude_code'));
+    const grid = screen.getByRole('grid');
+    expect(await key('?', grid)).toBe(true);
+    const list = screen.getByRole('dialog', { name: 'Keys' });
+    expect(list.contains(document.activeElement)).toBe(true);
+    expect(list.textContent).toContain('choose a range');
+
+    await key('n', list.querySelector('button') as HTMLElement);
+    await key('Escape', list.querySelector('button') as HTMLElement);
+    expect(screen.queryByRole('dialog')).toBeNull();
+    expect(document.activeElement).toBe(grid);
+
+    const button = screen.getByRole('button', { name: 'Keys' });
+    button.focus();
+    fireEvent.click(button);
+    fireEvent.click(screen.getByRole('button', { name: 'Close the list' }));
+    expect(document.activeElement).toBe(button);
+  });
+});
+
+describe('the first stops of the Tab key', () => {
+  it.each([
+    ['timeline', ['grid', 'card', 'sentence']],
+    ['requests', ['card', 'sentence']],
+    ['cost', ['sentence']]
+  ] as const)('skip the tracks of the tab %s', async (tab, names) => {
+    await draw(sourceOf('claude_code'), { tab, item: 3 });
+    const stops = Array.from(
+      document.querySelectorAll<HTMLElement>('.plm-Inspector button')
+    ).slice(0, names.length + 1);
+    expect(stops.map(stop => stop.textContent)).toEqual([
+      ...names.map(name => `Skip to the ${name}`),
+      'Timeline'
+    ]);
+    const targets = {
+      grid: screen.queryByRole('grid'),
+      card: screen.queryByRole('group', { name: 'The chosen item' }),
+      sentence: screen.getByRole('group', { name: 'What the request cost' })
+    };
+    for (const [place, name] of names.entries()) {
+      await press(stops[place] as HTMLElement);
+      expect(document.activeElement).toBe(targets[name]);
+    }
+  });
+});

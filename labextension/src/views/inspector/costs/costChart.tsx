@@ -16,7 +16,6 @@ import { useHost } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
 import { useInspection } from '../controls/inspection';
 import { RequestSlider } from '../controls/requestSlider';
-import { rangeName } from '../timeline/rangeWords';
 
 const HEIGHT = 220;
 
@@ -165,7 +164,7 @@ export function CostChart() {
             </th>
             {range !== null && (
               <th scope="col" data-number="true">
-                {rangeName(range, words)}
+                {words.__('in the range')}
               </th>
             )}
             <th scope="col" data-number="true">

@@ -1,7 +1,7 @@
 /** A word that opens the glossary at its meaning. */
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { createPortal } from 'react-dom';
-import { closeDialog, ModalDialog } from '../../controls/modalDialog';
+import { ModalDialog } from '../../controls/modalDialog';
 import { useHost } from '../../host';
 import { glossary, type Term } from './glossary';
 
@@ -78,13 +78,7 @@ function GlossaryDialog({ term, onClose }: IGlossaryDialogProps) {
           </div>
         ))}
       </dl>
-      <button
-        type="button"
-        className="plm-Button"
-        onClick={event => {
-          closeDialog(event.currentTarget, onClose);
-        }}
-      >
+      <button type="button" className="plm-Button" onClick={onClose}>
         {words.__('Close')}
       </button>
     </ModalDialog>

@@ -15,8 +15,7 @@ import { itemLabel } from '../../../state/inspector/labels';
 import { itemRows } from '../../../state/inspector/itemRows';
 import {
   isInRange,
-  wholeRange,
-  type IRequestRange
+  wholeRange
 } from '../../../state/inspector/figures/rangeFigures';
 import { stateWords } from '../../../state/inspector/why';
 import { useHost } from '../../host';
@@ -26,7 +25,6 @@ import {
   useInspection,
   type IShownTrack
 } from '../controls/inspection';
-import { requestStep } from '../controls/requestKeys';
 import {
   drawGrid,
   HEAD_PX,
@@ -35,14 +33,11 @@ import {
   type IGridShape
 } from './gridDrawing';
 import { GridFilter } from './gridFilter';
+import { cellStep } from './gridKeys';
+import { columnAt, useZoomWheel, zoomByKey } from './gridZoom';
+import { MARGIN_PX, NameColumnLine, useNameColumn } from './nameColumn';
 import { GridPalette } from './gridPalette';
 import { useLatest } from '../../dom/effects';
-
-/** Widths of a column, in CSS pixels, beside that at which all requests fit. */
-const COLUMNS: readonly number[] = [2, 5, 11];
-const MAX_COLUMN_PX = 40;
-/** Beside the last column. */
-const MARGIN_PX = 8;
 
 /** Draws the filter and the grid; `height` in CSS pixels. On paper all requests fit, as nobody can scroll it. */
 export const ItemGrid = memo(function ItemGrid({
@@ -63,6 +58,8 @@ export const ItemGrid = memo(function ItemGrid({
   const setZoom = (changed: number) => {
     go({ zoom: changed });
   };
+  /** What a turned wheel keeps under the pointer: a place in columns, and where it is seen. */
+  const pointed = useRef<{ column: number; x: number } | null>(null);
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const palette = useRef<GridPalette | null>(null);
@@ -73,17 +70,16 @@ export const ItemGrid = memo(function ItemGrid({
     () => itemRows(shown.states, filter, chosenRange),
     [shown.states, filter, chosenRange]
   );
-  const names = width < 520 ? 132 : Math.min(300, Math.round(width * 0.4));
   const range = useMemo(
     () => chosenRange ?? wholeRange(view),
     [chosenRange, view]
   );
   const { first } = range;
   const total = range.last - first + 1;
-  const { column, zoom, zooms } = columnAt(
-    chosenZoom,
-    (width - names - MARGIN_PX) / total
-  );
+  const nameColumn = useNameColumn(width, total);
+  const names = nameColumn.width;
+  const gridZoom = columnAt(chosenZoom, (width - names - MARGIN_PX) / total);
+  const { column, zoom, zooms } = gridZoom;
   const inColumn = requestsInColumn(column);
   const tracks = useMemo(
     () => [recorded.states, ...(whatIf === null ? [] : [whatIf.states])],
@@ -149,8 +145,24 @@ export const ItemGrid = memo(function ItemGrid({
       laidOut.current = { width, chosenRange };
       scrolled.current = scrollOf(box.current);
     }
-    showCursor();
-  }, [showCursor, width, chosenRange]);
+    const kept = pointed.current;
+    pointed.current = null;
+    if (kept === null || box.current === null) {
+      showCursor();
+    } else {
+      box.current.scrollLeft = Math.max(kept.column * column - kept.x, 0);
+      scrolled.current = scrollOf(box.current);
+    }
+  }, [showCursor, width, chosenRange, column]);
+  useZoomWheel(box, (direction, pointerX) => {
+    const to = zoom + direction;
+    const x = pointerX - names;
+    if (to >= 0 && to < zooms) {
+      const { left } = scrolled.current;
+      pointed.current = x < 0 ? null : { column: (x + left) / column, x };
+      setZoom(to);
+    }
+  });
   useThemeChange(() => {
     palette.current = null;
     // Another theme lays the page out anew, which may scroll the grid without saying so.
@@ -210,6 +222,12 @@ export const ItemGrid = memo(function ItemGrid({
       chooseRange(null);
       return;
     }
+    const toZoom = zoomByKey(event, gridZoom);
+    if (toZoom !== null) {
+      event.preventDefault();
+      setZoom(toZoom);
+      return;
+    }
     const next = cellStep(
       event,
       { rows, row, request, range, item },
@@ -251,45 +269,50 @@ export const ItemGrid = memo(function ItemGrid({
         onZoom={setZoom}
         itemCount={rows.length}
       />
-      <div
-        className="plm-ItemGrid-box"
-        ref={box}
-        role="grid"
-        tabIndex={0}
-        aria-label={words.__('Items by requests')}
-        aria-rowcount={rows.length}
-        aria-colcount={view.requests.id.length}
-        aria-activedescendant={cell}
-        aria-describedby={`${idPrefix}-keys`}
-        style={{ height: visibleHeight }}
-        onScroll={({ currentTarget }) => {
-          scrolled.current = scrollOf(currentTarget);
-          paint();
-        }}
-        onClick={onClick}
-        onKeyDown={onKeyDown}
-      >
-        <div className="plm-ItemGrid-size" style={size} role="presentation">
-          <canvas
-            ref={canvas}
-            aria-hidden="true"
-            style={{ width, height: visibleHeight }}
-          />
-        </div>
+      <div className="plm-ItemGrid-frame">
         <div
-          role="row"
-          aria-rowindex={Math.max(row, 0) + 1}
-          className="plm-Hidden"
+          className="plm-ItemGrid-box"
+          ref={box}
+          role="grid"
+          tabIndex={0}
+          aria-label={words.__('Items by requests')}
+          aria-rowcount={rows.length}
+          aria-colcount={view.requests.id.length}
+          aria-activedescendant={cell}
+          aria-describedby={`${idPrefix}-keys`}
+          style={{ height: visibleHeight }}
+          onScroll={({ currentTarget }) => {
+            scrolled.current = scrollOf(currentTarget);
+            paint();
+          }}
+          onClick={onClick}
+          onKeyDown={onKeyDown}
         >
-          <span
-            role="gridcell"
-            key={cell}
-            id={cell}
-            aria-colindex={request + 1}
+          <div className="plm-ItemGrid-size" style={size} role="presentation">
+            <canvas
+              ref={canvas}
+              aria-hidden="true"
+              style={{ width, height: visibleHeight }}
+            />
+          </div>
+          <div
+            role="row"
+            aria-rowindex={Math.max(row, 0) + 1}
+            className="plm-Hidden"
           >
-            {cellText}
-          </span>
+            <span
+              role="gridcell"
+              key={cell}
+              id={cell}
+              aria-colindex={request + 1}
+            >
+              {cellText}
+            </span>
+          </div>
         </div>
+        {!isPrinted && (
+          <NameColumnLine column={nameColumn} height={visibleHeight} />
+        )}
       </div>
       {isPrinted && visibleHeight < size.height && (
         <p className="plm-Muted">
@@ -313,84 +336,16 @@ export const ItemGrid = memo(function ItemGrid({
       )}
       <p className="plm-Muted plm-ItemGrid-keys" id={`${idPrefix}-keys`}>
         {words.__(
-          'Arrows move the cell, Control with left and right goes to the row’s next change, Enter goes to why, Escape back.'
+          'Arrows move the cell, Control with left and right goes to the row’s next change, + − 0 change the width of the columns, Enter goes to why, Escape back.'
         )}
       </p>
     </div>
   );
 });
 
-/** Returns the width of a column at a zoom, that zoom as far as there is one, and how many there are. */
-function columnAt(
-  chosenZoom: number,
-  room: number
-): { column: number; zoom: number; zooms: number } {
-  const fitting =
-    room < 2 ? Math.max(room, 0.01) : Math.min(Math.floor(room), MAX_COLUMN_PX);
-  const columns = [fitting, ...COLUMNS.filter(wider => wider > fitting)];
-  const zoom = Math.min(chosenZoom, columns.length - 1);
-  return { column: columns[zoom] ?? fitting, zoom, zooms: columns.length };
-}
-
 function scrollOf(box: HTMLElement): { left: number; top: number } {
   return { left: box.scrollLeft, top: box.scrollTop };
 }
-
-interface IGridCell {
-  rows: Int32Array;
-  row: number;
-  request: number;
-  range: IRequestRange;
-  item: number | null;
-}
-
-/** Returns where a key moves the cell; null for a key that moves nothing. */
-function cellStep(
-  event: KeyboardEvent,
-  { rows, row, request, range, item }: IGridCell,
-  states: {
-    nextChange(item: number, request: number): number | null;
-    previousChange(item: number, request: number): number | null;
-  }
-): { request?: number; item?: number; against?: null } | null {
-  const { first, last } = range;
-  const isJump = event.ctrlKey || event.metaKey;
-  if (isJump && item !== null && /^Arrow(Left|Right)$/.test(event.key)) {
-    const at =
-      event.key === 'ArrowRight'
-        ? states.nextChange(item, request)
-        : states.previousChange(item, request);
-    const isThere = at !== null && isInRange(range, at);
-    return { request: isThere ? at : request, against: null };
-  }
-  const corner = CORNERS[event.key];
-  const end = corner === undefined ? undefined : rows.at(corner);
-  if (isJump && corner !== undefined && end !== undefined) {
-    const at = corner === 0 ? first : last;
-    return { request: at, item: end, against: null };
-  }
-  const down = ROW_STEPS[event.key];
-  if (down !== undefined && !isJump) {
-    const to = Math.min(Math.max(row + down, 0), rows.length - 1);
-    return rows[to] === undefined ? null : { item: rows[to] };
-  }
-  if (event.key === 'Enter' && item === null && rows[0] !== undefined) {
-    return { item: rows[0] };
-  }
-  // A cursor beside the range comes into it.
-  const next = requestStep(event, request - first, last - first + 1);
-  return next === null ? null : { request: first + next, against: null };
-}
-
-/** With Control: to the first cell, and to the last. */
-const CORNERS: Readonly<Record<string, 0 | -1>> = { Home: 0, End: -1 };
-
-const ROW_STEPS: Readonly<Record<string, number>> = {
-  ArrowUp: -1,
-  ArrowDown: 1,
-  PageUp: -10,
-  PageDown: 10
-};
 
 /** Calls back when the theme changes, or the colours that the system asks for. */
 function useThemeChange(newest: () => void): void {

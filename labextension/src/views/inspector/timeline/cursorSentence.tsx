@@ -42,6 +42,8 @@ export const CursorSentence = memo(function CursorSentence() {
     <section
       role="group"
       className="plm-CursorSentence"
+      // The skip link leads here.
+      tabIndex={-1}
       aria-label={words.__('What the request cost')}
     >
       <label className="plm-CursorSentence-place">
