@@ -1,5 +1,5 @@
 // @vitest-environment jsdom
-/** The table of requests: its page, its order, and the two rows that are compared. */
+/** The table of requests: its page, its order, and the two rows that are compared; and the items, sorted alike. */
 import { cleanup, fireEvent, screen, within } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dearest } from '../../../src/state/inspector/figures/requestCost';
@@ -196,5 +196,25 @@ describe('two ticked requests', () => {
     expect(
       screen.queryByRole('checkbox', { name: /^Compare/, checked: true })
     ).toBeNull();
+  });
+});
+
+describe('the items of the window', () => {
+  it('are sorted by their age, too', async () => {
+    await draw(sourceOf('pi'), { request: 309, tab: 'items' });
+    const table = screen.getByRole('table', { name: 'Items in the window' });
+    const ages = () =>
+      within(table)
+        .getAllByRole('row')
+        .slice(1)
+        .map(row => Number(row.children[3]?.textContent));
+    const before = ages();
+
+    fireEvent.click(within(table).getByRole('button', { name: 'age' }));
+    await settle();
+
+    expect(ages()).not.toEqual(before);
+    expect(ages()).toEqual([...ages()].sort((left, right) => right - left));
+    expect(ages()[0]).toBe(309);
   });
 });

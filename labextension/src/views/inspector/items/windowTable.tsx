@@ -29,6 +29,25 @@ export function WindowTable() {
     () => (isOrdered ? rows : largestFirst(rows)),
     [rows, isOrdered]
   );
+  const columns = useMemo(
+    () => [
+      { head: words.__('item') },
+      {
+        head: words.__('tokens'),
+        isNumber: true,
+        valueAt: (place: number) => sorted[place]?.tokens ?? null
+      },
+      { head: words.__('share'), isNumber: true },
+      {
+        head: words.__('age'),
+        isNumber: true,
+        valueAt: (place: number) => sorted[place]?.age ?? null
+      },
+      { head: words.__('kind') },
+      { head: words.__('state') }
+    ],
+    [sorted, words]
+  );
   const { names, layers, total } = shown.series;
   const windowTokens = Math.max(total[request] ?? 0, 1);
   const share = percent(
@@ -78,14 +97,7 @@ export function WindowTable() {
       </label>
       <PagedRows
         caption={words.__('Items in the window')}
-        columns={[
-          { head: words.__('item') },
-          { head: words.__('tokens'), isNumber: true },
-          { head: words.__('share'), isNumber: true },
-          { head: words.__('age'), isNumber: true },
-          { head: words.__('kind') },
-          { head: words.__('state') }
-        ]}
+        columns={columns}
         count={sorted.length}
         row={place => {
           const windowRow = sorted[place];
