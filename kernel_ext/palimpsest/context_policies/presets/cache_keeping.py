@@ -27,7 +27,7 @@ class CacheKeeping(Preset, RecordedPolicy):
     """The recorded requests under other rules of the provider's cache."""
 
     source = SOURCE
-    sliders = ("seconds",)
+    sliders: ClassVar[tuple[str, ...]] = ("seconds",)
     seconds: int = 0
     """Seconds for which a prefix is kept after its last use; 0: as recorded."""
     words: ClassVar[str] = "The requests are the recorded ones"
