@@ -19,7 +19,8 @@ const INSPECTOR = [
   ...VIEWS,
   'state/inspector/figures',
   'state/inspector',
-  'views/inspector/controls'
+  'views/inspector/controls',
+  'views/inspector/glossary'
 ];
 
 /** Allowed imports, lowest folder first. */
@@ -54,12 +55,19 @@ const FOLDERS: Record<string, readonly string[]> = {
     'state/inspector/figures',
     'state/inspector'
   ],
-  'views/inspector/timeline': INSPECTOR,
+  'views/inspector/glossary': VIEWS,
+  'views/inspector/notes': INSPECTOR,
+  'views/inspector/timeline': [...INSPECTOR, 'views/inspector/notes'],
   'views/inspector/items': [...INSPECTOR, 'views/inspector/timeline'],
-  'views/inspector/requests': [...INSPECTOR, 'views/inspector/timeline'],
-  'views/inspector/costs': INSPECTOR,
+  'views/inspector/requests': [
+    ...INSPECTOR,
+    'views/inspector/notes',
+    'views/inspector/timeline'
+  ],
+  'views/inspector/costs': [...INSPECTOR, 'views/inspector/timeline'],
   'views/inspector': [
     ...INSPECTOR,
+    'views/inspector/notes',
     'views/inspector/timeline',
     'views/inspector/items',
     'views/inspector/requests',

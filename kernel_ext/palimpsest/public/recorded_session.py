@@ -3,6 +3,7 @@
 Border: imported with the first recording, since it imports all of review, which ``Session`` does not need.
 """
 
+import asyncio
 import functools
 import os
 from collections.abc import Coroutine, Sequence
@@ -18,6 +19,7 @@ from palimpsest.review.recorded_sessions.recording import Recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.session_review import GetPolicy, PolicyLike
 from palimpsest.review.timeline_view.chosen_policies import chosen_policies
+from palimpsest.review.timeline_view.inspector_place import opening_place
 from palimpsest.review.timeline_view.report_data import ReportTexts
 from palimpsest.review.timeline_view.view_queries import (
     AskView,
@@ -41,6 +43,8 @@ class RecordedSession(RecordingReview):
         lifetime: str | float | None = None,
         *,
         policies: Sequence[PolicyLike] | PolicyLike = (),
+        link: str | None = None,
+        **place: Any,
     ) -> Any:
         """Show in a cell the contents of each request's context, and the requests of other policies.
 
@@ -52,6 +56,7 @@ class RecordedSession(RecordingReview):
             InspectorWidget,
             inspector_view,
         )
+        from palimpsest.frontends.operations.notes import WriteNote
         from palimpsest.review.timeline_view.view_answers import ViewAnswers
 
         engine, queue = _engine()
@@ -62,13 +67,18 @@ class RecordedSession(RecordingReview):
         def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
             return queue.answer(line, query, asker, chosen)
 
+        async def note(words: dict[str, Any]) -> ViewAnswer:
+            return await asyncio.to_thread(WriteNote.of(**words).write_on, self)
+
         inspected = InspectedSession(
             id=self.timeline.session,
             ask=ask,
+            note=note,
             view=lambda: inspector_view(answers.answer(query, chosen)),
             policies=chosen,
         )
-        return InspectorWidget(inspected, engine, words)
+        opening = opening_place(self.timeline.session, link, place)
+        return InspectorWidget(inspected, engine, words, opening)
 
     def report(
         self,

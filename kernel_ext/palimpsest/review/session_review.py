@@ -35,6 +35,7 @@ from palimpsest.review.prices.prices import (
     with_models_of,
 )
 from palimpsest.review.request_contents.sent_requests import SentRequests
+from palimpsest.review.session_notes.noted_session import NotedSession
 from palimpsest.review.tables.cache_breaks import CacheBreaks, cache_breaks
 from palimpsest.review.tables.cache_use import CacheUse, cache_use
 from palimpsest.review.tables.links import link_to
@@ -57,6 +58,7 @@ from palimpsest.review.tables.subagents import (
 )
 from palimpsest.review.tables.wastes import MAX_WASTES, Wastes, largest_wastes
 from palimpsest.store.interface import Problem
+from palimpsest.store.session_notes import NoteFiles, no_notes
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 
@@ -103,7 +105,7 @@ def listed_policies(policies: Sequence[PolicyLike] | PolicyLike) -> list[PolicyL
     return [policies]
 
 
-class SessionReview:
+class SessionReview(NotedSession):
     """Reviews one session.
 
     Responsibilities: hold the session's timeline, fit its ruler once, find its names once, and pass them to the reports.
@@ -125,6 +127,7 @@ class SessionReview:
         problems: Sequence[Problem] = (),
         price: PriceWords | None = None,
         lifetime: str | float | None = None,
+        note_files: NoteFiles | None = None,
     ) -> None:
         """``references_of`` finds the names at their first use, where ``references`` are not known.
 
@@ -138,6 +141,7 @@ class SessionReview:
         self._children_of = children_of
         self._get_policy = get_policy
         self._price_of = price_of
+        self.note_files = note_files or no_notes()
         self.sent = sent
         """The stored requests; None where there is no log."""
         self._references = references
@@ -389,6 +393,12 @@ class SessionReview:
                 return candidate.index
         raise UserError(f"The session has no item {item!r}; `items` lists them with their numbers.")
 
+    def _item_number(self, item: int | str) -> int:
+        return self._item(item) + 1
+
+    def _broken_requests(self) -> Sequence[int]:
+        return [cache_break.request for cache_break in self.breaks()]
+
     # Contents
 
     def request(
@@ -417,7 +427,7 @@ class SessionReview:
         *,
         price: PriceLike = None,
     ) -> "RequestDifference":
-        """Return the items that came, went and were rewritten between two requests, from 1, and the cost of that.
+        """Return the items that came, went and changed between two requests, from 1, and the cost of that.
 
         The reported usage of a request that follows the other is a fact; all else is an estimate.
 

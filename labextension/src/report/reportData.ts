@@ -1,9 +1,21 @@
 /** The data of a report, as `review/timeline_view/report_data.py` writes it: equal columns stand once. */
 import type {
   CompactionText,
+  NotesText,
   TimelineView,
   TrackStop
 } from '../protocol/generated';
+
+/** The names that answers used, with the items that contain them; each use is a row of the last three columns. */
+export interface IReportUses {
+  readonly names: readonly string[];
+  readonly items: readonly (readonly number[])[];
+  readonly request: readonly number[];
+  /** Indexes in `names`. */
+  readonly name: readonly number[];
+  /** How many of the name's items, from the first on, existed then. */
+  readonly sources: readonly number[];
+}
 
 export interface IReportData {
   readonly view: TimelineView;
@@ -12,7 +24,10 @@ export interface IReportData {
   readonly texts: 'none' | 'preview' | 'all';
   /** The text of each item, or its beginning; empty where the report has none. */
   readonly items: readonly string[];
+  readonly uses: IReportUses;
   readonly compactions: readonly CompactionText[];
+  /** The notes of people on the session. */
+  readonly notes: NotesText;
 }
 
 /** Returns the data with its shared columns inserted; null for data of another version. */

@@ -8,7 +8,7 @@ stop; a waiting question is dropped when a newer question for a track arrives.
 
 import asyncio
 import logging
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from palimpsest.paused_collection import collection_paused
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
@@ -33,6 +33,9 @@ class AnswerSource(Protocol):
         """Return the answer, or an error of one sentence; a question may name one of the ``policies``."""
 
 
+Source = TypeVar("Source", bound=AnswerSource)
+
+
 class AnswerQueue:
     """Answers the questions of all inspectors of a kernel; used on the engine's loop."""
 
@@ -41,7 +44,7 @@ class AnswerQueue:
 
     async def answer(
         self,
-        questions: "SessionQuestions",
+        questions: "SessionQuestions[Any]",
         query: ViewQuery,
         asker: str = "",
         policies: ChosenPolicies = NO_POLICIES,
@@ -65,10 +68,10 @@ class AnswerQueue:
                 return ViewAnswer(error=f"It cannot be shown: {type(error).__name__}.")
 
 
-class SessionQuestions:
+class SessionQuestions(Generic[Source]):
     """The waiting questions about one session."""
 
-    def __init__(self, source: AnswerSource) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
         self.lock = asyncio.Lock()
         self.newest: dict[str, AskTrack] = {}

@@ -17,10 +17,16 @@ import traitlets
 from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.frontends.cell_widget import CellWidget
+from palimpsest.frontends.inspector.place_trait import (
+    PlaceTrait,
+    link_of_place,
+    place_of_link,
+)
 from palimpsest.frontends.inspector.saved_output import saved_output
 from palimpsest.frontends.static_files import built_file
 from palimpsest.review.recorded_sessions.session_answers import GROWTH
 from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies
+from palimpsest.review.timeline_view.inspector_place import InspectorPlace, place_link
 from palimpsest.review.timeline_view.view_queries import (
     AskCompaction,
     AskTrack,
@@ -52,6 +58,8 @@ class InspectedSession:
     """Answers a question about the session, given the id of the asker; called on the engine's loop."""
     view: Callable[[], TimelineView]
     """Returns the newest view, for the saved output; called on any thread but the engine's."""
+    note: Callable[[dict[str, Any]], Coroutine[Any, Any, ViewAnswer]]
+    """Writes, changes or removes a note, by the fields of ``WriteNote``; called on the engine's loop, raises UserError."""
     live: KernelSession | None = None
     """A session of this kernel, whose records are observed and which may be edited."""
     policies: ChosenPolicies = field(default_factory=dict)
@@ -61,7 +69,7 @@ class InspectedSession:
 class InspectorWidget(CellWidget):
     """One session's inspector.
 
-    Responsibilities: answer the page's questions and carry out its edits; notify it when the session grew; rewrite the
+    Responsibilities: answer the page's questions, carry out its edits and write its notes; notify it when the session grew; rewrite the
     saved output after each turn.
     """
 
@@ -69,15 +77,32 @@ class InspectorWidget(CellWidget):
     own = traitlets.Bool(default_value=False).tag(sync=True)
     """Whether the session can be written: its items can be pinned, excluded and restored."""
 
+    place = PlaceTrait().tag(sync=True, to_json=link_of_place, from_json=place_of_link)
+    """What the page shows; set, it moves the page, and ``observe`` tells of each move.
+
+    >>> view.place = {"request": 209, "tab": "cost"}
+    >>> view.place.request
+    209
+    """
+
     def __init__(
-        self, inspected: InspectedSession, engine: EngineThread, price: str | None = None
+        self,
+        inspected: InspectedSession,
+        engine: EngineThread,
+        price: str | None = None,
+        place: InspectorPlace | None = None,
     ) -> None:
         self._inspected = inspected
         self._price = price
         self._is_watched = False
         self._notified_at = 0.0
         self._has_pending_notice = False
-        super().__init__(inspected.id, engine, built_file("inspector.js"))
+        super().__init__(
+            inspected.id,
+            engine,
+            built_file("inspector.js"),
+            place=place or InspectorPlace(),
+        )
         live = inspected.live
         self.own = live is not None and not live.read_only
         if live is not None:
@@ -95,6 +120,18 @@ class InspectorWidget(CellWidget):
     def __repr__(self) -> str:
         return f"<InspectorWidget of {self._inspected.id}>"
 
+    @property
+    def link(self) -> str:
+        """The link to what is shown, as *Copy link* copies it."""
+        return place_link(self.session, self.place)
+
+    def move_to(self, **fields: Any) -> None:
+        """Change these fields of the place, and leave the others; raises UserError for one that is not valid.
+
+        >>> view.move_to(request=210, item=None)
+        """
+        self.place = {**self.place.model_dump(exclude_unset=True), **fields}
+
     # Messages from and to the page
 
     def _on_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
@@ -104,6 +141,8 @@ class InspectorWidget(CellWidget):
                 self._on_engine(lambda: self._answer(identifier, query))
             case {"kind": "edit", "id": str(identifier), "action": str(action), "part": str(part)}:
                 self._on_engine(lambda: self._edit(identifier, action, part))
+            case {"kind": "note", "id": str(identifier), "words": dict(words)}:
+                self._on_engine(lambda: self._note(identifier, words))
             case _:
                 _log.debug("The inspector's page said what nobody understands: %.80r", content)
 
@@ -114,6 +153,14 @@ class InspectorWidget(CellWidget):
             answer = ViewAnswer(error="The page and the kernel are of different versions; reload.")
         else:
             answer = await self._inspected.ask(priced_query, self.key)
+        content = answer.model_dump(mode="json", exclude_none=True)
+        self.send({"kind": "answer", "id": identifier, "answer": content})
+
+    async def _note(self, identifier: str, words: dict[str, Any]) -> None:
+        try:
+            answer = await self._inspected.note(words)
+        except UserError as error:
+            answer = ViewAnswer(error=str(error))
         content = answer.model_dump(mode="json", exclude_none=True)
         self.send({"kind": "answer", "id": identifier, "answer": content})
 

@@ -6,6 +6,7 @@ describes the page.
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from palimpsest import __version__
@@ -16,6 +17,7 @@ from palimpsest.render.formats.inspector_report import (
     InspectorReport,
     inspector_report,
 )
+from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.corpus.progress_bar import default_progress
 from palimpsest.review.session_review import PolicyLike, SessionReview
@@ -69,12 +71,12 @@ def write_report(
     page = inspector_report(
         InspectorReport(
             title=summary.title,
-            about=f"The context of one agent's session, request by request. {TEXTS_SENTENCES[texts]}",
+            description=f"The context of one agent's session, request by request. {TEXTS_SENTENCES[texts]}",
             picture=summary.picture,
-            tables=summary.tables,
+            tables=(*_notes_tables(review, scrub), *summary.tables),
             sentences=summary.sentences,
             data=data,
-            closing=(
+            closing_lines=(
                 REPORT_ORIGIN.format(version=__version__, session=view.session, made=date),
                 SLIDER_NOTE,
                 SCRUBBED,
@@ -88,6 +90,15 @@ def write_report(
     except OSError as error:
         raise StorageFailed(f"{disk_reason(error)}: {str(target)!r} cannot be written.") from error
     return target
+
+
+def _notes_tables(review: SessionReview, clean: Callable[[str], str]) -> Sequence[ReportTable]:
+    """Return the table of the notes on a session, without keys; none where there is no note."""
+    table = review.notes().table
+    cleaned_rows = tuple(
+        tuple(clean(cell) if isinstance(cell, str) else cell for cell in row) for row in table.rows
+    )
+    return [replace(table, title=clean(table.title), rows=cleaned_rows)] if cleaned_rows else []
 
 
 def _checked_target(path: str | Path) -> Path:

@@ -24,6 +24,7 @@ from palimpsest.review.timeline_view.view_patch import patch_of
 from palimpsest.review.timeline_view.view_queries import AskView, ViewAnswer, ViewQuery
 from palimpsest.review.timeline_view.view_values import PolicyOption, TimelineView
 from palimpsest.store.interface import Problem, Store
+from palimpsest.store.session_notes import NoteFiles
 from palimpsest.transcript.errors import UserError
 
 MAX_VIEWS = 4
@@ -83,6 +84,7 @@ class SessionAnswers:
         place: Callable[[], SessionPlace] | None = None,
         get_policy: GetPolicy = get,
         problems_of: Callable[[str], Sequence[Problem]] | None = None,
+        note_files: NoteFiles | None = None,
     ) -> None:
         """``problems_of`` returns the session's unreadable places; it is called for the first view."""
         self.session_id = session_id
@@ -91,6 +93,7 @@ class SessionAnswers:
         self._get_policy = get_policy
         self._place = place or self._stored_place
         self._problems_of = problems_of
+        self._note_files = note_files
         self._growing_review: GrowingReview | None = None
         self._answers: ViewAnswers | None = None
         self._own = False
@@ -154,6 +157,7 @@ class SessionAnswers:
                 self._price_of,
                 self._get_policy,
                 self._problems_of(self.session_id) if self._problems_of is not None else (),
+                self._note_files,
             )
         review = self._growing_review.review()
         is_continued = current is not None and review.ruler == current.review.ruler

@@ -13,6 +13,7 @@ from palimpsest.review.request_contents.compaction_losses import CompactionLosse
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
+from palimpsest.review.timeline_view.note_views import notes_text
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.track_view import track_of
 from palimpsest.review.timeline_view.view_queries import (
@@ -24,6 +25,7 @@ from palimpsest.review.timeline_view.view_queries import (
     TEXT_CHARS,
     AskCompaction,
     AskItem,
+    AskNotes,
     AskRequest,
     AskTrack,
     AskUses,
@@ -121,6 +123,8 @@ class ViewAnswers:
                 return ViewAnswer(request=self._request(query, policies))
             case AskCompaction():
                 return ViewAnswer(compaction=self._compaction(query))
+            case AskNotes():
+                return ViewAnswer(notes=notes_text(self.review.notes()))
 
     def _simulation(
         self,
@@ -239,7 +243,7 @@ class ViewAnswers:
                     :MAX_LOST
                 ]
             ),
-            repair=round(loss.repair, 6),
+            refetching=round(loss.refetching, 6),
             fetches=loss.fetches,
             sentences=loss.sentences,
         )

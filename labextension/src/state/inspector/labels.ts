@@ -1,6 +1,6 @@
 /** Words for items, tokens, money and times, safe to draw on a canvas: one line, in the order of its characters. */
 import type { PriceProfile, TimelineView } from '../../protocol/generated';
-import { count } from '../text/numberFormat';
+import { count, wholeNumber, withDecimals } from '../text/numberFormat';
 import { oneLine } from '../text/oneLine';
 
 /** Returns a short name of an item, as its row shows it. */
@@ -99,9 +99,10 @@ export function money(
 
 /** Returns an amount in dollars without its unit: "0.41", "0.0004". */
 export function usdText(value: number, digits = 0): string {
-  const [integer = '', decimals = ''] = value
-    .toFixed(Math.max(digits, usdDigits(value)))
-    .split('.');
+  const [integer = '', decimals = ''] = withDecimals(
+    value,
+    Math.max(digits, usdDigits(value))
+  ).split('.');
   return `${integer.replace(/\B(?=(\d{3})+$)/g, ',')}.${decimals}`;
 }
 
@@ -134,7 +135,7 @@ export function foreignPrice(view: TimelineView, request?: number): string {
 
 /** Returns a share as a whole percentage. */
 export function percent(share: number): string {
-  return `${Math.round(100 * share)}%`;
+  return `${wholeNumber(100 * share)}%`;
 }
 
 /** Returns the names of the policies that a view lists. */

@@ -2,19 +2,15 @@
 import { useState } from 'react';
 import { count } from '../../state/text/numberFormat';
 import { oneLine } from '../../state/text/oneLine';
-import { linkTo } from '../../state/inspector/source';
+import { INSPECTOR_TABS } from '../../protocol/generated';
+import { linkTo } from '../../state/inspector/placeLink';
+import type { IInspectorPlace } from '../../state/inspector/source';
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
 import { requestStep } from './controls/requestKeys';
+import { useReaderNotes } from './notes/readerNotes';
 
-export const TABS = [
-  'timeline',
-  'items',
-  'requests',
-  'cost',
-  'wastes'
-] as const;
-export type TabName = (typeof TABS)[number];
+export type TabName = (typeof INSPECTOR_TABS)[number];
 
 /** Returns whether a key moves along a row of tabs; other keys scroll. */
 function movesAlongTabs(key: string): boolean {
@@ -25,22 +21,38 @@ interface IInspectorHeaderProps {
   tab: TabName;
   /** The id of the tabs and of what they show. */
   idPrefix: string;
+  /** What the link names. */
+  place: IInspectorPlace;
 }
 
 /** Draws title, origin, tabs and the place of the cursor. */
-export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
+export function InspectorHeader({
+  tab,
+  idPrefix,
+  place
+}: IInspectorHeaderProps) {
   const { words, copy } = useHost();
   const { view, request, item, go } = useInspection();
+  const { notes, write } = useReaderNotes();
   const [copied, setCopied] = useState('');
   const names: Record<TabName, string> = {
     timeline: words.__('Timeline'),
     items: words.__('Items'),
     requests: words.__('Requests'),
     cost: words.__('Cost'),
-    wastes: words.__('Wastes')
+    wastes: words.__('Wastes'),
+    notes:
+      notes.length === 0
+        ? words.__('Notes')
+        : words.__('Notes (%1)', notes.length)
   };
+  // Where nobody wrote one and nobody can, there is nothing to show.
+  const tabs = INSPECTOR_TABS.filter(
+    name =>
+      name !== 'notes' || name === tab || notes.length > 0 || write !== null
+  );
   const total = view.requests.id.length;
-  const link = linkTo(view.session, { request, item });
+  const link = linkTo(view.session, { ...place, request, item });
   return (
     <div className="plm-Inspector-header">
       <h2 className="plm-Inspector-title" title={oneLine(view.title)}>
@@ -62,16 +74,16 @@ export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
         aria-label={words.__('Views')}
         onKeyDown={event => {
           const next = movesAlongTabs(event.key)
-            ? requestStep(event, TABS.indexOf(tab), TABS.length)
+            ? requestStep(event, tabs.indexOf(tab), tabs.length)
             : null;
           if (next !== null) {
             event.preventDefault();
-            go({ tab: TABS[next] });
-            document.getElementById(`${idPrefix}-${TABS[next] ?? ''}`)?.focus();
+            go({ tab: tabs[next] });
+            document.getElementById(`${idPrefix}-${tabs[next] ?? ''}`)?.focus();
           }
         }}
       >
-        {TABS.map(name => (
+        {tabs.map(name => (
           <button
             key={name}
             type="button"

@@ -10,21 +10,26 @@ import { ItemCard } from './items/itemCard';
 import { GridLegend } from './items/gridLegend';
 import { ItemGrid } from './items/itemGrid';
 import { WindowTable } from './items/windowTable';
+import { NoteList } from './notes/noteList';
+import { useReaderNotes } from './notes/readerNotes';
 import { Compactions } from './requests/compactions';
 import { DifferenceView } from './requests/differenceView';
 import { RequestTable } from './requests/requestTable';
 import { Subagents } from './requests/subagents';
 import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
+import { RangeSentence } from './timeline/rangeSentence';
 import { TimelineTracks } from './timeline/timelineTracks';
 
 /** Draws the views, each in a card of its own. */
 export function PrintedSections() {
   const { words } = useHost();
   const { item } = useInspectorCursor();
+  const { notes } = useReaderNotes();
   return (
     <>
       <TimelineTracks isExplained />
+      <RangeSentence />
       <KindLegend />
       <PolicyNumbers />
       <CursorSentence />
@@ -62,6 +67,11 @@ export function PrintedSections() {
         <div className="plm-Inspector-card">
           <Notes />
         </div>
+        {notes.length > 0 && (
+          <div className="plm-Inspector-card">
+            <NoteList />
+          </div>
+        )}
         <div className="plm-Inspector-card">
           <Compactions isWhole />
           <Subagents />

@@ -17,7 +17,6 @@ import { PriceControls } from './priceControls';
 interface IPolicyControlsProps {
   policy: string;
   track: IPolicyTrack;
-  onPrice: (price: string | null) => void;
   /** Whether the policy's rule is told and the prices can be seen at once. */
   isExplained: boolean;
 }
@@ -26,7 +25,6 @@ interface IPolicyControlsProps {
 export const PolicyControls = memo(function PolicyControls({
   policy,
   track,
-  onPrice,
   isExplained
 }: IPolicyControlsProps) {
   const { words } = useHost();
@@ -90,7 +88,7 @@ export const PolicyControls = memo(function PolicyControls({
           head={words.__('prices')}
           open={isExplained}
         >
-          <PriceControls onPrice={onPrice} />
+          <PriceControls />
         </Disclosure>
       )}
       {option !== undefined && isExplained && (

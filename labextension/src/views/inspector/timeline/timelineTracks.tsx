@@ -11,6 +11,7 @@ import {
 import { useHost, type IWords } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
 import { useInspection, type IShownTrack } from '../controls/inspection';
+import { useReaderNotes } from '../notes/readerNotes';
 import { RequestSlider } from '../controls/requestSlider';
 import { StackedArea, TrackScale, trackLines } from './stackedArea';
 import {
@@ -20,6 +21,7 @@ import {
   policyMarks,
   recordedMarks
 } from './trackMarks';
+import { TermButton } from '../glossary/term';
 
 /**
  * Draws both tracks; `isSmall` leaves a strip of the recorded one, to move the cursor by. `isExplained` adds what each
@@ -117,6 +119,7 @@ function Track({
 }: ITrackProps) {
   const { words } = useHost();
   const { view, recorded, request: chosen } = useInspection();
+  const { notes } = useReaderNotes();
   const plot = useRef<HTMLDivElement>(null);
   const width = useElementWidth(plot);
   const idPrefix = useId().replaceAll(':', '');
@@ -124,8 +127,8 @@ function Track({
   const total = shown.series.total.length;
   const { fired, taken } = shown.track;
   const recordedTrackMarks = useMemo(
-    () => (isRecorded ? recordedMarks(view, words) : []),
-    [view, isRecorded, words]
+    () => (isRecorded ? recordedMarks(view, words, notes) : []),
+    [view, notes, isRecorded, words]
   );
   const policyTrackMarks = useMemo(
     () => (isRecorded ? [] : policyMarks(fired, taken, words)),
@@ -164,6 +167,14 @@ function Track({
         </strong>
         <span className="plm-Track-figures">
           {headline(view, shown, isRecorded, words)}
+          {!isRecorded && shown.track.figures && (
+            <>
+              {' · '}
+              <TermButton term="estimate of the recording">
+                {savingWords(view, shown.track.figures, words)}
+              </TermButton>
+            </>
+          )}
         </span>
       </figcaption>
       <div className="plm-Track-body">
@@ -223,7 +234,7 @@ function headline(
   const isFact = isRecorded && (facts ?? null) !== null;
   const about = isFact ? '' : ESTIMATED;
   const cost = money(
-    costWithRepair(hintAt),
+    costWithRefetching(hintAt),
     view.price.unit,
     isFact && hintAt.cost_is_fact
   );
@@ -235,7 +246,12 @@ function headline(
         hintAt.breaks,
         hintAt.breaks
       )
-    : words._n('%1 rewrite', '%1 rewrites', hintAt.breaks, hintAt.breaks);
+    : words._n(
+        '%1 changed beginning',
+        '%1 changed beginnings',
+        hintAt.breaks,
+        hintAt.breaks
+      );
   const input = `${about}${short(hintAt.input)}`;
   const { reported } = view.requests;
   const reportedCount = reported.filter(value => value !== null).length;
@@ -251,7 +267,7 @@ function headline(
       : words.__('%1 tokens in', input),
     words.__('peak %1', short(hintAt.peak)),
     breaks,
-    isRecorded ? cost : savingWords(view, hintAt, words)
+    ...(isRecorded ? [cost] : [])
   ].join(' · ');
 }
 
@@ -263,8 +279,8 @@ function savingWords(
 ): string {
   const { unit } = view.price;
   const estimate = view.recorded.figures ?? null;
-  const recorded = estimate === null ? 0 : costWithRepair(estimate);
-  const cost = costWithRepair(policy);
+  const recorded = estimate === null ? 0 : costWithRefetching(estimate);
+  const cost = costWithRefetching(policy);
   if (recorded <= 0) {
     return words.__('%1 with refetching', money(cost, unit, false));
   }
@@ -278,8 +294,8 @@ function savingWords(
 }
 
 /** Returns the cost of a track with its summaries and with fetching lost content again. */
-function costWithRepair(hintAt: PolicyFigures): number {
-  return hintAt.cost + (hintAt.summaries ?? 0) + (hintAt.repair ?? 0);
+function costWithRefetching(hintAt: PolicyFigures): number {
+  return hintAt.cost + (hintAt.summaries ?? 0) + (hintAt.refetching ?? 0);
 }
 
 function sentence(
