@@ -14,10 +14,11 @@ from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions import recording
-from palimpsest.review.recorded_sessions.preset_policies import chosen_policies
 from palimpsest.review.recorded_sessions.recording import Recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.session_review import GetPolicy, PolicyLike
+from palimpsest.review.timeline_view.chosen_policies import chosen_policies
+from palimpsest.review.timeline_view.inspector_place import opening_place
 from palimpsest.review.timeline_view.report_data import ReportTexts
 from palimpsest.review.timeline_view.view_queries import (
     AskView,
@@ -41,6 +42,8 @@ class RecordedSession(RecordingReview):
         lifetime: str | float | None = None,
         *,
         policies: Sequence[PolicyLike] | PolicyLike = (),
+        link: str | None = None,
+        **place: Any,
     ) -> Any:
         """Show in a cell the contents of each request's context, and the requests of other policies.
 
@@ -68,7 +71,8 @@ class RecordedSession(RecordingReview):
             view=lambda: inspector_view(answers.answer(query, chosen)),
             policies=chosen,
         )
-        return InspectorWidget(inspected, engine, words)
+        opening = opening_place(self.timeline.session, link, place)
+        return InspectorWidget(inspected, engine, words, opening)
 
     def report(
         self,

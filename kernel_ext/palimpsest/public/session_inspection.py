@@ -22,6 +22,8 @@ class SessionInspection(SessionCalls):
         lifetime: str | float | None = None,
         *,
         policies: "Sequence[PolicyLike] | PolicyLike" = (),
+        link: str | None = None,
+        **place: Any,
     ) -> Any:
         """Show in a cell what filled the context in each request, and what other policies would have sent.
 
@@ -29,10 +31,13 @@ class SessionInspection(SessionCalls):
         kernel. ``price`` is a model's id, ``units``, ``MODEL=in/out/read/write`` or a price file; None for the session's
         models. ``lifetime`` are the seconds for which the cache keeps a prefix, or words such as ``1h``. ``policies``
         stand first in the list of policies: your own, by name, themselves or as a function, or any with other numbers.
-        Raises UserError for what is no price or no policy.
+        ``link`` is a link to a place in the session, and ``place`` the fields of one, as in
+        ``request=209, tab="cost", policy="sweagent.last_n n=10"`` (docs/inspector.md). While it is open, ``view.place``
+        reads and sets what is shown. Raises UserError for what is no price, no policy or no place.
 
-        >>> session.inspect()
-        <InspectorWidget of ses_...>
+        >>> view = session.inspect(request=1, tab="cost")
+        >>> view.place.tab
+        'cost'
         """
         from palimpsest.frontends.inspector.inspector_widget import (
             InspectedSession,
@@ -40,14 +45,22 @@ class SessionInspection(SessionCalls):
             inspector_view,
         )
         from palimpsest.review.prices.price_file import price_words
-        from palimpsest.review.recorded_sessions.preset_policies import chosen_policies
+        from palimpsest.review.timeline_view.chosen_policies import chosen_policies
+        from palimpsest.review.timeline_view.inspector_place import (
+            InspectorPlace,
+            opening_place,
+            place_link,
+        )
         from palimpsest.review.timeline_view.view_queries import AskView, checked_query
 
         app, live = self._app, self._live
         words, chosen = price_words(price, lifetime), chosen_policies(policies)
-        key = f"inspect {live.id} {words or ''} {' , '.join(chosen)}"
+        opening = opening_place(live.id, link, place)
+        key = f"inspect {words or ''} {' , '.join(chosen)} {place_link(live.id, opening)}"
         known = app.views.get(key)
         if known is not None and known.comm is not None and known.policies == chosen:
+            if opening != InspectorPlace():
+                known.place = opening
             return known
         query = checked_query(AskView, price=words)
 
@@ -61,7 +74,7 @@ class SessionInspection(SessionCalls):
             live=live,
             policies=chosen,
         )
-        widget = app.views[key] = InspectorWidget(inspected, app.engine, words)
+        widget = app.views[key] = InspectorWidget(inspected, app.engine, words, opening)
         return widget
 
     def report(

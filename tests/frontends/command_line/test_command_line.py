@@ -170,7 +170,7 @@ def test_a_recording_beside_itself_says_each_thing_once_and_escapes_a_pipe_once(
 
     told = capsys.readouterr().out
     assert [row[0] for row in table_rows(told)] == ["figure", "requests", "cost, units"]
-    assert table_rows(told)[0][1:3] == ["a \\| b", "a \\| b"]
+    assert table_rows(told)[0][1:3] == ["first: a \\| b", "second: a \\| b"]
     notes = [line for line in told.splitlines()[1:] if line and not line.startswith("|")]
     assert len(notes) == len(set(notes)) > 0
 

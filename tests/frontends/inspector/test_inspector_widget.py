@@ -1,5 +1,6 @@
 """``session.inspect()`` in a real kernel: what the cell keeps, and what its page asks and changes over the comm."""
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.frontends.test_view import comm, say, told
+from tests.frontends.test_view import comm, opened, say, told
 from tests.harness.kernel import Kernel
 from tests.recordings.formats.sample_files import sample
 from tests.recordings.money_recordings import written
@@ -146,6 +147,65 @@ def test_a_page_is_answered_while_a_cell_runs(kernel: Kernel) -> None:
         kernel.client.finish(running)
 
     assert answer["view"]["own"] is True
+
+
+def test_the_place_is_read_set_and_observed_while_the_view_is_open(kernel: Kernel) -> None:
+    run = kernel.client.run(
+        "view = palimpsest.current_session().inspect(request=1, tab='cost')\n"
+        "seen = []\n"
+        "view.observe(lambda change: seen.append(change.new), 'place')"
+    )
+    assert run.status == "ok", run.reply["content"]
+    to = comm(kernel)
+    session = kernel.client.value("view.session").strip("'")
+    [*_, state] = [opened(message) for message in kernel.client.iopub if opened(message)]
+    moved = f"palimpsest:{session}/1/2?tab=items&find=Hello"
+    data = {"method": "update", "state": {"place": moved}, "buffer_paths": []}
+    kernel.client.session.send(
+        kernel.client._sockets["shell"],
+        kernel.client.session.msg("comm_msg", {"comm_id": to, "data": data}),
+    )
+    read = kernel.client.value("(view.place.item, view.place.filter.text, view.link, len(seen))")
+    since = len(kernel.client.iopub)
+    kernel.client.run("view.move_to(item=None, request=2)")
+    sent = kernel.client.wait(
+        lambda m: (
+            m["header"]["msg_type"] == "comm_msg"
+            and m["content"]["data"].get("method") == "update"
+            and m["content"]["comm_id"] == to
+        ),
+        since=since,
+    )
+
+    assert state["place"] == f"palimpsest:{session}/1?tab=cost"
+    assert ast.literal_eval(read) == (2, "Hello", moved, 1)
+    assert (
+        sent["content"]["data"]["state"]["place"] == f"palimpsest:{session}/2?tab=items&find=Hello"
+    )
+    assert kernel.client.value("[place.request for place in seen]") == "[1, 2]"
+    assert kernel.client.value("view.place == view.place.model_validate(view.place.model_dump())")
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("session.inspect(request=0)", "0 is no request"),
+        ("session.inspect(tab='costs')", "'costs' is no tab"),
+        ("session.inspect(requests=3)", "An inspector's place has no 'requests'; it has request"),
+        (
+            "session.inspect(link='palimpsest:ses_other/4')",
+            "The link leads to the session ses_other, and this is ses_",
+        ),
+        ("session.inspect().place = 7", "7 is no place of an inspector"),
+        ("session.inspect().place = {'range': [5, 3]}", "is no range"),
+        ("session.inspect().move_to(zoom='wide')", "'wide' is no zoom"),
+    ],
+)
+def test_a_place_that_is_none_is_one_sentence(kernel: Kernel, code: str, sentence: str) -> None:
+    run = kernel.client.run(f"session = palimpsest.current_session()\n{code}")
+
+    assert run.reply["content"]["status"] == "error"
+    assert sentence in run.reply["content"]["evalue"]
 
 
 @pytest.mark.soak  # with each commit tests/e2e/test_inspector_cell.py offers no button to change one; this adds what the kernel answers

@@ -219,9 +219,14 @@ class CompareRecordings(RecordingOperation):
             left = next(selected_sessions(recording, self.session, with_requests=True))
             right = next(selected_sessions(other, "", with_requests=True))
             comparison = compare_recorded(left, right)
+            values = comparison.json()
             return CommandReport(
                 "compare",
-                {"paths": [first, second], "sessions": comparison.json()["sessions"]},
+                {
+                    "paths": [first, second],
+                    "parting": values["parting"],
+                    "sessions": values["sessions"],
+                },
                 [comparison.table_of_figures(keys)],
                 [*dict.fromkeys((*recording.problems, *other.problems))],
             )
@@ -288,7 +293,7 @@ def _checked_link(address: str) -> str:
 def _named_policies(words: Sequence[str]) -> "list[PolicyLike]":
     from palimpsest.context_policies.interface.recorded_policy import RECORDED
     from palimpsest.context_policies.replay.simulation import RAW
-    from palimpsest.review.recorded_sessions.preset_policies import policy_from_words, preset_names
+    from palimpsest.review.timeline_view.chosen_policies import policy_from_words, preset_names
 
     all_names = (RECORDED, RAW, *preset_names())
     names = [name for word in words for name in (all_names if word == ALL_POLICIES else (word,))]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
 from palimpsest.review.session_notes.note_places import FoundPlace, found_place
 from palimpsest.review.tables.links import link_to
@@ -48,7 +48,7 @@ class SessionNotes(ShownAsTable):
             for verdict, number in verdict_counts(self.notes).items()
             if number
         )
-        title = f"{some(len(self), 'note')} on {timeline.title or timeline.session}"
+        title = f"{counted_noun(len(self), 'note')} on {timeline.title or timeline.session}"
         return table_of(
             f"{title}: {counts}" if counts else title,
             (

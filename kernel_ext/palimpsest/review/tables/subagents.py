@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, money_words
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import (
     Form,
     ReportTable,
@@ -150,7 +150,7 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
         if not self.runs:
             return ()
         return tuple(
-            f"{label}: {some(totals.requests, 'request')}, {totals.input:,} tokens read, {totals.output:,} written, "
+            f"{label}: {counted_noun(totals.requests, 'request')}, {totals.input:,} tokens read, {totals.output:,} written, "
             f"largest request {totals.peak:,}, "
             f"{money_words(totals.cost, self.unit, 'fact' if totals.cost_is_fact else 'estimate')}"
             f"{'' if totals.is_fact else ' (estimated in part)'}."

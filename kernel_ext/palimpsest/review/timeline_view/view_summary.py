@@ -36,7 +36,7 @@ def view_summary(view: TimelineView) -> ViewSummary:
             title=view.title or view.session,
             sentence=_sentence(view, layers),
             names=names,
-            layers=layers,
+            tokens_by_kind=layers,
             limits=view.requests.window,
             marks=_marks(view),
         ),

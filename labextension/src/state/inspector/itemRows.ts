@@ -1,20 +1,10 @@
 /** The items that the grid shows as rows, filtered and sorted. */
+import type { ItemFilter } from '../../protocol/generated';
 import { itemLabel } from './labels';
 import { isGone, type ItemStates } from './figures/itemStates';
 import { isInRange, type IRequestRange } from './figures/rangeFigures';
 
-export interface IItemFilter {
-  /** A kind, a tool, or '' for all. */
-  readonly kind: string;
-  readonly tool: string;
-  /** Text that the label holds, whatever the case of its letters. */
-  readonly text: string;
-  /** Whether to list only items that some request does not show whole. */
-  readonly changed: boolean;
-  readonly sort: 'size' | 'order';
-}
-
-export const ALL_ITEMS: IItemFilter = {
+export const ALL_ITEMS: ItemFilter = {
   kind: '',
   tool: '',
   text: '',
@@ -28,7 +18,7 @@ export const ALL_ITEMS: IItemFilter = {
  */
 export function itemRows(
   states: ItemStates,
-  filter: IItemFilter,
+  filter: ItemFilter,
   range: IRequestRange | null = null
 ): Int32Array {
   const { view } = states;

@@ -2,19 +2,14 @@
 import { useState } from 'react';
 import { count } from '../../state/text/numberFormat';
 import { oneLine } from '../../state/text/oneLine';
-import { linkTo } from '../../state/inspector/source';
+import { INSPECTOR_TABS } from '../../protocol/generated';
+import { linkTo } from '../../state/inspector/placeLink';
+import type { IInspectorPlace } from '../../state/inspector/source';
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
 import { requestStep } from './controls/requestKeys';
 
-export const TABS = [
-  'timeline',
-  'items',
-  'requests',
-  'cost',
-  'wastes'
-] as const;
-export type TabName = (typeof TABS)[number];
+export type TabName = (typeof INSPECTOR_TABS)[number];
 
 /** Returns whether a key moves along a row of tabs; other keys scroll. */
 function movesAlongTabs(key: string): boolean {
@@ -25,10 +20,16 @@ interface IInspectorHeaderProps {
   tab: TabName;
   /** The id of the tabs and of what they show. */
   idPrefix: string;
+  /** What the link names. */
+  place: IInspectorPlace;
 }
 
 /** Draws title, origin, tabs and the place of the cursor. */
-export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
+export function InspectorHeader({
+  tab,
+  idPrefix,
+  place
+}: IInspectorHeaderProps) {
   const { words, copy } = useHost();
   const { view, request, item, go } = useInspection();
   const [copied, setCopied] = useState('');
@@ -40,7 +41,7 @@ export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
     wastes: words.__('Wastes')
   };
   const total = view.requests.id.length;
-  const link = linkTo(view.session, { request, item });
+  const link = linkTo(view.session, { ...place, request, item });
   return (
     <div className="plm-Inspector-header">
       <h2 className="plm-Inspector-title" title={oneLine(view.title)}>
@@ -62,16 +63,22 @@ export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
         aria-label={words.__('Views')}
         onKeyDown={event => {
           const next = movesAlongTabs(event.key)
-            ? requestStep(event, TABS.indexOf(tab), TABS.length)
+            ? requestStep(
+                event,
+                INSPECTOR_TABS.indexOf(tab),
+                INSPECTOR_TABS.length
+              )
             : null;
           if (next !== null) {
             event.preventDefault();
-            go({ tab: TABS[next] });
-            document.getElementById(`${idPrefix}-${TABS[next] ?? ''}`)?.focus();
+            go({ tab: INSPECTOR_TABS[next] });
+            document
+              .getElementById(`${idPrefix}-${INSPECTOR_TABS[next] ?? ''}`)
+              ?.focus();
           }
         }}
       >
-        {TABS.map(name => (
+        {INSPECTOR_TABS.map(name => (
           <button
             key={name}
             type="button"

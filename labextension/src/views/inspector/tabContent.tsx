@@ -1,14 +1,10 @@
 /** The content of each inspector tab, below the tracks that move the cursor. */
-import {
-  useDeferredValue,
-  useState,
-  useSyncExternalStore,
-  type ReactNode
-} from 'react';
+import { useDeferredValue, useSyncExternalStore, type ReactNode } from 'react';
 import { useHost } from '../host';
 import { Disclosure } from '../controls/disclosure';
 import {
   InspectorCursorProvider,
+  useInspectedSession,
   useInspectorCursor
 } from './controls/inspection';
 import type { IPolicyTrack } from './controls/policyTrack';
@@ -38,17 +34,14 @@ interface ITabContentProps {
   tab: TabName;
   policy: string;
   track: IPolicyTrack;
-  onPrice: (price: string | null) => void;
+  /** Whether the pictures are told about. */
+  isExplained: boolean;
 }
 
 /** Draws one tab. */
-export function TabContent(props: ITabContentProps) {
-  const { tab } = props;
-  const [isExplained, explain] = useState(false);
+export function TabContent({ tab, ...props }: ITabContentProps) {
   if (tab === 'timeline') {
-    return (
-      <TimelineTab {...props} isExplained={isExplained} explain={explain} />
-    );
+    return <TimelineTab {...props} />;
   }
   const controls = <PolicyControls {...props} isExplained />;
   return (
@@ -102,14 +95,11 @@ function DeferredCursor({ children }: { children: ReactNode }) {
   );
 }
 
-interface ITimelineTabProps extends ITabContentProps {
-  isExplained: boolean;
-  explain: (isExplained: boolean) => void;
-}
-
 /** Draws the tracks, what the request at the cursor holds and cost, the policy, and the grid with the card beside it. */
-function TimelineTab({ isExplained, explain, ...props }: ITimelineTabProps) {
+function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
+  const { isExplained } = props;
   const { words } = useHost();
+  const { go } = useInspectedSession();
   return (
     <>
       <TimelineTracks isExplained={isExplained} />
@@ -124,7 +114,7 @@ function TimelineTab({ isExplained, explain, ...props }: ITimelineTabProps) {
           aria-label={words.__('What the pictures show')}
           title={words.__('What the pictures show')}
           onClick={() => {
-            explain(!isExplained);
+            go({ explained: !isExplained });
           }}
         >
           ?
@@ -138,7 +128,7 @@ function TimelineTab({ isExplained, explain, ...props }: ITimelineTabProps) {
       <DeferredCursor>
         <CursorSentence />
       </DeferredCursor>
-      <PolicyControls {...props} isExplained={isExplained} />
+      <PolicyControls {...props} />
       {isExplained && (
         <Disclosure
           className="plm-Inspector-asTable"

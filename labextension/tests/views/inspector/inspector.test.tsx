@@ -37,6 +37,32 @@ const PI = { request: 309, item: 35, policy: LAST_N };
 
 drawsInspectors();
 
+describe('a policy that was given', () => {
+  it.each([
+    [0, 'sweagent.last_n'],
+    [1, 'mine keep=5']
+  ])('is shown first (%i)', async (given, name) => {
+    const { view } = sample('pi');
+    const mine = {
+      name: 'mine keep=5',
+      what: 'Keep five.',
+      source: 'your own, sha256 1',
+      sliders: []
+    };
+
+    await draw(
+      sampleSource(
+        { ...view, policies: [mine, ...view.policies], given_policies: given },
+        []
+      )
+    );
+
+    expect(
+      screen.getByRole('button', { name: `Policy: ${name}` })
+    ).toBeTruthy();
+  });
+});
+
 describe('a session without a request', () => {
   it.each([
     [true, 'The session has no requests yet: ask something first.'],

@@ -7,12 +7,12 @@ import {
   useLayoutEffect,
   useMemo,
   useRef,
-  useState,
   type KeyboardEvent,
   type MouseEvent
 } from 'react';
+import type { ItemFilter } from '../../../protocol/generated';
 import { itemLabel } from '../../../state/inspector/labels';
-import { ALL_ITEMS, itemRows } from '../../../state/inspector/itemRows';
+import { itemRows } from '../../../state/inspector/itemRows';
 import {
   isInRange,
   wholeRange,
@@ -21,7 +21,11 @@ import {
 import { stateWords } from '../../../state/inspector/why';
 import { useHost } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
-import { useInspection, type IShownTrack } from '../controls/inspection';
+import {
+  useGridChoice,
+  useInspection,
+  type IShownTrack
+} from '../controls/inspection';
 import { requestStep } from '../controls/requestKeys';
 import {
   drawGrid,
@@ -52,8 +56,13 @@ export const ItemGrid = memo(function ItemGrid({
   const inspection = useInspection();
   const { view, recorded, whatIf, shown, request, item, go, card } = inspection;
   const { range: chosenRange, chooseRange } = inspection;
-  const [filter, setFilter] = useState(ALL_ITEMS);
-  const [chosenZoom, setZoom] = useState(0);
+  const { filter, zoom: chosenZoom } = useGridChoice();
+  const setFilter = (changed: ItemFilter) => {
+    go({ filter: changed });
+  };
+  const setZoom = (changed: number) => {
+    go({ zoom: changed });
+  };
   const box = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const palette = useRef<GridPalette | null>(null);
@@ -343,7 +352,7 @@ function cellStep(
     nextChange(item: number, request: number): number | null;
     previousChange(item: number, request: number): number | null;
   }
-): { request?: number; item?: number; against?: null; tab?: string } | null {
+): { request?: number; item?: number; against?: null } | null {
   const { first, last } = range;
   const isJump = event.ctrlKey || event.metaKey;
   if (isJump && item !== null && /^Arrow(Left|Right)$/.test(event.key)) {
