@@ -1,10 +1,12 @@
-"""Kernels for the front end's tests: one for each module, each with a scripted model."""
+"""Kernels and servers for the front end's tests: one for each module."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.harness.kernel import Kernel
+
+from palimpsest.testing import FaultServer
 
 
 @pytest.fixture(scope="module")
@@ -13,6 +15,13 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
     with Kernel(cwd=tmp_path_factory.mktemp("notebooks")) as kernel:
         kernel.load_scripted_model()
         yield kernel
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FaultServer]:
+    """A server that answers as a test says."""
+    with FaultServer() as server:
+        yield server
 
 
 @pytest.fixture

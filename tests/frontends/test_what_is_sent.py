@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.harness.kernel import ROOT, Kernel
+from tests.harness.served_home import served_home
 
 from palimpsest.model.script import calls, says
 from palimpsest.testing import FaultServer
@@ -46,18 +47,8 @@ def asked(request: Any) -> dict[str, Any]:
 
 def person(home: Path, server: FaultServer, more: str = "") -> dict[str, str]:
     """Return the environment of a user with a model server of their own."""
-    folder = home / ".config" / "palimpsest"
-    folder.mkdir(parents=True)
-    (folder / "config.toml").write_text(
-        f'model = "{MODEL}"\n{more}[models."{MODEL}"]\napi_base = "{server.openai_base}"\n'
-    )
-    return {
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / ".config"),
-        "OPENAI_API_KEY": KEY,
-        "GITHUB_TOKEN": "ghp_" + "a1B2" * 9,
-        "PALIMPSEST_STATE_DIR": str(home / "state"),
-    }
+    secrets = {"OPENAI_API_KEY": KEY, "GITHUB_TOKEN": "ghp_" + "a1B2" * 9}
+    return served_home(home, MODEL, server.openai_base, more, **secrets)
 
 
 def test_hello_sends_no_value_and_says_once_what_goes_along(

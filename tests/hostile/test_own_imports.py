@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.kernel import Kernel
+from tests.harness.served_home import served_home
 
 from palimpsest.import_guard import is_in_current_folder
 from palimpsest.model.script import calls, says
@@ -81,12 +82,8 @@ def server() -> Iterator[FaultServer]:
 
 def own(home: Path, base: str) -> dict[str, str]:
     """Return the environment of a user with a model server of their own."""
-    folder = home / ".config" / "palimpsest"
-    folder.mkdir(parents=True)
-    (folder / "config.toml").write_text(
-        f'model = "{MODEL}"\ntitles = false\n[models."{MODEL}"]\napi_base = "{base}"\n'
-    )
-    return {"HOME": str(home), "OPENAI_API_KEY": "sk-" + "a1B2" * 8}
+    key = "sk-" + "a1B2" * 8
+    return served_home(home, MODEL, base, "titles = false\n", OPENAI_API_KEY=key)
 
 
 def test_a_planted_package_never_runs(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.kernel import Kernel, Run
+from tests.harness.served_home import served_home
 
 from palimpsest.model.script import calls, says
 from palimpsest.testing import FaultServer
@@ -36,12 +37,6 @@ ANSWERS = (
 )
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
-
-
 class Notebook:
     """A notebook of a project: its cells run in kernels that can be started anew."""
 
@@ -49,20 +44,10 @@ class Notebook:
         self.folder = folder
         self.project = folder / "project"
         self.project.mkdir(parents=True)
-        home = folder / "home"
-        home.mkdir()
-        config = home / ".config" / "palimpsest"
-        config.mkdir(parents=True)
-        (config / "config.toml").write_text(
-            f'model = "{MODEL}"\ntitles = false\n[models."{MODEL}"]\napi_base = "{server.openai_base}"\n'
+        keys = {"OPENAI_API_KEY": KEY, "JPY_SESSION_NAME": str(self.project / "sums.ipynb")}
+        self.env = served_home(
+            folder / "home", MODEL, server.openai_base, "titles = false\n", **keys
         )
-        self.env = {
-            "HOME": str(home),
-            "XDG_CONFIG_HOME": str(home / ".config"),
-            "OPENAI_API_KEY": KEY,
-            "PALIMPSEST_STATE_DIR": str(folder / "state"),
-            "JPY_SESSION_NAME": str(self.project / "sums.ipynb"),
-        }
         self.server = server
 
     def kernel(self, **env: str) -> Kernel:

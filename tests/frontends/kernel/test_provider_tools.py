@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.harness.kernel import Kernel
+from tests.harness.served_home import served_home
 
 from palimpsest.testing import FaultServer, calls, says
 
@@ -21,27 +22,11 @@ FOUND = {
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory, server: FaultServer) -> Iterator[Kernel]:
     home, project = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("project")
-    folder = home / ".config" / "palimpsest"
-    folder.mkdir(parents=True)
-    (folder / "config.toml").write_text(
-        f'model = "{MODEL}"\ntitles = false\n'
-        f'[permission]\n"*" = "ask"\ntask = "allow"\n'
-        f'[models."{MODEL}"]\napi_base = "{server.anthropic_base}"\n'
-    )
-    env = {
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / ".config"),
-        "ANTHROPIC_API_KEY": "sk-ant-not-a-key",
-        "PALIMPSEST_STATE_DIR": str(home / "state"),
-    }
+    settings = 'titles = false\n[permission]\n"*" = "ask"\ntask = "allow"\n'
+    key = "sk-ant-not-a-key"
+    env = served_home(home, MODEL, server.anthropic_base, settings, ANTHROPIC_API_KEY=key)
     with Kernel(cwd=project, env=env) as kernel:
         kernel.run("%load_ext palimpsest")
         yield kernel

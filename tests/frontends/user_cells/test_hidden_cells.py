@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.harness.kernel import Kernel
+from tests.harness.served_home import served_home
 from tests.sample_size import thinned
 
 from palimpsest.model.script import calls, says
@@ -25,32 +26,16 @@ kept = "assigned"
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory, server: FaultServer) -> Iterator[Kernel]:
     """A kernel with a cell from before the extension, one with the tag, one after ``%agent private``, and open ones."""
     home, project = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("project")
-    folder = home / ".config" / "palimpsest"
-    folder.mkdir(parents=True)
-    (folder / "config.toml").write_text(
-        f'model = "{MODEL}"\ntitles = false\npermission = "allow"\n'
-        f'[models."{MODEL}"]\napi_base = "{server.openai_base}"\n'
-    )
     cell = {"cell_type": "code", "id": "h1", "outputs": [], "execution_count": 1}
     hidden = {**cell, "metadata": {"tags": ["agent-hidden"]}, "source": "HUSH_in_a_file = 1"}
     shown = {**cell, "id": "o1", "metadata": {}, "source": "open_in_a_file = 1"}
     saved = {"cells": [hidden, shown], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
     (project / "other.ipynb").write_text(json.dumps(saved, indent=1))
-    env = {
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / ".config"),
-        "OPENAI_API_KEY": "sk-not-a-key",
-        "PALIMPSEST_STATE_DIR": str(home / "state"),
-    }
+    settings = 'titles = false\npermission = "allow"\n'
+    env = served_home(home, MODEL, server.openai_base, settings)
     with Kernel(cwd=project, env=env) as kernel:
         kernel.run("def early():\n    raise KeyError('early')  # HUSH-early\n")
         kernel.run("%load_ext palimpsest")

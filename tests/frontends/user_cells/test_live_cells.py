@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.frontends.user_cells.test_user_cells import MODEL, sent
 from tests.harness.kernel import Kernel
 from tests.harness.notebook_page import NotebookPage
+from tests.harness.served_home import served_home
 
 from palimpsest.model.script import calls, says
 from palimpsest.testing import FaultServer
 
 pytestmark = pytest.mark.slow
 
-MODEL = "openai/gpt-4o"
 DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 
@@ -26,29 +27,18 @@ pages.OTHER_PAGES_SECONDS = updates.PAGE_SECONDS = tool.PAGE_SECONDS = {seconds}
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory, server: FaultServer) -> Iterator[Kernel]:
     """A kernel with the extension and a model server."""
     home = tmp_path_factory.mktemp("home")
-    folder = home / ".config" / "palimpsest"
-    folder.mkdir(parents=True)
-    (folder / "config.toml").write_text(
-        f'model = "{MODEL}"\ntitles = false\n[models."{MODEL}"]\napi_base = "{server.openai_base}"\n'
-    )
-    env = {
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / ".config"),
-        "OPENAI_API_KEY": "sk-test",
-        "PALIMPSEST_STATE_DIR": str(home / "state"),
+    env = served_home(
+        home,
+        MODEL,
+        server.openai_base,
+        "titles = false\n",
         # Equal prompts in quick succession are no Run All here.
-        "PALIMPSEST_REPLAY": "never",
-        "JPY_SESSION_NAME": str(Path("work") / "a.ipynb"),
-    }
+        PALIMPSEST_REPLAY="never",
+        JPY_SESSION_NAME=str(Path("work") / "a.ipynb"),
+    )
     with Kernel(cwd=tmp_path_factory.mktemp("project"), env=env) as kernel:
         kernel.run("%load_ext palimpsest")
         kernel.run(PATIENCE.format(seconds=60))
@@ -62,12 +52,6 @@ def session(kernel: Kernel, server: FaultServer) -> Kernel:
     kernel.run("%agent --new are you there?")
     server.requests.clear()
     return kernel
-
-
-def sent(server: FaultServer, which: int = -1) -> dict[str, Any]:
-    body = server.requests[which].body
-    found: dict[str, Any] = json.loads(body) if isinstance(body, bytes | str) else body
-    return found
 
 
 def read(session: Kernel, server: FaultServer, **arguments: Any) -> str:

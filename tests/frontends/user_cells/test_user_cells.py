@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.harness.kernel import Kernel
+from tests.harness.served_home import served_home
 
 from palimpsest.model.script import calls, says
 from palimpsest.testing import FaultServer
@@ -18,27 +19,10 @@ KEY = "sk-" + "ant-api03-abcDEF0123456789_-x"
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory, server: FaultServer) -> Iterator[Kernel]:
     """A kernel with the extension and a model server; each test begins a session of its own."""
-    home = tmp_path_factory.mktemp("home")
-    project = tmp_path_factory.mktemp("project")
-    folder = home / ".config" / "palimpsest"
-    folder.mkdir(parents=True)
-    (folder / "config.toml").write_text(
-        f'model = "{MODEL}"\ntitles = false\n[models."{MODEL}"]\napi_base = "{server.openai_base}"\n'
-    )
-    env = {
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / ".config"),
-        "OPENAI_API_KEY": KEY,
-        "PALIMPSEST_STATE_DIR": str(home / "state"),
-    }
+    home, project = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("project")
+    env = served_home(home, MODEL, server.openai_base, "titles = false\n", OPENAI_API_KEY=KEY)
     with Kernel(cwd=project, env=env) as kernel:
         kernel.run("%load_ext palimpsest")
         yield kernel

@@ -1,11 +1,12 @@
 """Variables whose names the setting hides are told, offered and described nowhere."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from tests.harness.kernel import Kernel
+from tests.harness.served_home import served_home
 
 from palimpsest.app.loaded_config import load
 from palimpsest.model.script import calls, says
@@ -84,29 +85,13 @@ def test_every_file_adds_an_untrusted_project_s_too(tmp_path: Path) -> None:
     assert loaded.held == ()
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[FaultServer]:
-    with FaultServer() as server:
-        yield server
-
-
 @pytest.mark.slow
 def test_a_hidden_variable_is_not_told_offered_or_described(
     tmp_path: Path, server: FaultServer
 ) -> None:
-    folder = tmp_path / "home/.config/palimpsest"
-    folder.mkdir(parents=True)
-    (folder / "config.toml").write_text(
-        f'model = "{MODEL}"\ntitles = false\nnotebook = "none"\nhidden_variables = ["clients", "*_private"]\n'
-        f'[models."{MODEL}"]\napi_base = "{server.openai_base}"\n'
-    )
-    env = {
-        "HOME": str(tmp_path / "home"),
-        "XDG_CONFIG_HOME": str(tmp_path / "home/.config"),
-        "OPENAI_API_KEY": "sk-test",
-        "PALIMPSEST_STATE_DIR": str(tmp_path / "state"),
-        "PALIMPSEST_REPLAY": "never",
-    }
+    settings = 'titles = false\nnotebook = "none"\nhidden_variables = ["clients", "*_private"]\n'
+    home, base = tmp_path / "home", server.openai_base
+    env = served_home(home, MODEL, base, settings, PALIMPSEST_REPLAY="never")
     server.script(calls("variables"), calls("variables", name="clients"), says("I see."))
     with Kernel(cwd=tmp_path, env=env) as kernel:
         kernel.run("%load_ext palimpsest")

@@ -1,7 +1,7 @@
 """A captured request to a model with its answer, in the neutral form, whichever provider's interface it used."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -147,11 +147,6 @@ def by_program(parts: Parts) -> Parts:
     return tuple(
         replace(part, synthetic=True) if isinstance(part, Text) else part for part in parts
     )
-
-
-def first_text(value: Mapping[str, Any], *names: str) -> str:
-    """Return the first of several text fields that is not empty."""
-    return next((text for name in names if (text := JsonValue(value).text(name))), "")
 
 
 def calls_in(parts: Parts) -> Iterator[Call]:

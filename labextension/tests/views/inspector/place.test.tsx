@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /** What the inspector shows is its place, from outside and back. */
-import { cleanup, fireEvent, screen } from '@testing-library/react';
+import { fireEvent, screen } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { linkTo, parseLink } from '../../../src/state/inspector/placeLink';
 import type { IInspectorPlace } from '../../../src/state/inspector/source';
@@ -11,7 +11,6 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  cleanup();
   vi.useRealTimers();
 });
 

@@ -1,11 +1,12 @@
 // @vitest-environment jsdom
 /** A range of requests is chosen on a track: grid, tables and sums show just that. */
-import { cleanup, fireEvent, screen, within } from '@testing-library/react';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { fireEvent, screen, within } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
 import {
+  LAST_N,
   cursor,
   draw,
-  LAST_N,
+  drawsInspectors,
   openTab,
   settle,
   sourceOf
@@ -18,16 +19,7 @@ const COLUMN_PX = 2;
 const SUMS =
   'Requests 182–227: ~8.74 USD, 10 breaks, 4,729,113 tokens in 44 of 46 requests.';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
-});
-
-afterEach(() => {
-  cleanup();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+drawsInspectors();
 
 /** Holds the pointer down on the first track at one request, moves it to others, and lets it go. */
 async function drag(

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /** The table of requests: its page, its order, and the two rows that are compared; and the items, sorted alike. */
-import { cleanup, fireEvent, screen, within } from '@testing-library/react';
+import { fireEvent, screen, within } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dearest } from '../../../src/state/inspector/figures/requestCost';
 import { seconds } from '../../../src/state/text/numberFormat';
@@ -14,7 +14,6 @@ beforeEach(() => {
   vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
 });
 afterEach(() => {
-  cleanup();
   vi.useRealTimers();
   vi.restoreAllMocks();
 });
