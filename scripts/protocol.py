@@ -39,6 +39,7 @@ MODULES = (
     "palimpsest.transcript.session_record.events",
     "palimpsest.review.timeline_view.view_values",
     "palimpsest.review.timeline_view.view_queries",
+    "palimpsest.review.timeline_view.inspector_place",
     *(
         f"palimpsest.frontends.protocol.{name}"
         for name in ("connection", "choices", "transcript", "segments", "answers")
@@ -55,7 +56,10 @@ CONSTANTS = {
     "GONE_STATES": ("palimpsest.transcript.timeline", "GONE_STATES"),
     "ROLES": ("palimpsest.review.request_contents.request_blocks", "ROLES"),
     "MAX_BLOCKS": ("palimpsest.review.timeline_view.view_queries", "MAX_BLOCKS"),
+    "MAX_USES": ("palimpsest.review.timeline_view.view_queries", "MAX_USES"),
+    "MAX_USED_NAMES": ("palimpsest.review.timeline_view.view_queries", "MAX_USED_NAMES"),
     "BLOCK_CHARS": ("palimpsest.review.timeline_view.view_queries", "BLOCK_CHARS"),
+    "INSPECTOR_TABS": ("palimpsest.review.timeline_view.inspector_place", "INSPECTOR_TABS"),
     "WIDEST": ("palimpsest.context_policies.prompt_cache.ruler", "WIDEST"),
     "MIN_SCALED_TOKENS": ("palimpsest.context_policies.prompt_cache.ruler", "MIN_SCALED_TOKENS"),
 }

@@ -19,7 +19,8 @@ const INSPECTOR = [
   ...VIEWS,
   'state/inspector/figures',
   'state/inspector',
-  'views/inspector/controls'
+  'views/inspector/controls',
+  'views/inspector/glossary'
 ];
 
 /** Allowed imports, lowest folder first. */
@@ -54,6 +55,7 @@ const FOLDERS: Record<string, readonly string[]> = {
     'state/inspector/figures',
     'state/inspector'
   ],
+  'views/inspector/glossary': VIEWS,
   'views/inspector/notes': INSPECTOR,
   'views/inspector/timeline': [...INSPECTOR, 'views/inspector/notes'],
   'views/inspector/items': [...INSPECTOR, 'views/inspector/timeline'],
@@ -62,7 +64,7 @@ const FOLDERS: Record<string, readonly string[]> = {
     'views/inspector/notes',
     'views/inspector/timeline'
   ],
-  'views/inspector/costs': INSPECTOR,
+  'views/inspector/costs': [...INSPECTOR, 'views/inspector/timeline'],
   'views/inspector': [
     ...INSPECTOR,
     'views/inspector/notes',

@@ -156,3 +156,40 @@ def test_two_sessions_are_inspected_live_and_read_in_the_saved_notebook(
         expect(output.get_by_text("The largest items")).to_be_visible()
         expect(output.locator(".plm-InspectedCell")).to_have_count(0)
     photograph(page, "inspect-cell-saved")
+
+
+def test_the_place_of_a_view_is_set_and_read_from_python(
+    page: Page, lab: Lab, seen: PageErrors
+) -> None:
+    path = unpacked(lab, "claude_code/cc1df109.jsonl.xz", "in-place.jsonl")
+    name = book(
+        lab,
+        "inspect-place.ipynb",
+        "%load_ext palimpsest\nimport palimpsest",
+        f"view = palimpsest.open_recording({path!r})[0].inspect(request=2, tab='items')\nview",
+        "view.move_to(request=3, tab='requests', filter={'text': 'nothing has this'})",
+        "print(view.place.request, view.place.tab, view.place.filter.text)",
+    )
+    open_notebook(page, lab, name)
+    page.evaluate(READY)
+    for cell in range(2):
+        page.evaluate(RUN, cell)
+    views = inspected_in(page, 1)
+    tabs = {tab: views.get_by_role("tab", name=tab) for tab in ("Items", "Requests")}
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "2")
+    expect(tabs["Items"]).to_have_attribute("aria-selected", "true")
+
+    page.evaluate(RUN, 2)
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "3")
+    expect(tabs["Requests"]).to_have_attribute("aria-selected", "true")
+    tabs["Items"].click()
+    find = views.get_by_role("searchbox", name="Find items")
+    expect(find).to_have_value("nothing has this")
+    find.fill("bash")
+    cursor(views).press("End")
+    expect(cursor(views)).to_have_attribute("aria-valuenow", "4")
+
+    output = page.locator(".jp-Notebook .jp-CodeCell").nth(3).locator(".jp-OutputArea-output")
+    page.evaluate(RUN, 3)
+    expect(output).to_have_text("4 items bash")
+    assert seen.errors == []

@@ -78,6 +78,47 @@ def test_it_is_small_and_moves_by_keyboard_and_slider_without_network(
     expect(inspector).to_contain_text("40 of 453")
 
 
+def test_its_address_keeps_the_place_and_the_browser_steps_back_and_forward(
+    quiet: Page, path: Path
+) -> None:
+    session = _session(path)
+    quiet.goto(f"{path.as_uri()}#palimpsest:{session}/40?tab=requests&policy={POLICIES[0]}")
+    place = quiet.locator(".plm-Inspector-place")
+    expect(place).to_have_text("40 of 453")
+    tabs = {name: quiet.get_by_role("tab", name=name) for name in ("Items", "Requests")}
+    expect(tabs["Requests"]).to_have_attribute("aria-selected", "true")
+
+    tabs["Items"].click()
+    find = quiet.get_by_role("searchbox", name="Find items")
+    find.fill("bash")
+    cursor = quiet.get_by_role("slider", name="Request, recorded")
+    cursor.press("ArrowRight")
+    cursor.press("ArrowRight")
+    expect(place).to_have_text("42 of 453")
+    assert quiet.url.partition("#")[2] == (
+        f"palimpsest:{session}/42?tab=items&policy={POLICIES[0]}&find=bash"
+    )
+    quiet.go_back()
+    expect(place).to_have_text("40 of 453")
+    expect(find).to_have_value("bash")
+    quiet.go_back()
+    expect(find).to_have_value("")
+    quiet.go_back()
+    expect(tabs["Requests"]).to_have_attribute("aria-selected", "true")
+    for _ in range(3):
+        quiet.go_forward()
+    expect(place).to_have_text("42 of 453")
+    expect(find).to_have_value("bash")
+
+    notice = quiet.locator(".plm-Inspector-notice")
+    quiet.goto(f"{path.as_uri()}#palimpsest:{session}/40?tab=newer")
+    expect(notice).to_contain_text("“tab=newer” is not known here")
+    quiet.goto(f"{path.as_uri()}#palimpsest:ses_other/40")
+    expect(notice).to_contain_text("ses_other, which is not in this file")
+    quiet.goto(f"{path.as_uri()}#palimpsest:{session}/999")
+    expect(notice).to_have_text("There is no request 999: the last one is shown.")
+
+
 @pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.soak), "dark"])
 def test_on_paper_every_view_is_shown_in_a_light_theme(
     quiet: Page, path: Path, scheme: Any

@@ -35,12 +35,13 @@ class CellWidget(anywidget.AnyWidget):  # type: ignore[misc]  # anywidget has no
     """Identifies the element of the page that the live view replaces."""
     session = traitlets.Unicode().tag(sync=True)
 
-    def __init__(self, session: str, engine: EngineThread, module: str) -> None:
+    def __init__(self, session: str, engine: EngineThread, module: str, **traits: Any) -> None:
+        """Open the comm; ``traits`` are those of a subclass that the page is sent with it."""
         self._engine = engine
         self._outputs: list[tuple[str, dict[str, Any]]] = []
         self._unsubscribe: Callable[[], None] = lambda: None
         """Unsubscribes from the session's records."""
-        super().__init__(key=secrets.token_hex(8), session=session, module=module)
+        super().__init__(key=secrets.token_hex(8), session=session, module=module, **traits)
         self.on_msg(self._on_message)
 
     def open(self) -> None:

@@ -17,7 +17,9 @@ from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions import recording
 from palimpsest.review.recorded_sessions.recording import Recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
-from palimpsest.review.session_review import GetPolicy
+from palimpsest.review.session_review import GetPolicy, PolicyLike
+from palimpsest.review.timeline_view.chosen_policies import chosen_policies
+from palimpsest.review.timeline_view.inspector_place import opening_place
 from palimpsest.review.timeline_view.report_data import ReportTexts
 from palimpsest.review.timeline_view.view_queries import (
     AskView,
@@ -35,8 +37,19 @@ if TYPE_CHECKING:
 class RecordedSession(RecordingReview):
     """A session of a recording: its review, and its inspector in a cell and as a file."""
 
-    def inspect(self, price: PriceWords | None = None, lifetime: str | float | None = None) -> Any:
-        """Show in a cell the contents of each request's context, and the requests of other policies."""
+    def inspect(
+        self,
+        price: PriceWords | None = None,
+        lifetime: str | float | None = None,
+        *,
+        policies: Sequence[PolicyLike] | PolicyLike = (),
+        link: str | None = None,
+        **place: Any,
+    ) -> Any:
+        """Show in a cell the contents of each request's context, and the requests of other policies.
+
+        The arguments are those of ``Session.inspect``.
+        """
         from palimpsest.frontends.inspector.answer_queue import SessionQuestions
         from palimpsest.frontends.inspector.inspector_widget import (
             InspectedSession,
@@ -47,12 +60,12 @@ class RecordedSession(RecordingReview):
         from palimpsest.review.timeline_view.view_answers import ViewAnswers
 
         engine, queue = _engine()
-        words = price_words(price, lifetime)
+        words, chosen = price_words(price, lifetime), chosen_policies(policies)
         answers, query = ViewAnswers(self), checked_query(AskView, price=words)
         line = SessionQuestions(answers)
 
         def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
-            return queue.answer(line, query, asker)
+            return queue.answer(line, query, asker, chosen)
 
         async def note(words: dict[str, Any]) -> ViewAnswer:
             return await asyncio.to_thread(WriteNote.of(**words).write_on, self)
@@ -61,15 +74,17 @@ class RecordedSession(RecordingReview):
             id=self.timeline.session,
             ask=ask,
             note=note,
-            view=lambda: inspector_view(answers.answer(query)),
+            view=lambda: inspector_view(answers.answer(query, chosen)),
+            policies=chosen,
         )
-        return InspectorWidget(inspected, engine, words)
+        opening = opening_place(self.timeline.session, link, place)
+        return InspectorWidget(inspected, engine, words, opening)
 
     def report(
         self,
         path: str | Path,
         *,
-        policies: Sequence[str] | str = (),
+        policies: Sequence[PolicyLike] | PolicyLike = (),
         texts: ReportTexts = "preview",
         price: PriceWords | None = None,
         lifetime: str | float | None = None,

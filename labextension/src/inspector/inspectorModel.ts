@@ -6,7 +6,12 @@ import type {
   InspectedState
 } from './kernels/inspectedKernel';
 import { KernelSource } from './kernelSource';
-import { hasIds, placeOf, type IInspectorArguments } from './targets';
+import {
+  argumentsOf,
+  hasIds,
+  placeOf,
+  type IInspectorArguments
+} from './targets';
 import { ReaderSet } from '../state/store/readerSet';
 
 /** One immutable state for the views. */
@@ -70,15 +75,11 @@ export class InspectorModel implements IReadable<IInspectorState> {
       notebook,
       path,
       session,
+      ...argumentsOf(place),
+      // Ids that are not numbers yet.
       ...(this._isResolving || this._state.source === null
         ? { request: this._target.request, item: this._target.item }
-        : {
-            request: place.request ?? undefined,
-            item: place.item ?? undefined
-          }),
-      against: place.against ?? undefined,
-      policy: place.policy,
-      tab: place.tab
+        : {})
     };
   }
 

@@ -1,17 +1,22 @@
 /** The places that an inspector is opened at: as a command's arguments, a link, and numbers of a view. */
-import type { TimelineView } from '../protocol/generated';
-import { parseLink, type IInspectorPlace } from '../state/inspector/source';
+import type { ItemFilter, TimelineView } from '../protocol/generated';
+import {
+  parseLink,
+  placeFrom,
+  placePieces
+} from '../state/inspector/placeLink';
+import type { IInspectorPlace } from '../state/inspector/source';
 import type { IInspectorTarget } from '../views/actions/inspector';
 
+/** What of a place is told by numbers of a view and by words, never by ids. */
+type PlaceChoices = Partial<Omit<IInspectorPlace, 'request' | 'item'>>;
+
 /** What a tab shows, as the arguments of its command and as the layout keeps it. */
-export interface IInspectorArguments extends IInspectorTarget {
+export interface IInspectorArguments extends IInspectorTarget, PlaceChoices {
   /** Path of a recorded file, which a kernel of its own reads. */
   path?: string;
-  /** A second request to compare with. */
-  against?: number;
-  policy?: string;
-  /** The view that is open. */
-  tab?: string;
+  // The alias is a JSON object to JupyterLab's types, which the interface is not.
+  filter?: Pick<ItemFilter, keyof ItemFilter>;
 }
 
 /**
@@ -19,44 +24,52 @@ export interface IInspectorArguments extends IInspectorTarget {
  *
  * A `#` before `palimpsest:` lets a link through sanitizers that know only the schemes of the web.
  */
-export function readLink(href: string): IInspectorTarget | null {
+export function readLink(href: string): IInspectorArguments | null {
   const link = parseLink(href.replace(/^#/, ''));
-  if (link === null) {
-    return null;
-  }
-  const { request, item } = link.place;
+  return link === null
+    ? null
+    : { session: link.session, ...argumentsOf(link.place) };
+}
+
+/** Returns a place as the arguments of a command, without what is as an inspector opens. */
+export function argumentsOf({
+  request,
+  item,
+  against,
+  range,
+  ...choices
+}: IInspectorPlace): IInspectorArguments {
   return {
-    session: link.session,
+    ...choices,
     ...(request === null ? {} : { request }),
-    ...(item === null ? {} : { item })
+    ...(item === null ? {} : { item }),
+    ...((against ?? null) === null ? {} : { against }),
+    ...((range ?? null) === null ? {} : { range })
   };
 }
 
-const TEXTS = ['session', 'notebook', 'path', 'policy', 'tab'] as const;
+const TEXTS = ['session', 'notebook', 'path'] as const;
 
 /** Returns a command's arguments, without what is of another type; anybody may call a command. */
 export function readArguments(
   args: Readonly<Record<string, unknown>>
 ): IInspectorArguments {
-  const target: Record<string, number | string> = {};
+  const target: Record<string, string> = {};
   for (const name of TEXTS) {
     const value = args[name];
     if (typeof value === 'string' && value !== '') {
       target[name] = value;
     }
   }
-  for (const name of ['request', 'item', 'against'] as const) {
+  for (const name of ['request', 'item'] as const) {
     const value = args[name];
-    const isId = typeof value === 'string' && value !== '';
-    if (isPlace(value) || (isId && name !== 'against')) {
-      target[name] = value as number | string;
+    if (typeof value === 'string' && value !== '') {
+      target[name] = value;
     }
   }
-  return target;
-}
-
-function isPlace(value: unknown): boolean {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0;
+  // What a link could not say is left out.
+  const { place } = placeFrom([...placePieces(args)]);
+  return { ...argumentsOf(place), ...target };
 }
 
 /** Returns whether a target's place is given by ids, which only the session's view can turn into numbers. */
@@ -75,13 +88,21 @@ export function placeOf(
     id => view?.requests.id.lastIndexOf(id) ?? -1
   );
   return {
+    ...choicesOf(target),
     request: request ?? enteredAt(view, item),
-    item,
-    ...(target.against === undefined ? {} : { against: target.against }),
-    ...(target.policy === undefined ? {} : { policy: target.policy }),
-    ...(target.tab === undefined ? {} : { tab: target.tab })
+    item
   };
 }
+
+/** Returns what stands in a target beside its session, its request and its item. */
+function choicesOf(target: IInspectorArguments): PlaceChoices {
+  const choices = Object.entries(target).filter(
+    ([name]) => !NO_CHOICES.has(name)
+  );
+  return Object.fromEntries(choices);
+}
+
+const NO_CHOICES = new Set<string>([...TEXTS, 'request', 'item']);
 
 function numberOf(
   value: number | string | undefined,

@@ -908,7 +908,7 @@ export interface CompactionText {
   /** Names that were needed later come first; beyond a limit the others are only counted. */
   lost: LostWord[];
   /** Estimated cost of fetching the needed names again, in the money of the view's price. */
-  repair: number;
+  refetching: number;
   /** Number of requests for that. */
   fetches: number;
   sentences: string[];
@@ -1213,6 +1213,51 @@ export interface Inspect {
   query: ViewQuery;
   /** The page that sends it: of its waiting questions for a track, only the newest is answered. */
   client: string;
+}
+/**
+ * What an inspector shows of a session; what is not given is as it opens.
+ *
+ * Requests and items count from 1 in Python and in a link, and from 0 in a page.
+ */
+export interface InspectorPlace {
+  /** The request at the cursor; None for the newest. */
+  request?: number;
+  /** The item whose card is open. */
+  item?: number;
+  /** The request that the shown one is compared with; by default the one before. */
+  against?: number;
+  /**
+   * The first and the last request to which grid, tables and sums are narrowed.
+   *
+   * @minItems 2
+   * @maxItems 2
+   */
+  range?: [unknown, unknown];
+  tab?: 'timeline' | 'items' | 'requests' | 'cost' | 'wastes' | 'notes';
+  /** The policy of the second track, with its numbers behind it. */
+  policy?: string;
+  /** The prices and the lifetime that were chosen on the page, as its questions name them. */
+  price?: string;
+  /** Whether grid, window, difference and request show the policy instead of the recording. */
+  what_if: boolean;
+  /** Whether the sentences below the tracks, the legend of the marks and the prices are open. */
+  explained: boolean;
+  /** How often the grid's columns were widened; 0 where all requests fit. */
+  zoom: number;
+  filter?: ItemFilter;
+}
+/** Which items the grid lists, and in which order. */
+export interface ItemFilter {
+  /** A kind, such as ``output``; empty for all. */
+  kind: string;
+  /** A tool's name; empty for all. */
+  tool: string;
+  /** Text that the item's label holds, whatever the case of its letters. */
+  text: string;
+  /** Whether to list only items that some request does not show whole. */
+  changed: boolean;
+  /** In the order in which they came, or the largest first. */
+  sort: 'order' | 'size';
 }
 /** The items of a session, in the order of their first appearance. */
 export interface ItemColumns {
@@ -2076,7 +2121,7 @@ export interface PolicyFigures {
   cached: number;
   /** Number of requests whose beginning changed while the cache was warm. */
   breaks: number;
-  /** Tokens that the breaks wrote again, without new tokens. */
+  /** Tokens that the breaks had written anew, without new tokens. */
   break_tokens: number;
   /** Tokens written to the cache as a multiple of the peak: 1 where nothing is written twice. */
   rewrite: number;
@@ -2085,7 +2130,7 @@ export interface PolicyFigures {
   /** Cost of the calls for summaries. */
   summaries?: number;
   /** Cost of fetching results again that were needed and no longer shown. */
-  repair?: number;
+  refetching?: number;
   /** Cost if no provider cached anything. */
   cost_uncached: number;
   repeated?: number;
@@ -2799,6 +2844,8 @@ export interface TimelineView {
   pruned: PruneView[];
   coming: ComingColumns;
   policies: PolicyOption[];
+  /** Number of the first policies that a person gave; the first of all is shown when the view opens. */
+  given_policies: number;
 }
 /** A session as recorded, or under a policy. */
 export interface TrackView {
@@ -3051,6 +3098,9 @@ export const STATE_WORDS = {"truncated": "cut short", "cleared": "cleared", "mas
 export const GONE_STATES = ["out", "reverted", "summarised"] as const;
 export const ROLES = {"system": "system", "tools": "system", "instructions": "system", "assistant": "assistant", "reasoning": "assistant", "call": "assistant", "output": "tool"} as const;
 export const MAX_BLOCKS = 200 as const;
+export const MAX_USES = 8 as const;
+export const MAX_USED_NAMES = 3 as const;
 export const BLOCK_CHARS = 2000 as const;
+export const INSPECTOR_TABS = ["timeline", "items", "requests", "cost", "wastes", "notes"] as const;
 export const WIDEST = 2.0 as const;
 export const MIN_SCALED_TOKENS = 500 as const;

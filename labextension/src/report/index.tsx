@@ -3,13 +3,7 @@
  *
  * The link after `#` keeps the place, so that a page can be handed on at a request.
  */
-import { useEffect, useState } from 'react';
 import { createRoot } from 'react-dom/client';
-import {
-  linkTo,
-  parseLink,
-  type IInspectorPlace
-} from '../state/inspector/source';
 import { HostProvider, type IHost } from '../views/host';
 import { Inspector } from '../views/inspector/inspector';
 import '../../style/base.css';
@@ -21,6 +15,7 @@ import '../../style/inspectedCell.css';
 import { WORDS } from '../widget/hostParts';
 import { PLAIN_TEXT_HOST } from '../widget/plainTextHost';
 import { applyTheme } from '../widget/theme';
+import { useAddressPlace } from './addressPlace';
 import { usePrinting } from './printing';
 import { readReport } from './reportData';
 import { ReportSource } from './reportSource';
@@ -35,8 +30,6 @@ const REPORT_HOST: IHost = {
         copy: (link: string) => copy(new URL(`#${link}`, location.href).href)
       })
 };
-
-const NOWHERE: IInspectorPlace = { request: null, item: null };
 
 begin();
 
@@ -74,29 +67,14 @@ function Report({
   place: HTMLElement;
 }) {
   const isPrinted = usePrinting(element);
-  const [place, setPlace] = useState(placeOfAddress);
-  useEffect(() => {
-    const follow = () => {
-      setPlace(placeOfAddress());
-    };
-    window.addEventListener('hashchange', follow);
-    return () => {
-      window.removeEventListener('hashchange', follow);
-    };
-  }, []);
+  const { place, remark, setPlace } = useAddressPlace(session, WORDS);
   return (
     <Inspector
       source={source}
       place={place}
+      remark={remark}
       isPrinted={isPrinted}
-      onPlace={next => {
-        setPlace(next);
-        history.replaceState(null, '', `#${linkTo(session, next)}`);
-      }}
+      onPlace={setPlace}
     />
   );
-}
-
-function placeOfAddress(): IInspectorPlace {
-  return parseLink(location.hash.slice(1))?.place ?? NOWHERE;
 }

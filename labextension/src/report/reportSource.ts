@@ -2,12 +2,16 @@
 import {
   BLOCK_CHARS,
   MAX_BLOCKS,
+  MAX_USED_NAMES,
+  MAX_USES,
   ROLES,
   type AskItem,
   type AskRequest,
+  type AskUses,
   type RequestItem,
   type RequestText,
   type TrackView,
+  type UsedNames,
   type ViewAnswer,
   type ViewQuery
 } from '../protocol/generated';
@@ -17,7 +21,7 @@ import type { IInspectorSource } from '../state/inspector/source';
 import { why } from '../state/inspector/why';
 import { nearestStop } from '../state/inspector/stops';
 import type { IWords } from '../views/host';
-import type { IReportData } from './reportData';
+import type { IReportData, IReportUses } from './reportData';
 
 const RECORDED = 'recorded';
 
@@ -57,7 +61,7 @@ export class ReportSource implements IInspectorSource {
       case 'item':
         return this._item(query);
       case 'uses':
-        return answerWith({});
+        return answerWith({ uses: usesOfItem(this._data.uses, query) });
       case 'request':
         return this._request(query);
       case 'compaction': {
@@ -183,6 +187,28 @@ export class ReportSource implements IInspectorSource {
       tokens: Math.round(tokens * scaleAt(states, request).factor)
     };
   }
+}
+
+/** Returns the first answers from a request on that used names of an item, as a kernel answers it. */
+function usesOfItem(
+  { names, items, request, name, sources }: IReportUses,
+  query: AskUses
+): UsedNames[] {
+  const placeByName = items.map(held => held.indexOf(query.item));
+  const namesAt = new Map<number, string[]>();
+  request.forEach((usedAt, row) => {
+    const number = name[row] ?? -1;
+    const place = placeByName[number] ?? -1;
+    if (usedAt >= query.request && place >= 0 && place < (sources[row] ?? 0)) {
+      const usedNames = namesAt.get(usedAt) ?? [];
+      namesAt.set(usedAt, [...usedNames, names[number] ?? '']);
+    }
+  });
+  return [...namesAt].slice(0, MAX_USES).map(([usedAt, usedNames]) => ({
+    request: usedAt,
+    names: usedNames.slice(0, MAX_USED_NAMES),
+    total: usedNames.length
+  }));
 }
 
 function orderOrAll(

@@ -9,6 +9,10 @@ export interface IAnyWidgetModel {
 
 /** The model of `session.inspect()`. */
 export type InspectorWidgetModel = IAnyWidgetModel & {
+  /** The link to what is shown; the kernel writes and reads it, too. */
+  get(name: 'place'): string;
+  set(name: 'place', link: string): void;
+  save_changes(): void;
   /** Whether the session can be written. */
   get(name: 'own'): boolean;
 };

@@ -3,9 +3,8 @@
  *
  * It needs ipywidgets and anywidget in the page, but not our labextension.
  */
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 import { createRoot } from 'react-dom/client';
-import type { IInspectorPlace } from '../state/inspector/source';
 import { HostProvider } from '../views/host';
 import { Inspector } from '../views/inspector/inspector';
 import '../../style/base.css';
@@ -18,12 +17,12 @@ import type { InspectorWidgetModel } from './anywidgetModel';
 import { keepPlainKeys, leaveByEscape } from './cellKeys';
 import { WORDS } from './hostParts';
 import { CommSource } from './inspectorSource';
+import { useKernelPlace } from './kernelPlace';
 import { MountPoints } from './mountPoints';
 import { PLAIN_TEXT_HOST } from './plainTextHost';
 import { deferToExtensionStyles, INSPECTOR_SHEET } from './stylesheetOrder';
 import { applyTheme } from './theme';
 
-const NOWHERE: IInspectorPlace = { request: null, item: null };
 const SOURCES = new Map<string, CommSource>();
 
 interface IInspectorWidgetProps {
@@ -34,7 +33,9 @@ interface IInspectorWidgetProps {
 function initialize({ model }: IInspectorWidgetProps): () => void {
   const source = sourceOf(model);
   const mountClass = `plm-inspect-${model.get('key')}`;
-  const places = new MountPoints(mountClass, place => draw(place, source));
+  const places = new MountPoints(mountClass, place =>
+    draw(place, model, source)
+  );
   return () => {
     places.dispose();
     source.dispose();
@@ -47,7 +48,7 @@ function render({
   model,
   el
 }: IInspectorWidgetProps & { el: HTMLElement }): () => void {
-  return draw(el, sourceOf(model));
+  return draw(el, model, sourceOf(model));
 }
 
 export default { initialize, render };
@@ -70,12 +71,16 @@ function sourceOf(model: InspectorWidgetModel): CommSource {
   return source;
 }
 
-function draw(place: HTMLElement, source: CommSource): () => void {
+function draw(
+  place: HTMLElement,
+  model: InspectorWidgetModel,
+  source: CommSource
+): () => void {
   const removeTheme = applyTheme(place);
   const root = createRoot(place);
   root.render(
     <HostProvider value={PLAIN_TEXT_HOST}>
-      <InspectedCell source={source} />
+      <InspectedCell model={model} source={source} />
     </HostProvider>
   );
   return () => {
@@ -84,8 +89,11 @@ function draw(place: HTMLElement, source: CommSource): () => void {
   };
 }
 
-function InspectedCell({ source }: { source: CommSource }) {
-  const [place, setPlace] = useState(NOWHERE);
+function InspectedCell({
+  model,
+  source
+}: IInspectorWidgetProps & { source: CommSource }) {
+  const [place, setPlace] = useKernelPlace(model);
   const views = useRef<HTMLDivElement>(null);
   useEffect(
     () => (views.current === null ? undefined : keepPlainKeys(views.current)),

@@ -106,7 +106,7 @@ function answer(
           tokens_after: 100,
           kinds: [{ kind: text(2), found: 3, lost: 1, needed: 1 }],
           lost: [{ name: text(1), kind: text(2), needed: [1] }],
-          repair: 0.5,
+          refetching: 0.5,
           fetches: 1,
           sentences: [text(0)]
         }

@@ -54,6 +54,32 @@ describe('the arguments of the command', () => {
   });
 });
 
+describe('the arguments that the layout keeps', () => {
+  it('are read again as they were', () => {
+    const kept = {
+      ...readLink('palimpsest:ses_1/4/8?tab=cost&range=2-5&find=x&what_if=1')
+    };
+
+    expect(
+      readArguments(JSON.parse(JSON.stringify(kept)) as typeof kept)
+    ).toEqual(kept);
+    expect(kept).toMatchObject({ tab: 'cost', range: [1, 4], what_if: true });
+    expect(placeOf(kept)).toMatchObject({ request: 3, item: 7, tab: 'cost' });
+  });
+
+  it.each([
+    { filter: 'x' },
+    { filter: null },
+    { range: [3] },
+    { range: 'x' },
+    { tab: 4 },
+    { against: {} },
+    { zoom: -1 }
+  ])('are left out where they are of another type: %o', args => {
+    expect(readArguments(args)).toEqual({});
+  });
+});
+
 describe('a place', () => {
   it('is found by the ids of a step and a part', () => {
     const target = { request: 'msg_2', item: 'prt_2' };

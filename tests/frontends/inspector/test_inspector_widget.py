@@ -1,5 +1,6 @@
 """``session.inspect()`` in a real kernel: what the cell keeps, and what its page asks and changes over the comm."""
 
+import ast
 import json
 import re
 from collections.abc import Iterator
@@ -7,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.frontends.test_view import comm, say, told
+from tests.frontends.test_view import comm, opened, say, told
 from tests.harness.kernel import Kernel
 from tests.recordings.formats.sample_files import sample
 from tests.recordings.money_recordings import written
@@ -156,6 +157,65 @@ def test_a_page_is_answered_while_a_cell_runs(kernel: Kernel) -> None:
     assert answer["view"]["own"] is True
 
 
+def test_the_place_is_read_set_and_observed_while_the_view_is_open(kernel: Kernel) -> None:
+    run = kernel.client.run(
+        "view = palimpsest.current_session().inspect(request=1, tab='cost')\n"
+        "seen = []\n"
+        "view.observe(lambda change: seen.append(change.new), 'place')"
+    )
+    assert run.status == "ok", run.reply["content"]
+    to = comm(kernel)
+    session = kernel.client.value("view.session").strip("'")
+    [*_, state] = [opened(message) for message in kernel.client.iopub if opened(message)]
+    moved = f"palimpsest:{session}/1/2?tab=items&find=Hello"
+    data = {"method": "update", "state": {"place": moved}, "buffer_paths": []}
+    kernel.client.session.send(
+        kernel.client._sockets["shell"],
+        kernel.client.session.msg("comm_msg", {"comm_id": to, "data": data}),
+    )
+    read = kernel.client.value("(view.place.item, view.place.filter.text, view.link, len(seen))")
+    since = len(kernel.client.iopub)
+    kernel.client.run("view.move_to(item=None, request=2)")
+    sent = kernel.client.wait(
+        lambda m: (
+            m["header"]["msg_type"] == "comm_msg"
+            and m["content"]["data"].get("method") == "update"
+            and m["content"]["comm_id"] == to
+        ),
+        since=since,
+    )
+
+    assert state["place"] == f"palimpsest:{session}/1?tab=cost"
+    assert ast.literal_eval(read) == (2, "Hello", moved, 1)
+    assert (
+        sent["content"]["data"]["state"]["place"] == f"palimpsest:{session}/2?tab=items&find=Hello"
+    )
+    assert kernel.client.value("[place.request for place in seen]") == "[1, 2]"
+    assert kernel.client.value("view.place == view.place.model_validate(view.place.model_dump())")
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("session.inspect(request=0)", "0 is no request"),
+        ("session.inspect(tab='costs')", "'costs' is no tab"),
+        ("session.inspect(requests=3)", "An inspector's place has no 'requests'; it has request"),
+        (
+            "session.inspect(link='palimpsest:ses_other/4')",
+            "The link leads to the session ses_other, and this is ses_",
+        ),
+        ("session.inspect().place = 7", "7 is no place of an inspector"),
+        ("session.inspect().place = {'range': [5, 3]}", "is no range"),
+        ("session.inspect().move_to(zoom='wide')", "'wide' is no zoom"),
+    ],
+)
+def test_a_place_that_is_none_is_one_sentence(kernel: Kernel, code: str, sentence: str) -> None:
+    run = kernel.client.run(f"session = palimpsest.current_session()\n{code}")
+
+    assert run.reply["content"]["status"] == "error"
+    assert sentence in run.reply["content"]["evalue"]
+
+
 @pytest.mark.soak  # with each commit tests/e2e/test_inspector_cell.py offers no button to change one; this adds what the kernel answers
 def test_a_recordings_session_is_inspected_and_cannot_be_changed(kernel: Kernel) -> None:
     run = kernel.client.run(
@@ -199,6 +259,44 @@ def test_prices_and_lifetime_that_the_page_asks_for_stand_beside_those_it_was_op
     costs = [view["recorded"]["figures"]["cost"] for view in (opened, hour)]
     assert costs[0] < costs[1]  # what is kept for an hour is written at twice the price of input
     assert "is no lifetime of the cache" in wrong
+
+
+def test_a_policy_of_a_cell_stands_in_the_list_answers_and_fails_with_its_line(
+    kernel: Kernel, tmp_path: Path
+) -> None:
+    kernel.client.run(
+        "@palimpsest.policy\n"
+        "def newest(view, keep=5, least=0):\n"
+        "    for index in view.outputs[:1000 // (keep - 8)]:\n"
+        "        yield palimpsest.policies.clear(index)\n"
+    )
+    kernel.client.run("session = palimpsest.current_session()")
+    kernel.client.run("shown = session.inspect(policies=[newest])")
+    to = comm(kernel)
+
+    option, *others = asked(kernel, to, 1, {"ask": "view"})["view"]["policies"]
+    ask = {"ask": "track", "policy": "newest", "numbers": {"keep": 3}}
+    track = asked(kernel, to, 2, ask)["track"]
+    fails = asked(kernel, to, 3, {**ask, "numbers": {"keep": 8}})["error"]
+    refused = asked(kernel, to, 4, {**ask, "numbers": {"keep": 1.5}})["error"]
+    why = kernel.client.value("session.why(1, 1, policy=newest)")
+    request = kernel.client.value("session.request(1, policy=newest).policy")
+    page = tmp_path / "session.html"
+    report = kernel.client.run(f"session.report({str(page)!r}, policies=[newest])")
+
+    assert option["name"] == "newest"
+    assert option["source"].startswith("your own, sha256 ")
+    assert [slider["name"] for slider in option["sliders"]] == ["keep", "least"]
+    assert "newest" not in [other["name"] for other in others]
+    assert track["policy"] == "newest keep=3"
+    line = r"line 3 of cell In\[\d+\] \(for index in view\.outputs\[:1000 // \(keep - 8\)\]:\): ZeroDivisionError: .*\."
+    assert re.fullmatch(rf"The policy 'newest keep=8' failed at request 1, {line}", fails)
+    assert refused == "The number 'keep' of 'newest' takes a whole number, not 1.5."
+    assert why.strip("'").startswith("Under newest: ")
+    assert request == "'newest'"
+    said = str(report.reply["content"]["evalue"])
+    assert re.fullmatch(rf"The policy 'newest keep=8' failed at request 1, {line}", said)
+    assert not page.exists()
 
 
 def test_a_report_is_written_without_keys(kernel: Kernel, tmp_path: Path) -> None:

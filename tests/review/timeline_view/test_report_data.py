@@ -51,7 +51,11 @@ def test_the_view_and_its_tracks_are_those_that_a_kernel_answers(answers: ViewAn
     view = answers.answer(AskView()).view
     assert view is not None
     expected = view.model_dump(mode="json", exclude_none=True)
-    assert {**data["view"], "policies": []} == {**expected, "policies": []}
+    assert data["view"] == {
+        **expected,
+        "policies": data["view"]["policies"],
+        "given_policies": 2,
+    }
     (sliders,) = (
         policy_choice.sliders
         for policy_choice in policy_choices()
@@ -116,9 +120,13 @@ def test_every_word_is_cleaned(answers: ViewAnswers) -> None:
     ("policies", "texts", "words"),
     [
         (["no.such"], "none", "no.such"),
-        (["x" * 400], "none", "^'x+ is no policy: .* at most 300"),
+        (
+            [" | ".join(["anthropic.clear_tool_uses trigger=9999"] * 8)],
+            "none",
+            "^The name of a policy has at most 300 characters",
+        ),
         (["raw"], "some", "texts is one of"),
-        (["raw"] * 13, "all", "at most 12"),
+        ([f"sweagent.last_n n={n}" for n in range(1, 14)], "all", "at most 12"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(
@@ -126,3 +134,20 @@ def test_what_cannot_be_done_is_one_sentence(
 ) -> None:
     with pytest.raises(UserError, match=words):
         read(answers, *policies, texts=texts)
+
+
+@pytest.mark.parametrize("texts", TEXTS)
+def test_the_names_that_answers_used_are_those_of_a_kernel(
+    answers: ViewAnswers, texts: Any
+) -> None:
+    uses = read(answers, "raw", texts=texts)["uses"]
+    rows = [*zip(uses["request"], uses["name"], uses["sources"], strict=True)]
+
+    assert (rows == []) == (texts == "none")
+    for item in range(len(answers.review.timeline.items)):
+        named: dict[int, list[str]] = {}
+        for request, name, sources in rows:
+            if item in uses["items"][name][:sources]:
+                named.setdefault(request, []).append(uses["names"][name])
+        expected = answers.review.references.used_names(item) if texts != "none" else {}
+        assert named == expected

@@ -17,9 +17,9 @@ from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.own_policies.custom import CustomPolicy
-from palimpsest.context_policies.own_policies.public_policies import PolicyNames
 from palimpsest.context_policies.presets.cache_keeping import CacheKeeping
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
+from palimpsest.context_policies.public_policies import PolicyNames
 from palimpsest.context_policies.replay.simulation import Simulation, simulate
 from palimpsest.transcript.timeline import Timeline
 
@@ -133,7 +133,8 @@ def _function_key(policy: CustomPolicy) -> Hashable | None:
     if values is None:
         return None
     defaults = (function.__defaults__ or (), tuple((function.__kwdefaults__ or {}).items()))
-    if not all(isinstance(default, _PLAIN_TYPES) for default in defaults[0]) or defaults[1]:
+    default_values = (*defaults[0], *(value for _, value in defaults[1]))
+    if not all(isinstance(value, _PLAIN_TYPES) for value in default_values):
         return None
     options = (policy.name, policy.sticky, policy.when, policy.estimator)
     return policy.text, function.__code__, values, defaults, options

@@ -17,6 +17,7 @@ from palimpsest.review.recorded_sessions.recording import Recording, open_record
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.recorded_sessions.session_answers import SessionAnswers, SessionPlace
 from palimpsest.review.session_review import SessionReview
+from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.view_queries import AskView, ViewAnswer, ViewQuery
 from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal
@@ -67,9 +68,15 @@ class Inspections:
     _recordings: OrderedDict[Path, _OpenRecording] = field(default_factory=OrderedDict)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def answer_session(self, session: str, query: ViewQuery, asker: str = "") -> ViewAnswer:
-        """Answer a question about a session of the project."""
-        return await self._queue.answer(self._questions_about(session), query, asker)
+    async def answer_session(
+        self,
+        session: str,
+        query: ViewQuery,
+        asker: str = "",
+        policies: ChosenPolicies = NO_POLICIES,
+    ) -> ViewAnswer:
+        """Answer a question about a session of the project, which may name one of the ``policies``."""
+        return await self._queue.answer(self._questions_about(session), query, asker, policies)
 
     async def answer_recording(
         self, path: str, session: str, query: ViewQuery, asker: str = ""

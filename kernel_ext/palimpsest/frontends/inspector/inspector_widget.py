@@ -10,16 +10,23 @@ import logging
 import os
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import traitlets
 from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.frontends.cell_widget import CellWidget
+from palimpsest.frontends.inspector.place_trait import (
+    PlaceTrait,
+    link_of_place,
+    place_of_link,
+)
 from palimpsest.frontends.inspector.saved_output import saved_output
 from palimpsest.frontends.static_files import built_file
 from palimpsest.review.recorded_sessions.session_answers import GROWTH
+from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies
+from palimpsest.review.timeline_view.inspector_place import InspectorPlace, place_link
 from palimpsest.review.timeline_view.view_queries import (
     AskCompaction,
     AskTrack,
@@ -55,6 +62,8 @@ class InspectedSession:
     """Writes, changes or removes a note, by the fields of ``WriteNote``; called on the engine's loop, raises UserError."""
     live: KernelSession | None = None
     """A session of this kernel, whose records are observed and which may be edited."""
+    policies: ChosenPolicies = field(default_factory=dict)
+    """The policies that stand before the presets; ``ask`` and ``view`` know them."""
 
 
 class InspectorWidget(CellWidget):
@@ -68,19 +77,41 @@ class InspectorWidget(CellWidget):
     own = traitlets.Bool(default_value=False).tag(sync=True)
     """Whether the session can be written: its items can be pinned, excluded and restored."""
 
+    place = PlaceTrait().tag(sync=True, to_json=link_of_place, from_json=place_of_link)
+    """What the page shows; set, it moves the page, and ``observe`` tells of each move.
+
+    >>> view.place = {"request": 209, "tab": "cost"}
+    >>> view.place.request
+    209
+    """
+
     def __init__(
-        self, inspected: InspectedSession, engine: EngineThread, price: str | None = None
+        self,
+        inspected: InspectedSession,
+        engine: EngineThread,
+        price: str | None = None,
+        place: InspectorPlace | None = None,
     ) -> None:
         self._inspected = inspected
         self._price = price
         self._is_watched = False
         self._notified_at = 0.0
         self._has_pending_notice = False
-        super().__init__(inspected.id, engine, built_file("inspector.js"))
+        super().__init__(
+            inspected.id,
+            engine,
+            built_file("inspector.js"),
+            place=place or InspectorPlace(),
+        )
         live = inspected.live
         self.own = live is not None and not live.read_only
         if live is not None:
             self._unsubscribe = live.subscribe(self._on_records)
+
+    @property
+    def policies(self) -> ChosenPolicies:
+        """The policies that stand before the presets."""
+        return self._inspected.policies
 
     def bundle(self) -> dict[str, str]:
         """Return the session's picture and tables as HTML, and the tables as plain text."""
@@ -88,6 +119,18 @@ class InspectorWidget(CellWidget):
 
     def __repr__(self) -> str:
         return f"<InspectorWidget of {self._inspected.id}>"
+
+    @property
+    def link(self) -> str:
+        """The link to what is shown, as *Copy link* copies it."""
+        return place_link(self.session, self.place)
+
+    def move_to(self, **fields: Any) -> None:
+        """Change these fields of the place, and leave the others; raises UserError for one that is not valid.
+
+        >>> view.move_to(request=210, item=None)
+        """
+        self.place = {**self.place.model_dump(exclude_unset=True), **fields}
 
     # Messages from and to the page
 

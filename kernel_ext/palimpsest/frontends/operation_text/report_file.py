@@ -20,7 +20,7 @@ from palimpsest.render.formats.inspector_report import (
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.corpus.progress_bar import default_progress
-from palimpsest.review.session_review import SessionReview
+from palimpsest.review.session_review import PolicyLike, SessionReview
 from palimpsest.review.timeline_view.report_data import ReportTexts, report_data
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_summary import view_summary
@@ -49,7 +49,7 @@ def write_report(
     path: str | Path,
     *,
     environment: Mapping[str, str],
-    policies: Sequence[str] | str = (),
+    policies: Sequence[PolicyLike] | PolicyLike = (),
     texts: ReportTexts = "preview",
     price: str | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -58,26 +58,25 @@ def write_report(
 
     ``progress`` is called with the number of computed tracks and of all; without it a terminal shows a bar.
 
-    Raises UserError with one sentence: for an unknown policy, price or choice of texts, and where the file exists
-    and is no report.
+    Raises UserError with one sentence: for an unknown policy, price or choice of texts, a policy that fails, and where
+    the file exists and is no report.
     """
     target = _checked_target(path)
-    policy_names = [policies] if isinstance(policies, str) else [*policies]
     scrub = text_cleaner(environment)
     on_progress = progress or default_progress()
     answers = ViewAnswers(review, keeps_replays=False)
-    view, data = report_data(answers, policy_names, texts, price, clean_json(scrub), on_progress)
+    view, data = report_data(answers, policies, texts, price, clean_json(scrub), on_progress)
     summary = view_summary(view)
     date = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")
     page = inspector_report(
         InspectorReport(
             title=summary.title,
-            about=f"The context of one agent's session, request by request. {TEXTS_SENTENCES[texts]}",
+            description=f"The context of one agent's session, request by request. {TEXTS_SENTENCES[texts]}",
             picture=summary.picture,
             tables=(*_notes_tables(review, scrub), *summary.tables),
             sentences=summary.sentences,
             data=data,
-            closing=(
+            closing_lines=(
                 REPORT_ORIGIN.format(version=__version__, session=view.session, made=date),
                 SLIDER_NOTE,
                 SCRUBBED,

@@ -177,7 +177,7 @@ class ListNotes(Operation):
                 {"path": self.path, **values, "sessions": [notes.json() for notes in listed]},
                 [*overview, *(notes.table for notes in listed if notes.notes)],
                 (*recording.problems, *problems, *found.values()),
-                words if words or any(notes.notes for notes in listed) else [NO_NOTE],
+                words=words if words or any(notes.notes for notes in listed) else [NO_NOTE],
             )
 
     def _changed(

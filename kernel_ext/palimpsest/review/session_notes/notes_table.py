@@ -6,8 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palimpsest.render.content.phrases import some
-from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, Told, table_of
+from palimpsest.render.content.phrases import counted_noun
+from palimpsest.render.reports.table import (
+    ColumnSpec,
+    ReportTable,
+    ShownAsTable,
+    TableColumn,
+    table_of,
+)
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.session_notes.note_places import FoundPlace, found_place
 from palimpsest.review.tables.links import link_to
@@ -52,7 +58,7 @@ class SessionNotes(ShownAsTable):
             for verdict, number in verdict_counts(self.notes).items()
             if number
         )
-        title = f"{some(len(self), 'note')} on {timeline.title or timeline.session}"
+        title = f"{counted_noun(len(self), 'note')} on {timeline.title or timeline.session}"
         return table_of(
             f"{title}: {counts}" if counts else title,
             (
@@ -88,7 +94,7 @@ def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
     def of_verdict(verdict: Verdict) -> Callable[[SessionNotes], int]:
         return lambda notes: verdict_counts(notes.notes)[verdict]
 
-    columns: tuple[Told, ...] = (
+    columns: tuple[ColumnSpec, ...] = (
         (
             TableColumn("session", "session"),
             lambda notes: one_line(notes.timeline.title or notes.timeline.session, TITLE_CHARS),
@@ -101,7 +107,7 @@ def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
         ),
     )
     total = sum(len(notes) for notes in sessions)
-    title = f"{some(total, 'note')} on {some(len(sessions), 'session')}"
+    title = f"{counted_noun(total, 'note')} on {counted_noun(len(sessions), 'session')}"
     return table_of(title, columns, sessions)
 
 

@@ -20,7 +20,7 @@ from palimpsest.context_policies.prompt_cache.cache_losses import (
     known_requests,
 )
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
 from palimpsest.review.tables.links import link_to
 from palimpsest.transcript.growing_lists import GrownRows
@@ -41,7 +41,7 @@ class CacheBreak:
     """Tokens that the request should have read from the cache."""
     read: int
     loss: int
-    """Tokens that were written again or paid in full again."""
+    """Tokens that the cache should have held and that were written anew."""
     cost: float
     """Cost of the lost tokens beyond reading them from the cache, in the profile's unit."""
     first_of_turn: bool
@@ -142,7 +142,7 @@ class CacheBreaks(ShownAsTable):
         share = self.unexplained_share
         unexplained = (f"{share:.0%} of the lost tokens are unexplained.",) if share else ()
         priced = (self.price.sentence,) if self.breaks and basis == "estimate" else ()
-        title = f"{len(self)} cache {noun} in {some(self.followers, 'request')}: {self.price.amount_text(self.cost)}"
+        title = f"{len(self)} cache {noun} in {counted_noun(self.followers, 'request')}: {self.price.amount_text(self.cost)}"
         return table_of(
             title,
             (
@@ -226,7 +226,7 @@ def _follower(
 
 def cost_beyond_reading(request: TimelineRequest, tokens: int, price: PriceProfile) -> float:
     """Return what tokens that a request wrote, or paid in full, cost beyond reading them from the cache."""
-    prices = price.prices_at(request.terms, request.reported or 0)
+    prices = price.rates_at(request.terms, request.reported or 0)
     write = (
         prices.write if request.usage is not None and request.usage.cache_write else prices.input
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from palimpsest.context_policies.prompt_cache.recorded_clock import clock_sentence
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_words
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.review.tables.break_avoidance import avoided_by
 from palimpsest.review.tables.cache_breaks import CacheBreak
@@ -22,6 +22,7 @@ from palimpsest.review.tables.request_totals import (
     session_costs,
 )
 from palimpsest.review.tables.subagents import SubagentRun
+from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.track_view import recorded_track
 from palimpsest.review.timeline_view.view_values import (
@@ -73,10 +74,11 @@ def timeline_view(
     seq: int = 0,
     epoch: str = "",
     picture: bool = False,
+    policies: ChosenPolicies = NO_POLICIES,
 ) -> TimelineView:
     """Return the view of a session, without texts; ``view_values`` has the schema.
 
-    ``price`` is that of ``SessionReview.price``. With ``picture`` it lacks what is not needed to draw the first picture
+    ``price`` is that of ``SessionReview.price``; the ``policies`` stand before the presets. With ``picture`` it lacks what is not needed to draw the first picture
     and takes longer, such as what answers used of each item. Raises UserError for an unknown
     price.
     """
@@ -115,11 +117,13 @@ def timeline_view(
         gaps=(*timeline.gaps, *problem_sentences(review.problems)),
         pruned=_prune_views(track, items),
         coming=ComingColumns(item=tuple(coming), state=tuple(coming.values())),
-        **({} if picture else _later_fields(review, price)),
+        **({} if picture else _later_fields(review, price, policies)),
     )
 
 
-def _later_fields(review: SessionReview, price: PriceLike) -> dict[str, Any]:
+def _later_fields(
+    review: SessionReview, price: PriceLike, policies: ChosenPolicies
+) -> dict[str, Any]:
     """Return the fields of a view that the first picture does without."""
     proof = review.proof(price, engine=False)
     subagents = review.subagent_runs(price)
@@ -130,7 +134,8 @@ def _later_fields(review: SessionReview, price: PriceLike) -> dict[str, Any]:
         "waste_kinds": wastes.kinds,
         "used": review.references.used_by(len(review.timeline.requests)),
         "subagents": tuple(_subagents(subagents)),
-        "policies": policy_choices(),
+        "policies": policy_choices(policies),
+        "given_policies": len(policies),
     }
 
 
@@ -269,7 +274,7 @@ def _totals(
         return ("The session has no request yet.",)
     about = "" if totals.is_fact else "about "
     reporting_count = sum(reported is not None for reported in timeline.reported)
-    which = some(len(timeline.requests), "request")
+    which = counted_noun(len(timeline.requests), "request")
     if 0 < reporting_count < len(timeline.requests):
         which = f"{reporting_count:,} of {which} reported their usage: they"
     read = f"{which} read {about}{totals.input:,} tokens, at most {about}{totals.peak:,} at once"
@@ -294,7 +299,7 @@ def _cost_sentences(
     paid = money_words(sum(recorded), "USD")
     if totals.cost_is_fact:
         return (f"The session cost {paid}.",)
-    which = some(len(timeline.requests), "request")
+    which = counted_noun(len(timeline.requests), "request")
     is_all = len(recorded) == len(timeline.requests)
     text = f"The session cost {paid}" if is_all else f"{len(recorded):,} of {which} cost {paid}"
     if not price.of_session:

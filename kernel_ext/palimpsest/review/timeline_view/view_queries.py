@@ -204,7 +204,7 @@ class CompactionText(Value):
     """Every kind that has names; the numbers count all names."""
     lost: tuple[LostWord, ...]
     """Names that were needed later come first; beyond a limit the others are only counted."""
-    repair: float
+    refetching: float
     """Estimated cost of fetching the needed names again, in the money of the view's price."""
     fetches: int
     """Number of requests for that."""

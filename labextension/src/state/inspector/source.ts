@@ -1,5 +1,6 @@
 /** The interface of an inspector's data source: a kernel's control channel, a widget's comm, or a report's data. */
 import type {
+  InspectorPlace,
   TrackStop,
   ViewAnswer,
   ViewQuery,
@@ -30,52 +31,21 @@ export interface IInspectorSource {
   readonly waits?: string;
 }
 
-/** What an inspector shows; a link or a restored tab keeps it. Requests and items count from 0. */
-export interface IInspectorPlace {
-  request: number | null;
-  item: number | null;
+/**
+ * What an inspector shows; a link, a restored tab and the kernel's `view.place` keep it.
+ *
+ * Requests and items count from 0 here, and from 1 in a link; what is absent is as the inspector opens.
+ */
+export interface IInspectorPlace extends Partial<
+  Omit<InspectorPlace, 'request' | 'item' | 'against' | 'range'>
+> {
+  readonly request: number | null;
+  readonly item: number | null;
   /** The request that the shown one is compared with; by default the one before. */
-  against?: number | null;
-  /** The policy of the second track, with its numbers. */
-  policy?: string;
-  tab?: string;
+  readonly against?: number | null;
+  /** The first and the last request to which grid, tables and sums are narrowed. */
+  readonly range?: readonly [number, number] | null;
 }
 
-/** Returns the link to a session, a request and an item, as `palimpsest:session/4/8`; numbers in it count from 1. */
-export function linkTo(
-  session: string,
-  { request, item }: IInspectorPlace
-): string {
-  const pieces = [encodeURIComponent(session)];
-  if (request !== null) {
-    pieces.push(String(request + 1));
-    if (item !== null) {
-      pieces.push(String(item + 1));
-    }
-  }
-  return `palimpsest:${pieces.join('/')}`;
-}
-
-const LINK = /^palimpsest:([^/]+)(?:\/([1-9]\d{0,8}))?(?:\/([1-9]\d{0,8}))?$/;
-
-/** Reads such a link; null for any other text. */
-export function parseLink(
-  link: string
-): { session: string; place: IInspectorPlace } | null {
-  const match = LINK.exec(link);
-  if (match === null) {
-    return null;
-  }
-  const [, session = '', request, item] = match;
-  try {
-    return {
-      session: decodeURIComponent(session),
-      place: {
-        request: request === undefined ? null : Number(request) - 1,
-        item: item === undefined ? null : Number(item) - 1
-      }
-    };
-  } catch {
-    return null;
-  }
-}
+/** The newest request, as an inspector opens without a place. */
+export const NOWHERE: IInspectorPlace = { request: null, item: null };

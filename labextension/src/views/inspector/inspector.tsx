@@ -1,31 +1,48 @@
 /** The inspector: a session's context over all its requests, and what other policies would have sent. */
-import { useEffect, useId, useMemo, useRef, useState } from 'react';
-import type { TimelineView } from '../../protocol/generated';
-import type {
-  IInspectorPlace,
-  IInspectorSource
+import {
+  startTransition,
+  useCallback,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+  type Dispatch,
+  type SetStateAction
+} from 'react';
+import { INSPECTOR_TABS, type TimelineView } from '../../protocol/generated';
+import {
+  rangeWithin,
+  type IRequestRange
+} from '../../state/inspector/figures/rangeFigures';
+import { ALL_ITEMS } from '../../state/inspector/itemRows';
+import {
+  NOWHERE,
+  type IInspectorPlace,
+  type IInspectorSource
 } from '../../state/inspector/source';
 import { count } from '../../state/text/numberFormat';
 import { useHost, type IWords } from '../host';
 import { CardFocus } from './controls/cardFocus';
 import { CursorNews } from './timeline/cursorNews';
 import {
+  GridChoiceProvider,
   InspectedSessionProvider,
   InspectorCursorProvider,
+  type IGridChoice,
   type IInspectedSession,
   type IInspectorCursor
 } from './controls/inspection';
 import { useKeptFocus } from './controls/keptFocus';
 import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
+import { InspectorHeader, type TabName } from './inspectorHeader';
 import { ReaderNotesProvider, useNotesOf } from './notes/readerNotes';
-import { InspectorHeader, TABS, type TabName } from './inspectorHeader';
 import { PrintedSections } from './printedSections';
 import { TabContent } from './tabContent';
 import { useView } from './sessionView';
 
 /** The policy that is shown first, where the kernel knows it. */
 const FIRST_POLICY = 'sweagent.last_n';
-const NOWHERE: IInspectorPlace = { request: null, item: null };
 
 interface IInspectorProps {
   source: IInspectorSource;
@@ -34,13 +51,16 @@ interface IInspectorProps {
   openLink?: (link: string) => void;
   /** All views are shown below each other, for paper. */
   isPrinted?: boolean;
+  /** A sentence about the place, such as that a link leads to another session. */
+  remark?: string;
 }
 
 /** Draws a session at `place`; `onPlace` is called when the shown place changes. */
 export function Inspector(props: IInspectorProps) {
   const { words } = useHost();
-  const [price, setPrice] = useState<string | null>(null);
-  const { view, error } = useView(props.source, price);
+  const [place, setPlace] = usePlace(props);
+  const { view, error } = useView(props.source, place.price ?? null);
+  useSameItem(view, place, setPlace);
   if (view === null) {
     return (
       <div className="plm-Inspector">
@@ -70,27 +90,29 @@ export function Inspector(props: IInspectorProps) {
       key={view.session}
       view={view}
       error={error}
-      price={price}
-      onPrice={setPrice}
+      place={place}
+      setPlace={setPlace}
     />
   );
 }
+
+type SetPlace = Dispatch<SetStateAction<IInspectorPlace>>;
 
 interface ISessionProps extends IInspectorProps {
   view: TimelineView;
   /** Why no newer view could be read; '' where the view is the newest. */
   error: string;
-  price: string | null;
-  onPrice: (price: string | null) => void;
+  place: IInspectorPlace;
+  setPlace: SetPlace;
 }
 
 function Session(props: ISessionProps) {
-  const { source, view, error, price, onPrice, openLink } = props;
-  const { isPrinted = false } = props;
+  const { source, view, error, openLink, place, setPlace } = props;
+  const { isPrinted = false, remark = '' } = props;
+  const { what_if: isWhatIf = false, price = null } = place;
   const { words } = useHost();
   const idPrefix = useId();
-  const [place, go] = usePlace(props);
-  const [isWhatIf, showWhatIf] = useState(false);
+  const go = useMovement(view, setPlace);
   const policy = place.policy ?? firstPolicy(source, view);
   const track = usePolicyTrack(source, view, policy, price);
   const [tracks] = useState(() => new ShownTracks());
@@ -98,6 +120,11 @@ function Session(props: ISessionProps) {
   const recorded = useMemo(
     () => tracks.of(view, view.recorded, 'recorded', {}),
     [tracks, view]
+  );
+  const { range, brushed, chooseRange } = useRange(
+    view.requests.id.length,
+    place.range,
+    go
   );
   const last = view.requests.id.length - 1;
   const request = Math.min(place.request ?? last, last);
@@ -117,22 +144,40 @@ function Session(props: ISessionProps) {
       recorded,
       whatIf: track.shown,
       shown: isWhatIf ? (track.shown ?? recorded) : recorded,
-      showWhatIf,
+      range,
+      chooseRange,
       go,
       openLink: openLink ?? null,
       card
     }),
-    [source, view, price, recorded, track.shown, isWhatIf, go, openLink, card]
+    [
+      source,
+      view,
+      price,
+      recorded,
+      track.shown,
+      isWhatIf,
+      range,
+      chooseRange,
+      go,
+      openLink,
+      card
+    ]
   );
   const notes = useNotesOf(source, view.seq);
   const cursor = useMemo<IInspectorCursor>(
-    () => ({ request, item, against }),
-    [request, item, against]
+    () => ({ request, item, against, brushed }),
+    [request, item, against, brushed]
   );
+  const { filter = ALL_ITEMS, zoom = 0 } = place;
+  const grid = useMemo<IGridChoice>(() => ({ filter, zoom }), [filter, zoom]);
   const root = useRef<HTMLDivElement>(null);
   useKeptFocus(root);
-  const notice = noticeOf(view, error, place, words);
-  const tab: TabName = TABS.find(name => name === place.tab) ?? 'timeline';
+  const notice = [noticeOf(view, error, place, words), remark]
+    .filter(Boolean)
+    .join(' ');
+  const tab: TabName =
+    INSPECTOR_TABS.find(name => name === place.tab) ?? 'timeline';
   return (
     <InspectedSessionProvider value={session}>
       <InspectorCursorProvider value={cursor}>
@@ -143,7 +188,7 @@ function Session(props: ISessionProps) {
             role="region"
             aria-label={words.__('Context of %1', view.title || view.session)}
           >
-            <InspectorHeader tab={tab} idPrefix={idPrefix} />
+            <InspectorHeader tab={tab} idPrefix={idPrefix} place={place} />
             <p
               className="plm-Inspector-notice"
               role="status"
@@ -159,22 +204,73 @@ function Session(props: ISessionProps) {
               aria-labelledby={`${idPrefix}-${tab}`}
               tabIndex={-1}
             >
-              {isPrinted ? (
-                <PrintedSections />
-              ) : (
-                <TabContent
-                  tab={tab}
-                  policy={policy}
-                  track={track}
-                  onPrice={onPrice}
-                />
-              )}
+              <GridChoiceProvider value={grid}>
+                {isPrinted ? (
+                  <PrintedSections />
+                ) : (
+                  <TabContent
+                    tab={tab}
+                    policy={policy}
+                    track={track}
+                    isExplained={place.explained ?? false}
+                  />
+                )}
+              </GridChoiceProvider>
             </div>
           </div>
         </ReaderNotesProvider>
       </InspectorCursorProvider>
     </InspectedSessionProvider>
   );
+}
+
+/**
+ * Returns the chosen range of so many requests, as the tracks show it and as the views below them do, and how to
+ * choose it: those follow when it is no longer being chosen, and then as soon as there is time.
+ */
+function useRange(
+  total: number,
+  given: IInspectorPlace['range'],
+  go: IInspectedSession['go']
+): {
+  range: IRequestRange | null;
+  brushed: IRequestRange | null;
+  chooseRange: IInspectedSession['chooseRange'];
+} {
+  const [first, last] = given ?? [null, null];
+  const [brushed, setBrushed] = useState(() => asRange(first, last));
+  const [lastGiven, setLastGiven] = useState(given);
+  if (lastGiven !== given) {
+    setLastGiven(given);
+    setBrushed(asRange(first, last));
+  }
+  const chooseRange = useCallback(
+    (chosen: IRequestRange | null, isBrushed = false) => {
+      setBrushed(chosen);
+      if (!isBrushed) {
+        startTransition(() => {
+          go({ range: chosen === null ? null : [chosen.first, chosen.last] });
+        });
+      }
+    },
+    [go]
+  );
+  // A recording that was written anew may have become shorter.
+  return useMemo(
+    () => ({
+      range: rangeWithin(asRange(first, last), total),
+      brushed: rangeWithin(brushed, total),
+      chooseRange
+    }),
+    [first, last, brushed, total, chooseRange]
+  );
+}
+
+function asRange(
+  first: number | null,
+  last: number | null
+): IRequestRange | null {
+  return first === null || last === null ? null : { first, last };
 }
 
 /** Returns a remark where an older view, or another place than requested, is shown. */
@@ -203,34 +299,54 @@ function noticeOf(
     .join(' ');
 }
 
-/**
- * Returns the place, and how to move; a place from outside replaces it.
- *
- * In a session that may grow the last request stands for the newest one, so that the cursor follows. An item
- * keeps its place by its id: the last few are numbered anew while an answer is written.
- */
+/** Returns the place, and how to set it; a place from outside replaces it. */
 function usePlace({
   place: given,
-  onPlace,
-  view
-}: ISessionProps): [IInspectorPlace, IInspectedSession['go']] {
+  onPlace
+}: IInspectorProps): [IInspectorPlace, SetPlace] {
   const [place, setPlace] = useState(given ?? NOWHERE);
   const [lastGiven, setLastGiven] = useState(given);
-  const [lastView, setLastView] = useState(view);
   if (lastGiven !== given) {
     setLastGiven(given);
     setPlace(given ?? NOWHERE);
   }
+  useEffect(() => {
+    if (place !== given && place !== NOWHERE) {
+      onPlace?.(place);
+    }
+    // Only a change of the place is reported, not a new callback.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, [place]);
+  return [place, setPlace];
+}
+
+/** Keeps an item's place by its id: the last few are numbered anew while an answer is written. */
+function useSameItem(
+  view: TimelineView | null,
+  place: IInspectorPlace,
+  setPlace: SetPlace
+): void {
+  const [lastView, setLastView] = useState(view);
   if (lastView !== view) {
     setLastView(view);
-    const item = sameItem(lastView, view, place.item);
+    const item =
+      lastView === null || view === null
+        ? place.item
+        : sameItem(lastView, view, place.item);
     if (item !== place.item) {
       setPlace({ ...place, item });
     }
   }
-  const last = view.requests.id.length - 1;
+}
+
+/** Returns how to move; in a session that may grow the last request stands for the newest one, which is followed. */
+function useMovement(
+  view: TimelineView,
+  setPlace: SetPlace
+): IInspectedSession['go'] {
   const follows = view.own;
-  const go = useMemo(
+  const last = view.requests.id.length - 1;
+  return useMemo(
     () => (change: Partial<IInspectorPlace>) => {
       const isLast = follows && change.request === last;
       setPlace(before => ({
@@ -239,16 +355,8 @@ function usePlace({
         ...(isLast ? { request: null } : {})
       }));
     },
-    [follows, last]
+    [follows, last, setPlace]
   );
-  useEffect(() => {
-    if (place !== given && place !== NOWHERE) {
-      onPlace?.(place);
-    }
-    // Only a change of the place is reported, not a new callback.
-    // eslint-disable-next-line react-hooks/exhaustive-deps
-  }, [place]);
-  return [place, go];
 }
 
 /** Returns the number that an item of an older view has in a newer one; null where it is gone. */
@@ -269,6 +377,10 @@ function firstPolicy(source: IInspectorSource, view: TimelineView): string {
   const first = source.stops?.[0];
   if (first !== undefined) {
     return first.policy;
+  }
+  const given = view.given_policies > 0 ? view.policies[0] : undefined;
+  if (given !== undefined) {
+    return given.name;
   }
   return view.policies.some(option => option.name === FIRST_POLICY)
     ? FIRST_POLICY

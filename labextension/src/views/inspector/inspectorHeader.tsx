@@ -2,21 +2,15 @@
 import { useState } from 'react';
 import { count } from '../../state/text/numberFormat';
 import { oneLine } from '../../state/text/oneLine';
-import { linkTo } from '../../state/inspector/source';
+import { INSPECTOR_TABS } from '../../protocol/generated';
+import { linkTo } from '../../state/inspector/placeLink';
+import type { IInspectorPlace } from '../../state/inspector/source';
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
 import { requestStep } from './controls/requestKeys';
 import { useReaderNotes } from './notes/readerNotes';
 
-export const TABS = [
-  'timeline',
-  'items',
-  'requests',
-  'cost',
-  'wastes',
-  'notes'
-] as const;
-export type TabName = (typeof TABS)[number];
+export type TabName = (typeof INSPECTOR_TABS)[number];
 
 /** Returns whether a key moves along a row of tabs; other keys scroll. */
 function movesAlongTabs(key: string): boolean {
@@ -27,10 +21,16 @@ interface IInspectorHeaderProps {
   tab: TabName;
   /** The id of the tabs and of what they show. */
   idPrefix: string;
+  /** What the link names. */
+  place: IInspectorPlace;
 }
 
 /** Draws title, origin, tabs and the place of the cursor. */
-export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
+export function InspectorHeader({
+  tab,
+  idPrefix,
+  place
+}: IInspectorHeaderProps) {
   const { words, copy } = useHost();
   const { view, request, item, go } = useInspection();
   const { notes, write } = useReaderNotes();
@@ -47,12 +47,12 @@ export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
         : words.__('Notes (%1)', notes.length)
   };
   // Where nobody wrote one and nobody can, there is nothing to show.
-  const tabs = TABS.filter(
+  const tabs = INSPECTOR_TABS.filter(
     name =>
       name !== 'notes' || name === tab || notes.length > 0 || write !== null
   );
   const total = view.requests.id.length;
-  const link = linkTo(view.session, { request, item });
+  const link = linkTo(view.session, { ...place, request, item });
   return (
     <div className="plm-Inspector-header">
       <h2 className="plm-Inspector-title" title={oneLine(view.title)}>

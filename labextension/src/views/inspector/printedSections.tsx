@@ -18,6 +18,7 @@ import { RequestTable } from './requests/requestTable';
 import { Subagents } from './requests/subagents';
 import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
+import { RangeSentence } from './timeline/rangeSentence';
 import { TimelineTracks } from './timeline/timelineTracks';
 
 /** Draws the views, each in a card of its own. */
@@ -28,6 +29,7 @@ export function PrintedSections() {
   return (
     <>
       <TimelineTracks isExplained />
+      <RangeSentence />
       <KindLegend />
       <PolicyNumbers />
       <CursorSentence />

@@ -6,7 +6,7 @@ import { useInspectedSession } from './controls/inspection';
 /** Draws the two choices; nothing where there is one track. */
 export const ShownTrackChoice = memo(function ShownTrackChoice() {
   const { words } = useHost();
-  const { whatIf, shown, recorded, showWhatIf } = useInspectedSession();
+  const { whatIf, shown, recorded, go } = useInspectedSession();
   if (whatIf === null) {
     return null;
   }
@@ -28,7 +28,7 @@ export const ShownTrackChoice = memo(function ShownTrackChoice() {
             type="button"
             aria-pressed={(shown !== recorded) === isWhatIf}
             onClick={() => {
-              showWhatIf(isWhatIf);
+              go({ what_if: isWhatIf });
             }}
           >
             {name}

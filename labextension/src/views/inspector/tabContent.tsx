@@ -1,14 +1,10 @@
 /** The content of each inspector tab, below the tracks that move the cursor. */
-import {
-  useDeferredValue,
-  useState,
-  useSyncExternalStore,
-  type ReactNode
-} from 'react';
+import { useDeferredValue, useSyncExternalStore, type ReactNode } from 'react';
 import { useHost } from '../host';
 import { Disclosure } from '../controls/disclosure';
 import {
   InspectorCursorProvider,
+  useInspectedSession,
   useInspectorCursor
 } from './controls/inspection';
 import type { IPolicyTrack } from './controls/policyTrack';
@@ -32,28 +28,28 @@ import { ShownTrackChoice } from './shownTrackChoice';
 import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
 import { PolicyControls } from './timeline/policyControls';
+import { RangeSentence } from './timeline/rangeSentence';
 import { TimelineTracks } from './timeline/timelineTracks';
+import { TermButton } from './glossary/term';
 
 interface ITabContentProps {
   tab: TabName;
   policy: string;
   track: IPolicyTrack;
-  onPrice: (price: string | null) => void;
+  /** Whether the pictures are told about. */
+  isExplained: boolean;
 }
 
 /** Draws one tab. */
-export function TabContent(props: ITabContentProps) {
-  const { tab } = props;
-  const [isExplained, explain] = useState(false);
+export function TabContent({ tab, ...props }: ITabContentProps) {
   if (tab === 'timeline') {
-    return (
-      <TimelineTab {...props} isExplained={isExplained} explain={explain} />
-    );
+    return <TimelineTab {...props} />;
   }
   const controls = <PolicyControls {...props} isExplained />;
   return (
     <>
       <TimelineTracks isSmall />
+      <RangeSentence />
       <ShownTrackChoice />
       <DeferredCursor>
         <CursorSentence />
@@ -112,17 +108,15 @@ function DeferredCursor({ children }: { children: ReactNode }) {
   );
 }
 
-interface ITimelineTabProps extends ITabContentProps {
-  isExplained: boolean;
-  explain: (isExplained: boolean) => void;
-}
-
 /** Draws the tracks, what the request at the cursor holds and cost, the policy, and the grid with the card beside it. */
-function TimelineTab({ isExplained, explain, ...props }: ITimelineTabProps) {
+function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
+  const { isExplained } = props;
   const { words } = useHost();
+  const { go } = useInspectedSession();
   return (
     <>
       <TimelineTracks isExplained={isExplained} />
+      <RangeSentence />
       <div className="plm-Inspector-reading">
         <KindLegend />
         <ShownTrackChoice />
@@ -133,16 +127,21 @@ function TimelineTab({ isExplained, explain, ...props }: ITimelineTabProps) {
           aria-label={words.__('What the pictures show')}
           title={words.__('What the pictures show')}
           onClick={() => {
-            explain(!isExplained);
+            go({ explained: !isExplained });
           }}
         >
           ?
         </button>
+        {isExplained && (
+          <TermButton term={null} className="plm-Button plm-Button-small">
+            {words.__('Glossary')}
+          </TermButton>
+        )}
       </div>
       <DeferredCursor>
         <CursorSentence />
       </DeferredCursor>
-      <PolicyControls {...props} isExplained={isExplained} />
+      <PolicyControls {...props} />
       {isExplained && (
         <Disclosure
           className="plm-Inspector-asTable"

@@ -4,7 +4,6 @@ import { difference } from '../../../src/state/inspector/figures/difference';
 import { ItemStates } from '../../../src/state/inspector/figures/itemStates';
 import { kindSeries } from '../../../src/state/inspector/figures/kindSeries';
 import { scaleAt } from '../../../src/state/inspector/figures/requestScale';
-import { linkTo, parseLink } from '../../../src/state/inspector/source';
 import { nearestStop } from '../../../src/state/inspector/stops';
 import { why } from '../../../src/state/inspector/why';
 import { windowRows } from '../../../src/state/inspector/figures/windowRows';
@@ -86,25 +85,6 @@ function changesFrom(states: ItemStates, item: number): number[] {
   }
   return found;
 }
-
-describe('a link', () => {
-  it('keeps the place, counted from 1', () => {
-    const link = linkTo('ses_a/b', { request: 3, item: 7 });
-
-    expect(link).toBe('palimpsest:ses_a%2Fb/4/8');
-    expect(parseLink(link)).toEqual({
-      session: 'ses_a/b',
-      place: { request: 3, item: 7 }
-    });
-  });
-
-  it.each(['', 'https://x', 'palimpsest:', 'palimpsest:a/0', 'palimpsest:%'])(
-    'is not %s',
-    text => {
-      expect(parseLink(text)).toBeNull();
-    }
-  );
-});
 
 describe('a report', () => {
   it('shows the stop that is nearest to the numbers asked for', () => {

@@ -2,14 +2,13 @@
 /** The panel as a user sees it. */
 import {
   act,
-  cleanup,
   fireEvent,
   render,
   screen,
   waitFor,
   within
 } from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Choices, Part } from '../../../src/protocol/generated';
 import {
   EMPTY_TRANSCRIPT,
@@ -23,8 +22,6 @@ import * as build from '../../builders';
 import { READY } from '../../drawnPanel';
 import { panelActions, type MockedActions } from '../../panelActions';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const CHOICES: Choices = {
   models: [
@@ -706,6 +703,18 @@ describe('the text field', () => {
 
     expect(field().readOnly).toBe(true);
     expect(screen.getByText(/Another kernel writes/)).toBeTruthy();
+  });
+
+  it('cannot be used for a subagent’s session, and a button leads back', () => {
+    const session = { id: 'ses_2', parent_id: 'ses_1' } as never;
+    const { actions } = draw({
+      readOnly: true,
+      transcript: { ...EMPTY_TRANSCRIPT, session }
+    });
+    expect(screen.getByText(/it is here to read/)).toBeTruthy();
+    fireEvent.click(screen.getByRole('button', { name: 'Back' }));
+
+    expect(actions.opener.open).toHaveBeenCalledWith('ses_1');
   });
 
   it('folds a prompt of hundreds of words, and keeps all of it in the page', () => {

@@ -1,14 +1,7 @@
 // @vitest-environment jsdom
 /** What can be done with a listing in an answer. */
-import {
-  act,
-  cleanup,
-  fireEvent,
-  render,
-  screen,
-  within
-} from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { act, fireEvent, render, screen, within } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
 import type { NotebookPart } from '../../../src/protocol/generated';
 import { proposedFix } from '../../../src/state/lines/proposedFix';
 import { CellActionsProvider } from '../../../src/views/actions/cells';
@@ -18,8 +11,6 @@ import { SegmentView } from '../../../src/views/segment/segmentView';
 import * as build from '../../builders';
 import { cells as cellActions } from '../../panelActions';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const FAILED = 'x = 1\nx / 0';
 const FIXED = 'x = 1\nx / 2';
@@ -124,6 +115,28 @@ describe('a listing in an answer', () => {
     expect(names().slice(0, -1)).toEqual(['Copy']); // the last copies the answer
     expect(copy).toHaveBeenCalledWith(FIXED);
     expect(status()).toBe('Copied.');
+  });
+
+  it('is copied beside a table and within a list, each by its own button', async () => {
+    const copied: string[] = [];
+    const copy = (text: string) => Promise.resolve(void copied.push(text));
+    const table = '| island | mass |\n|---|---:|\n| Biscoe | 4,716 |';
+    const told = `${table}\n\n${fence('select 1', 'sql')}\n\n1. Or:\n   \`\`\`sh\n   ls -l\n   \`\`\``;
+    draw(told, { actions: null, host: { ...HOST, copy } });
+
+    for (const name of ['Copy as TSV', 'Copy as Markdown', 'Copy the code']) {
+      for (const button of screen.getAllByRole('button', { name })) {
+        fireEvent.click(button);
+        await act(() => Promise.resolve());
+      }
+    }
+
+    expect(copied).toEqual([
+      'island\tmass\nBiscoe\t4,716',
+      table,
+      'select 1',
+      'ls -l'
+    ]);
   });
 
   it('has no buttons where nothing can be done with it', () => {

@@ -1,8 +1,14 @@
 /** The state that all views of an inspector share: the session, the shown track, and one cursor. */
 import { createContext, useContext } from 'react';
-import type { TimelineView, TrackView } from '../../../protocol/generated';
+import type {
+  ItemFilter,
+  TimelineView,
+  TrackView
+} from '../../../protocol/generated';
+import { ALL_ITEMS } from '../../../state/inspector/itemRows';
 import type { ItemStates } from '../../../state/inspector/figures/itemStates';
 import type { IKindSeries } from '../../../state/inspector/figures/kindSeries';
+import type { IRequestRange } from '../../../state/inspector/figures/rangeFigures';
 import type {
   IInspectorPlace,
   IInspectorSource
@@ -29,7 +35,13 @@ export interface IInspectedSession {
   readonly whatIf: IShownTrack | null;
   /** The track that grid, window, difference and request show. */
   readonly shown: IShownTrack;
-  readonly showWhatIf: (isWanted: boolean) => void;
+  /** The requests that grid and tables show; null for all. */
+  readonly range: IRequestRange | null;
+  /** Chooses requests, or all with null; while they are `isBrushed` grid and tables stay as they are. */
+  readonly chooseRange: (
+    range: IRequestRange | null,
+    isBrushed?: boolean
+  ) => void;
   readonly go: (place: Partial<IInspectorPlace>) => void;
   readonly openLink: ((link: string) => void) | null;
   readonly card: CardFocus;
@@ -39,15 +51,26 @@ export interface IInspectorCursor {
   readonly request: number;
   readonly item: number | null;
   readonly against: number | null;
+  /** The range as the tracks show it, also while it is being chosen. */
+  readonly brushed: IRequestRange | null;
+}
+
+/** How the grid shows the items; it moves with nothing else. */
+export interface IGridChoice {
+  readonly filter: ItemFilter;
+  /** How often its columns were widened. */
+  readonly zoom: number;
 }
 
 export type IInspection = IInspectedSession & IInspectorCursor;
 
 const SessionContext = createContext<IInspectedSession | null>(null);
 const CursorContext = createContext<IInspectorCursor | null>(null);
+const GridContext = createContext<IGridChoice>({ filter: ALL_ITEMS, zoom: 0 });
 
 export const InspectedSessionProvider = SessionContext.Provider;
 export const InspectorCursorProvider = CursorContext.Provider;
+export const GridChoiceProvider = GridContext.Provider;
 
 /** Returns the state that does not depend on the cursor, so that its users are not drawn again when it moves. */
 export function useInspectedSession(): IInspectedSession {
@@ -65,6 +88,11 @@ export function useInspectorCursor(): IInspectorCursor {
     throw new Error('A view of the inspector was drawn outside of it.');
   }
   return cursor;
+}
+
+/** Returns which items the grid shows, and how wide. */
+export function useGridChoice(): IGridChoice {
+  return useContext(GridContext);
 }
 
 /** Returns the shared state with the cursor. */

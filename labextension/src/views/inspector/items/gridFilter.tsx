@@ -1,6 +1,6 @@
 /** The fields that choose the grid's rows, their order, and the width of its columns. */
 import { memo, useMemo } from 'react';
-import type { IItemFilter } from '../../../state/inspector/itemRows';
+import type { ItemFilter } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
@@ -9,8 +9,8 @@ import { kindWords } from '../timeline/kinds';
 import { oneLine } from '../../../state/text/oneLine';
 
 interface IGridFilterProps {
-  filter: IItemFilter;
-  onFilter: (filter: IItemFilter) => void;
+  filter: ItemFilter;
+  onFilter: (filter: ItemFilter) => void;
   zoom: number;
   zooms: number;
   onZoom: (zoom: number) => void;
@@ -30,7 +30,7 @@ export const GridFilter = memo(function GridFilter(props: IGridFilterProps) {
     const used = new Set(view.items.kind);
     return view.kinds.filter((_, kind) => used.has(kind));
   }, [view]);
-  const set = (change: Partial<IItemFilter>) => {
+  const set = (change: Partial<ItemFilter>) => {
     onFilter({ ...filter, ...change });
   };
   return (

@@ -2,7 +2,8 @@
 import { count } from '../../../state/text/numberFormat';
 import { oneLine } from '../../../state/text/oneLine';
 import { money } from '../../../state/inspector/labels';
-import { linkTo } from '../../../state/inspector/source';
+import { linkTo } from '../../../state/inspector/placeLink';
+import { NOWHERE } from '../../../state/inspector/source';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 import { RequestLink } from '../controls/placeLinks';
@@ -27,9 +28,7 @@ export function Subagents() {
                 type="button"
                 className="plm-Link plm-Inspector-link plm-Inspector-name"
                 onClick={() => {
-                  openLink(
-                    linkTo(subagent.session, { request: null, item: null })
-                  );
+                  openLink(linkTo(subagent.session, NOWHERE));
                 }}
               >
                 <bdi>{oneLine(subagent.title)}</bdi>

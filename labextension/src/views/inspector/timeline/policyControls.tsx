@@ -2,7 +2,11 @@
 import { memo, useMemo } from 'react';
 import type { SliderView } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
-import { parsePolicy, policyText } from '../../../state/inspector/labels';
+import {
+  parsePolicy,
+  policyNames,
+  policyText
+} from '../../../state/inspector/labels';
 import { Disclosure } from '../../controls/disclosure';
 import { Picker } from '../../controls/picker';
 import { useHost } from '../../host';
@@ -13,7 +17,6 @@ import { PriceControls } from './priceControls';
 interface IPolicyControlsProps {
   policy: string;
   track: IPolicyTrack;
-  onPrice: (price: string | null) => void;
   /** Whether the policy's rule is told and the prices can be seen at once. */
   isExplained: boolean;
 }
@@ -22,12 +25,11 @@ interface IPolicyControlsProps {
 export const PolicyControls = memo(function PolicyControls({
   policy,
   track,
-  onPrice,
   isExplained
 }: IPolicyControlsProps) {
   const { words } = useHost();
   const { view, source, go } = useInspectedSession();
-  const { name, numbers } = parsePolicy(policy);
+  const { name, numbers } = parsePolicy(policy, policyNames(view));
   const { stops } = source;
   const options = useMemo(() => {
     const computed =
@@ -86,7 +88,7 @@ export const PolicyControls = memo(function PolicyControls({
           head={words.__('prices')}
           open={isExplained}
         >
-          <PriceControls onPrice={onPrice} />
+          <PriceControls />
         </Disclosure>
       )}
       {option !== undefined && isExplained && (

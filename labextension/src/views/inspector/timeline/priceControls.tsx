@@ -8,19 +8,14 @@ import {
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 
-interface IPriceControlsProps {
-  onPrice: (price: string | null) => void;
-}
-
 /** Draws a choice of models, a field for prices of one's own, and a choice of lifetimes; a question is asked for each. */
-export const PriceControls = memo(function PriceControls({
-  onPrice
-}: IPriceControlsProps) {
+export const PriceControls = memo(function PriceControls() {
   const { words } = useHost();
-  const { view, price } = useInspectedSession();
+  const { view, price, go } = useInspectedSession();
   const chosen = parsePrices(price);
   const choose = (change: Partial<IPriceChoice>) => {
-    onPrice(pricesText({ ...chosen, ...change }));
+    const words = pricesText({ ...chosen, ...change });
+    go({ price: words ?? undefined });
   };
   const models = [
     ...new Set([view.price.name, ...view.models, 'units'])

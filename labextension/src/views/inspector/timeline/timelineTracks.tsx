@@ -21,6 +21,7 @@ import {
   policyMarks,
   recordedMarks
 } from './trackMarks';
+import { TermButton } from '../glossary/term';
 
 /**
  * Draws both tracks; `isSmall` leaves a strip of the recorded one, to move the cursor by. `isExplained` adds what each
@@ -166,6 +167,14 @@ function Track({
         </strong>
         <span className="plm-Track-figures">
           {headline(view, shown, isRecorded, words)}
+          {!isRecorded && shown.track.figures && (
+            <>
+              {' · '}
+              <TermButton term="estimate of the recording">
+                {savingWords(view, shown.track.figures, words)}
+              </TermButton>
+            </>
+          )}
         </span>
       </figcaption>
       <div className="plm-Track-body">
@@ -225,7 +234,7 @@ function headline(
   const isFact = isRecorded && (facts ?? null) !== null;
   const about = isFact ? '' : ESTIMATED;
   const cost = money(
-    costWithRepair(hintAt),
+    costWithRefetching(hintAt),
     view.price.unit,
     isFact && hintAt.cost_is_fact
   );
@@ -237,7 +246,12 @@ function headline(
         hintAt.breaks,
         hintAt.breaks
       )
-    : words._n('%1 rewrite', '%1 rewrites', hintAt.breaks, hintAt.breaks);
+    : words._n(
+        '%1 changed beginning',
+        '%1 changed beginnings',
+        hintAt.breaks,
+        hintAt.breaks
+      );
   const input = `${about}${short(hintAt.input)}`;
   const { reported } = view.requests;
   const reportedCount = reported.filter(value => value !== null).length;
@@ -253,7 +267,7 @@ function headline(
       : words.__('%1 tokens in', input),
     words.__('peak %1', short(hintAt.peak)),
     breaks,
-    isRecorded ? cost : savingWords(view, hintAt, words)
+    ...(isRecorded ? [cost] : [])
   ].join(' · ');
 }
 
@@ -265,8 +279,8 @@ function savingWords(
 ): string {
   const { unit } = view.price;
   const estimate = view.recorded.figures ?? null;
-  const recorded = estimate === null ? 0 : costWithRepair(estimate);
-  const cost = costWithRepair(policy);
+  const recorded = estimate === null ? 0 : costWithRefetching(estimate);
+  const cost = costWithRefetching(policy);
   if (recorded <= 0) {
     return words.__('%1 with refetching', money(cost, unit, false));
   }
@@ -280,8 +294,8 @@ function savingWords(
 }
 
 /** Returns the cost of a track with its summaries and with fetching lost content again. */
-function costWithRepair(hintAt: PolicyFigures): number {
-  return hintAt.cost + (hintAt.summaries ?? 0) + (hintAt.repair ?? 0);
+function costWithRefetching(hintAt: PolicyFigures): number {
+  return hintAt.cost + (hintAt.summaries ?? 0) + (hintAt.refetching ?? 0);
 }
 
 function sentence(

@@ -1,0 +1,165 @@
+"""The place of an inspector: what it shows of a session, as a value and as a link.
+
+Border: pure. Requests and items count from 1, as people count them. A page writes and reads the same links
+(``labextension/src/state/inspector/place.ts``), which are also what crosses the border between kernel and page.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self, get_args
+from urllib.parse import parse_qsl, quote, unquote, urlencode
+
+from pydantic import ConfigDict, Field, ValidationError, model_validator
+
+from palimpsest.review.tables.links import SCHEME, link_to
+from palimpsest.review.timeline_view.view_queries import MAX_NAME_CHARS, MAX_PRICES_CHARS
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.values import Value
+
+InspectorTab = Literal["timeline", "items", "requests", "cost", "wastes", "notes"]
+INSPECTOR_TABS: tuple[InspectorTab, ...] = get_args(InspectorTab)
+ItemOrder = Literal["order", "size"]
+Number = Annotated[int, Field(ge=1, lt=1_000_000_000)]
+
+
+class ItemFilter(Value):
+    """Which items the grid lists, and in which order."""
+
+    model_config = ConfigDict(extra="forbid")
+    kind: str = Field(default="", max_length=MAX_NAME_CHARS)
+    """A kind, such as ``output``; empty for all."""
+    tool: str = Field(default="", max_length=MAX_NAME_CHARS)
+    """A tool's name; empty for all."""
+    text: str = Field(default="", max_length=MAX_NAME_CHARS)
+    """Text that the item's label holds, whatever the case of its letters."""
+    changed: bool = False
+    """Whether to list only items that some request does not show whole."""
+    sort: ItemOrder = "order"
+    """In the order in which they came, or the largest first."""
+
+
+class InspectorPlace(Value):
+    """What an inspector shows of a session; what is not given is as it opens.
+
+    Requests and items count from 1 in Python and in a link, and from 0 in a page.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    request: Number | None = None
+    """The request at the cursor; None for the newest."""
+    item: Number | None = None
+    """The item whose card is open."""
+    against: Number | None = None
+    """The request that the shown one is compared with; by default the one before."""
+    range: tuple[Number, Number] | None = None
+    """The first and the last request to which grid, tables and sums are narrowed."""
+    tab: InspectorTab | None = None
+    policy: str | None = Field(default=None, max_length=MAX_NAME_CHARS)
+    """The policy of the second track, with its numbers behind it."""
+    price: str | None = Field(default=None, max_length=MAX_PRICES_CHARS)
+    """The prices and the lifetime that were chosen on the page, as its questions name them."""
+    what_if: bool = False
+    """Whether grid, window, difference and request show the policy instead of the recording."""
+    explained: bool = False
+    """Whether the sentences below the tracks, the legend of the marks and the prices are open."""
+    zoom: int = Field(default=0, ge=0, le=9)
+    """How often the grid's columns were widened; 0 where all requests fit."""
+    filter: ItemFilter | None = None
+    """The items that the grid lists; None for all."""
+
+    @model_validator(mode="after")
+    def _check_range(self) -> Self:
+        if self.range is not None and self.range[0] > self.range[1]:
+            raise ValueError("its first request comes after its last")
+        return self
+
+
+PLACE_FIELDS = tuple(InspectorPlace.model_fields)
+_FILTER_NAMES = {
+    "kind": "kind",
+    "tool": "tool",
+    "find": "text",
+    "changed": "changed",
+    "sort": "sort",
+}
+"""The fields of a filter by their names in a link."""
+_UNQUOTED = "!'()*~"
+"""What a page's own function leaves as it is."""
+_FLAGS = frozenset({"what_if", "explained", "changed"})
+_LINK = re.compile(rf"#?{SCHEME}([^/?]+)(?:/(\d+))?(?:/(\d+))?(?:\?(.*))?", re.DOTALL)
+
+
+def checked_place(fields: Mapping[str, Any]) -> InspectorPlace:
+    """Return the place with these fields; raises UserError, which names the field, for one that is not valid."""
+    try:
+        return InspectorPlace.model_validate(dict(fields))
+    except ValidationError as error:
+        problem = error.errors()[0]
+        name = ".".join(piece for piece in problem["loc"] if isinstance(piece, str)) or "range"
+        if problem["type"] == "extra_forbidden":
+            known = ", ".join(PLACE_FIELDS if "." not in name else ItemFilter.model_fields)
+            raise UserError(f"An inspector's place has no {name!r}; it has {known}.") from None
+        value = fields.get(name, problem["input"])
+        raise UserError(f"{value!r:.60} is no {name}: {problem['msg']}.") from None
+
+
+def place_link(session: str, place: InspectorPlace) -> str:
+    """Return the link to a place in a session.
+
+    >>> place_link("ses_1", InspectorPlace(request=4, item=8, tab="cost"))
+    'palimpsest:ses_1/4/8?tab=cost'
+    """
+    values = place.model_dump(exclude_defaults=True, exclude_none=True)
+    request, item = values.pop("request", None), values.pop("item", None)
+    if request is None and item is not None:
+        values = {"item": item, **values}
+    if place.range is not None:
+        values["range"] = "{}-{}".format(*place.range)
+    narrowed = values.pop("filter", {})
+    values |= {name: narrowed[field] for name, field in _FILTER_NAMES.items() if field in narrowed}
+    pieces = [(name, 1 if value is True else value) for name, value in values.items()]
+    path = link_to(
+        session, None if request is None else request - 1, None if item is None else item - 1
+    )
+    return f"{path}?{urlencode(pieces, safe=_UNQUOTED, quote_via=quote)}" if pieces else path
+
+
+def linked_place(link: str) -> tuple[str, InspectorPlace]:
+    """Return the session and the place of a link; raises UserError for a text that is none, or has unknown pieces.
+
+    >>> linked_place("palimpsest:ses_1/4?tab=cost")[1].request
+    4
+    """
+    match = _LINK.fullmatch(link)
+    if match is None:
+        raise UserError(
+            f"{link!r:.80} is no link to a place: it looks like palimpsest:SESSION/40/8?tab=cost."
+        )
+    session, request, item, pieces = match.groups()
+    fields: dict[str, Any] = {}
+    narrowed: dict[str, Any] = {}
+    for name, text in parse_qsl(pieces or "", keep_blank_values=True):
+        value: Any = {"1": True, "0": False}.get(text, text) if name in _FLAGS else text
+        if name in _FILTER_NAMES:
+            narrowed[_FILTER_NAMES[name]] = value
+        elif name == "range":
+            fields[name] = text.split("-")
+        else:
+            fields[name] = value
+    given = {"request": request, "item": item, "filter": narrowed or None}
+    fields |= {name: value for name, value in given.items() if value is not None}
+    return unquote(session), checked_place(fields)
+
+
+def place_in_session(session: str, link: str) -> InspectorPlace:
+    """Return the place of a link into this session; raises UserError for a link to another one."""
+    linked_session, place = linked_place(link)
+    if linked_session != session:
+        raise UserError(f"The link leads to the session {linked_session}, and this is {session}.")
+    return place
+
+
+def opening_place(session: str, link: str | None, fields: Mapping[str, Any]) -> InspectorPlace:
+    """Return the place at which an inspector opens: a link's, with these fields instead of its own."""
+    place = InspectorPlace() if link is None else place_in_session(session, link)
+    return checked_place({**place.model_dump(exclude_unset=True), **fields})

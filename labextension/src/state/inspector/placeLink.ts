@@ -1,0 +1,172 @@
+/**
+ * Links to a place in a session: `palimpsest:session/4/8?tab=cost`, in which requests and items count from 1.
+ *
+ * `review/timeline_view/inspector_place.py` writes and reads the same links.
+ */
+import { INSPECTOR_TABS, type ItemFilter } from '../../protocol/generated';
+import { ALL_ITEMS } from './itemRows';
+import { NOWHERE, type IInspectorPlace } from './source';
+
+/** A place that a link names. */
+export interface ILinkedPlace {
+  readonly session: string;
+  readonly place: IInspectorPlace;
+  /** Pieces of the link that say nothing to this version, such as `tab=newer`. */
+  readonly unknown: readonly string[];
+}
+
+type LinkPiece = readonly [name: string, text: string];
+
+/** Returns the link to a place in a session. */
+export function linkTo(session: string, place: IInspectorPlace): string {
+  const { request, item } = place;
+  const path = [session, ...(request === null ? [] : [fromOne(request)])];
+  const pieces = [...placePieces(place)].filter(([name]) => name !== 'request');
+  if (request !== null && item !== null) {
+    path.push(fromOne(item));
+  }
+  const query = pieces
+    .filter(([name]) => name !== 'item' || request === null)
+    .map(piece => piece.map(encodeURIComponent).join('='))
+    .join('&');
+  const link = `palimpsest:${path.map(encodeURIComponent).join('/')}`;
+  return query === '' ? link : `${link}?${query}`;
+}
+
+const LINK =
+  /^palimpsest:([^/?]+)(?:\/([1-9]\d{0,8}))?(?:\/([1-9]\d{0,8}))?(?:\?(.*))?$/s;
+
+/** Reads such a link; null for any other text. */
+export function parseLink(link: string): ILinkedPlace | null {
+  const match = LINK.exec(link);
+  if (match === null) {
+    return null;
+  }
+  const [, session = '', request, item, query = ''] = match;
+  const path: LinkPiece[] = [
+    ...(request === undefined ? [] : [['request', request] as const]),
+    ...(item === undefined ? [] : [['item', item] as const])
+  ];
+  try {
+    return {
+      session: decodeURIComponent(session),
+      ...placeFrom([...path, ...new URLSearchParams(query)])
+    };
+  } catch {
+    return null;
+  }
+}
+
+/** Returns the place that pieces name, and the pieces that name nothing. */
+export function placeFrom(
+  pieces: readonly LinkPiece[]
+): Pick<ILinkedPlace, 'place' | 'unknown'> {
+  let place = NOWHERE;
+  const unknown: string[] = [];
+  for (const [name, text] of pieces) {
+    const change = READERS[name]?.(text, place) ?? null;
+    if (change === null) {
+      unknown.push(`${name}=${text}`);
+    } else {
+      place = { ...place, ...change };
+    }
+  }
+  return { place, unknown };
+}
+
+/** Yields what is not as the inspector opens; values of other types, as anybody may pass them, are pieces, too. */
+export function* placePieces(
+  place: Partial<IInspectorPlace>
+): Generator<LinkPiece> {
+  for (const name of ['request', 'item', 'against'] as const) {
+    const number = place[name] ?? null;
+    if (number !== null) {
+      yield [name, fromOne(number)];
+    }
+  }
+  if (Array.isArray(place.range)) {
+    yield ['range', place.range.map(fromOne).join('-')];
+  }
+  for (const name of ['tab', 'policy', 'price'] as const) {
+    const text = place[name];
+    if (text !== undefined && text !== '') {
+      yield [name, text];
+    }
+  }
+  for (const name of ['what_if', 'explained'] as const) {
+    if (place[name] === true) {
+      yield [name, '1'];
+    }
+  }
+  if (typeof place.zoom === 'number' && place.zoom > 0) {
+    yield ['zoom', String(place.zoom)];
+  }
+  const { kind, tool, text, changed, sort } = { ...ALL_ITEMS, ...place.filter };
+  yield* Object.entries({ kind, tool, find: text }).filter(
+    ([, value]) => value !== ''
+  );
+  if (changed) {
+    yield ['changed', '1'];
+  }
+  if (sort !== ALL_ITEMS.sort) {
+    yield ['sort', sort];
+  }
+}
+
+type PieceReader = (
+  text: string,
+  place: IInspectorPlace
+) => Partial<IInspectorPlace> | null;
+
+/** What each piece says; null for a text that it cannot have. */
+const READERS: Readonly<Record<string, PieceReader | undefined>> = {
+  request: text => numberPiece(text, request => ({ request })),
+  item: text => numberPiece(text, item => ({ item })),
+  against: text => numberPiece(text, against => ({ against })),
+  range: text => {
+    const [, first, last] = /^(\d{1,9})-(\d{1,9})$/.exec(text) ?? [];
+    const range = [Number(first) - 1, Number(last) - 1] as const;
+    return range[0] >= 0 && range[0] <= range[1] ? { range } : null;
+  },
+  tab: text => {
+    const tab = INSPECTOR_TABS.find(name => name === text);
+    return tab === undefined ? null : { tab };
+  },
+  policy: policy => (policy === '' ? null : { policy }),
+  price: price => (price === '' ? null : { price }),
+  what_if: text => flagPiece(text, what_if => ({ what_if })),
+  explained: text => flagPiece(text, explained => ({ explained })),
+  zoom: text => (/^\d$/.test(text) ? { zoom: Number(text) } : null),
+  kind: (kind, place) => narrowed(place, { kind }),
+  tool: (tool, place) => narrowed(place, { tool }),
+  find: (text, place) => narrowed(place, { text }),
+  changed: (text, place) =>
+    flagPiece(text, changed => narrowed(place, { changed })),
+  sort: (text, place) =>
+    text === 'size' || text === 'order' ? narrowed(place, { sort: text }) : null
+};
+
+function narrowed(
+  { filter }: IInspectorPlace,
+  change: Partial<ItemFilter>
+): Partial<IInspectorPlace> {
+  return { filter: { ...ALL_ITEMS, ...filter, ...change } };
+}
+
+function numberPiece(
+  text: string,
+  change: (number: number) => Partial<IInspectorPlace>
+): Partial<IInspectorPlace> | null {
+  return /^[1-9]\d{0,8}$/.test(text) ? change(Number(text) - 1) : null;
+}
+
+function flagPiece(
+  text: string,
+  change: (isOn: boolean) => Partial<IInspectorPlace>
+): Partial<IInspectorPlace> | null {
+  return text === '1' || text === '0' ? change(text === '1') : null;
+}
+
+function fromOne(number: number): string {
+  return String(number + 1);
+}

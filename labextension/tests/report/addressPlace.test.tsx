@@ -1,0 +1,87 @@
+// @vitest-environment jsdom
+/** The address of a report keeps the place, and the browser's history its steps. */
+import { act, renderHook } from '@testing-library/react';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { useAddressPlace } from '../../src/report/addressPlace';
+import type { IInspectorPlace } from '../../src/state/inspector/source';
+import { HOST } from '../plainHost';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  history.replaceState(null, '', '#palimpsest:ses_1/40');
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+function opened() {
+  const { result } = renderHook(() => useAddressPlace('ses_1', HOST.words));
+  const move = (change: Partial<IInspectorPlace>, after: number) => {
+    vi.advanceTimersByTime(after);
+    act(() => {
+      result.current.setPlace({ ...result.current.place, ...change });
+    });
+  };
+  return { result, move };
+}
+
+describe('the address of a report', () => {
+  it('opens the place and says what of it is not known', () => {
+    history.replaceState(null, '', '#palimpsest:ses_1/4?tab=cost&more=1');
+    const { result } = opened();
+
+    expect(result.current.place).toEqual({
+      request: 3,
+      item: null,
+      tab: 'cost'
+    });
+    expect(result.current.remark).toBe(
+      'The link’s “more=1” is not known here.'
+    );
+  });
+
+  it('says so where the link leads to another session', () => {
+    history.replaceState(null, '', '#palimpsest:ses_2/4');
+    const { result } = opened();
+
+    expect(result.current.place.request).toBeNull();
+    expect(result.current.remark).toBe(
+      'The link leads to the session ses_2, which is not in this file: it holds ses_1.'
+    );
+  });
+
+  it('makes a step of each other move, and one of a walk', () => {
+    const push = vi.spyOn(history, 'pushState');
+    const replace = vi.spyOn(history, 'replaceState');
+    const { move } = opened();
+
+    move({ request: 40 }, 0);
+    move({ request: 41 }, 100);
+    move({ request: 42 }, 100);
+    move({ tab: 'items' }, 100);
+    move({ request: 50 }, 100);
+    move({ request: 90 }, 2_000);
+
+    expect(push.mock.calls.map(([, , address]) => address)).toEqual([
+      '#palimpsest:ses_1/41',
+      '#palimpsest:ses_1/43?tab=items',
+      '#palimpsest:ses_1/51?tab=items',
+      '#palimpsest:ses_1/91?tab=items'
+    ]);
+    expect(replace).toHaveBeenCalledTimes(2);
+    expect(location.hash).toBe('#palimpsest:ses_1/91?tab=items');
+  });
+
+  it('follows when the browser goes back', () => {
+    const { result, move } = opened();
+    move({ tab: 'items' }, 0);
+    history.replaceState(null, '', '#palimpsest:ses_1/40');
+    act(() => {
+      window.dispatchEvent(new HashChangeEvent('hashchange'));
+    });
+
+    expect(result.current.place).toEqual({ request: 39, item: null });
+  });
+});

@@ -1,0 +1,93 @@
+// @vitest-environment jsdom
+/** What the inspector shows is its place, from outside and back. */
+import { cleanup, fireEvent, screen } from '@testing-library/react';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { linkTo, parseLink } from '../../../src/state/inspector/placeLink';
+import type { IInspectorPlace } from '../../../src/state/inspector/source';
+import { draw, LAST_N, openTab, settle, sourceOf } from './drawnInspector';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+
+afterEach(() => {
+  cleanup();
+  vi.useRealTimers();
+});
+
+/** Returns the newest place that was reported. */
+function lastPlace(onPlace: { mock: { lastCall?: [IInspectorPlace] } }) {
+  return onPlace.mock.lastCall?.[0];
+}
+
+describe('a place', () => {
+  it('opens tab, policy, shown track, filter and explanations', async () => {
+    const link = `palimpsest:x/4?policy=${encodeURIComponent(LAST_N)}&what_if=1&explained=1&find=zzz`;
+    await draw(sourceOf('swe_agent'), parseLink(link)?.place);
+
+    const shown = screen.getByRole('group', { name: 'The shown track' });
+    expect(shown.querySelector('[aria-pressed="true"]')?.textContent).toBe(
+      'what if'
+    );
+    expect(
+      screen.getByRole<HTMLInputElement>('searchbox', { name: 'Find items' })
+        .value
+    ).toBe('zzz');
+    expect(screen.getByText('0 items')).toBeTruthy();
+    expect(
+      screen
+        .getByRole('button', { name: 'What the pictures show' })
+        .getAttribute('aria-expanded')
+    ).toBe('true');
+  });
+
+  it('is told of each choice, and its link opens the same', async () => {
+    const { onPlace } = await draw(sourceOf('swe_agent'), { policy: LAST_N });
+    fireEvent.change(screen.getByRole('searchbox', { name: 'Find items' }), {
+      target: { value: 'open' }
+    });
+    fireEvent.click(screen.getByRole('checkbox'));
+    fireEvent.click(screen.getByRole('button', { name: 'what if' }));
+    fireEvent.click(
+      screen.getByRole('button', { name: 'What the pictures show' })
+    );
+    await openTab('Items');
+
+    const place = lastPlace(onPlace);
+    expect(place).toMatchObject({
+      tab: 'items',
+      policy: LAST_N,
+      what_if: true,
+      explained: true,
+      filter: { text: 'open', changed: true }
+    });
+    expect(parseLink(linkTo('x', place as IInspectorPlace))?.place).toEqual(
+      place
+    );
+  });
+
+  it('asks by its prices', async () => {
+    const source = sourceOf('swe_agent');
+    const ask = vi.spyOn(source, 'ask');
+    await draw(source, { price: 'units' });
+
+    const views = ask.mock.calls.filter(([query]) => query.ask === 'view');
+    expect(views.map(([query]) => 'price' in query && query.price)).toContain(
+      'units'
+    );
+  });
+
+  it('keeps the filter from tab to tab', async () => {
+    await draw(sourceOf('swe_agent'));
+    fireEvent.change(screen.getByRole('searchbox', { name: 'Find items' }), {
+      target: { value: 'open' }
+    });
+    await openTab('Items');
+    await settle();
+
+    expect(
+      screen.getByRole<HTMLInputElement>('searchbox', { name: 'Find items' })
+        .value
+    ).toBe('open');
+  });
+});
