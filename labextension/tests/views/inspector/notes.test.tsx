@@ -259,6 +259,21 @@ describe('a note', () => {
     expect(written).toEqual(places.map(({ place }) => ({ ...place, ...rest })));
   });
 
+  it('is written on the chosen requests', async () => {
+    const { source, written } = writableSource([]);
+    await draw(source, { request: 2, range: [0, 2] });
+
+    await click(screen.getByRole('button', { name: 'Write a note' }));
+    const form = screen.getByRole('form', { name: 'A new note' });
+    expect(within(form).queryByLabelText('to request')).toBeNull();
+    fireEvent.change(within(form).getByLabelText('tag'), {
+      target: { value: 'slow' }
+    });
+    await click(within(form).getByRole('button', { name: 'Save the note' }));
+
+    expect(written[0]).toMatchObject({ request: 1, last: 3, tag: 'slow' });
+  });
+
   it('that is refused stays in the form with the reason', async () => {
     const { source } = writableSource([], 'The disk is full.');
     await draw(source, { request: 2 });

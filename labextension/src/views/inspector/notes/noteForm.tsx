@@ -42,7 +42,9 @@ export function NoteForm({
   const choices = note === null ? placeChoices(inspection, words) : [];
   const choice = choices[Math.min(chosen, choices.length - 1)];
   const isOfRequest =
-    choice?.place.request !== undefined && choice.place.item === undefined;
+    choice?.place.request !== undefined &&
+    choice.place.item === undefined &&
+    choice.place.last === undefined;
   const isEmpty = text.trim() === '' && tag.trim() === '' && verdict === '';
   const save = async () => {
     if (write === null || isEmpty || isSending) {
@@ -228,7 +230,7 @@ function placeOf(
 
 /** Returns the places at the cursor, the nearest first; numbers count from 1. */
 function placeChoices(
-  { view, request, item }: IInspection,
+  { view, request, item, range }: IInspection,
   words: IWords
 ): INotePlaceChoice[] {
   const number = request + 1;
@@ -239,6 +241,12 @@ function placeChoices(
       place: { request: number }
     }
   ];
+  if (range !== null && range.first < range.last) {
+    choices.unshift({
+      name: words.__('requests %1 to %2', range.first + 1, range.last + 1),
+      place: { request: range.first + 1, last: range.last + 1 }
+    });
+  }
   if (item !== null) {
     choices.unshift({
       name: words.__('item %1 in request %2', item + 1, number),
