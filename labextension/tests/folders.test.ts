@@ -58,12 +58,14 @@ const FOLDERS: Record<string, readonly string[]> = {
   'views/inspector/items': [...INSPECTOR, 'views/inspector/timeline'],
   'views/inspector/requests': [...INSPECTOR, 'views/inspector/timeline'],
   'views/inspector/costs': INSPECTOR,
+  'views/inspector/compared': INSPECTOR,
   'views/inspector': [
     ...INSPECTOR,
     'views/inspector/timeline',
     'views/inspector/items',
     'views/inspector/requests',
-    'views/inspector/costs'
+    'views/inspector/costs',
+    'views/inspector/compared'
   ],
   'views/drafts': ['protocol', 'state/text', 'views/actions'],
   'views/composer': [...STATE, ...VIEWS, 'views/drafts'],

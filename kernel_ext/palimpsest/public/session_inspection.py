@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from palimpsest.public.session_calls import SessionCalls
 
 if TYPE_CHECKING:
+    from palimpsest.public.session_object import Session
     from palimpsest.review.prices.price_file import PriceWords
     from palimpsest.review.timeline_view.report_data import ReportTexts
     from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
@@ -63,12 +64,14 @@ class SessionInspection(SessionCalls):
         texts: "ReportTexts" = "preview",
         price: "PriceWords | None" = None,
         lifetime: str | float | None = None,
+        beside: "Session | str | Path | None" = None,
     ) -> Path:
         """Write the inspector as one HTML file that needs no server, kernel or network; returns its path.
 
         ``policies`` are names, with numbers as in ``"sweagent.last_n n=10"``; without any, three of the field.
         ``texts`` is ``none``, ``preview`` (the first 200 characters of each) or ``all``. What looks like a key
-        is removed. Raises UserError for a file that is there and is no report.
+        is removed. ``beside`` is another session of the project, its id, or the path of a recording, such as of the
+        same task: the page then holds both, and where they part. Raises UserError for a file that is there and is no report.
 
         >>> session.report("report.html", policies=["opencode.prune"], texts="none").name
         'report.html'
@@ -85,5 +88,6 @@ class SessionInspection(SessionCalls):
             policy=(chosen,),
             texts=texts,
             price=prices,
+            beside=str(beside) if isinstance(beside, str | Path) else beside and beside.id,
         )
         return Path(written.values["file"])

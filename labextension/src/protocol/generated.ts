@@ -924,6 +924,50 @@ export interface LostWord {
   /** The requests, from 0, whose answers used the name after it was lost and before it was shown again. */
   needed: number[];
 }
+/** One figure of both sessions, as text. */
+export interface ComparedFigure {
+  key: string;
+  name: string;
+  first: string;
+  second: string;
+  /** The second as a multiple of the first; a dash where that says nothing. */
+  ratio: string;
+}
+/** A file that calls of one or both sessions named. */
+export interface ComparedFile {
+  path: string;
+  /** What the first session did with it; empty where it named it in no call. */
+  first: 'changed' | 'read' | '';
+  second: 'changed' | 'read' | '';
+}
+/** One of two sessions. */
+export interface ComparedSession {
+  session: string;
+  title: string;
+  origin: string;
+  model: string;
+  /**
+   * Tokens of each request: as reported, or by the ruler where the session reported none; None where only this is not
+   * known.
+   */
+  tokens: (number | null)[];
+  /** Whether the tokens are by the ruler. */
+  is_estimate: boolean;
+  /** The cost of each request, in ``SessionComparison.unit``; None where it is not known. */
+  costs: (number | null)[];
+  /** Whether a cost was not recorded. */
+  cost_is_estimate: boolean;
+  /** Seconds from the first request to each; empty where the recording's times are not usable. */
+  seconds: (number | null)[];
+  parting?: ComparedStep;
+}
+/** What one session did in the first step in which it differs from the other. */
+export interface ComparedStep {
+  /** Its request; None where another session counts it. */
+  request?: number;
+  /** The action as a phrase on one line. */
+  words: string;
+}
 /** The fill of the context window in the newest request. */
 export interface ContextFill {
   /** Estimated, like the numbers in ``kinds``. */
@@ -2389,6 +2433,20 @@ export interface SessionAnswer {
 export interface SessionCompacted {
   type: 'session.compacted';
   message_id: string;
+}
+/** Two sessions side by side. */
+export interface SessionComparison {
+  first: ComparedSession;
+  second: ComparedSession;
+  /** Steps from the beginning in which both do the same. */
+  shared: number;
+  /** Where they part, in a sentence. */
+  sentence: string;
+  /** Empty where their costs are in different money. */
+  unit: 'USD' | 'units' | '';
+  figures: ComparedFigure[];
+  files: ComparedFile[];
+  notes: string[];
 }
 /** A session began. */
 export interface SessionCreated {

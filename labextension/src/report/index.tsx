@@ -3,11 +3,13 @@
  *
  * The link after `#` keeps the place, so that a page can be handed on at a request.
  */
-import { useEffect, useState } from 'react';
+import { useCallback, useEffect, useMemo, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import {
   linkTo,
   parseLink,
+  type ComparedSide,
+  type IComparedView,
   type IInspectorPlace
 } from '../state/inspector/source';
 import { HostProvider, type IHost } from '../views/host';
@@ -22,7 +24,12 @@ import { WORDS } from '../widget/hostParts';
 import { PLAIN_TEXT_HOST } from '../widget/plainTextHost';
 import { applyTheme } from '../widget/theme';
 import { usePrinting } from './printing';
-import { readReport } from './reportData';
+import {
+  readBeside,
+  readReport,
+  type IReportBeside,
+  type IReportData
+} from './reportData';
 import { ReportSource } from './reportSource';
 
 const { copy } = PLAIN_TEXT_HOST;
@@ -55,48 +62,97 @@ function begin(): void {
   }
   createRoot(place).render(
     <HostProvider value={REPORT_HOST}>
-      <Report
-        source={new ReportSource(data, WORDS)}
-        session={data.view.session}
-        place={place}
-      />
+      <Report data={data} beside={readBeside(packedData)} place={place} />
     </HostProvider>
   );
 }
 
+/** Where the page is: in which session, and at what of it. */
+interface IReportPlace {
+  readonly side: ComparedSide;
+  readonly place: IInspectorPlace;
+  /** Whether the other session was opened by a button, which is gone with what it stood in. */
+  readonly isOpened?: boolean;
+}
+
 function Report({
-  source,
-  session,
+  data,
+  beside,
   place: element
 }: {
-  source: ReportSource;
-  session: string;
+  data: IReportData;
+  beside: IReportBeside | null;
   place: HTMLElement;
 }) {
   const isPrinted = usePrinting(element);
-  const [place, setPlace] = useState(placeOfAddress);
+  const second = beside?.second.view.session ?? null;
+  const sources = useMemo(
+    () => ({
+      first: new ReportSource(data, WORDS),
+      second: new ReportSource(beside?.second ?? data, WORDS)
+    }),
+    [data, beside]
+  );
+  const [{ side, place, isOpened = false }, setPlace] = useState(() =>
+    placeOfAddress(second)
+  );
   useEffect(() => {
     const follow = () => {
-      setPlace(placeOfAddress());
+      setPlace(placeOfAddress(second));
     };
     window.addEventListener('hashchange', follow);
     return () => {
       window.removeEventListener('hashchange', follow);
     };
-  }, []);
+  }, [second]);
+  const open = useCallback<IComparedView['open']>(
+    (to, at) => {
+      const next = { ...NOWHERE, ...at };
+      const session = (to === 'second' ? second : null) ?? data.view.session;
+      setPlace(before => ({
+        side: to,
+        place: next,
+        isOpened: before.side !== to
+      }));
+      history.replaceState(null, '', `#${linkTo(session, next)}`);
+    },
+    [data, second]
+  );
+  const compared = useMemo(
+    () =>
+      beside === null
+        ? null
+        : {
+            comparison: beside.comparison,
+            side,
+            takesFocus: isOpened,
+            open
+          },
+    [beside, side, isOpened, open]
+  );
   return (
     <Inspector
-      source={source}
+      key={side}
+      source={sources[side]}
       place={place}
       isPrinted={isPrinted}
       onPlace={next => {
-        setPlace(next);
-        history.replaceState(null, '', `#${linkTo(session, next)}`);
+        open(side, next);
       }}
+      {...(compared === null ? {} : { compared })}
     />
   );
 }
 
-function placeOfAddress(): IInspectorPlace {
-  return parseLink(location.hash.slice(1))?.place ?? NOWHERE;
+/** Returns the place that the address names; without one, a report of two sessions begins with both. */
+function placeOfAddress(second: string | null): IReportPlace {
+  const link = parseLink(location.hash.slice(1));
+  if (link === null) {
+    const place = second === null ? NOWHERE : { ...NOWHERE, tab: 'compared' };
+    return { side: 'first', place };
+  }
+  return {
+    side: link.session === second ? 'second' : 'first',
+    place: link.place
+  };
 }

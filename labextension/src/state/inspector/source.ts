@@ -1,5 +1,6 @@
 /** The interface of an inspector's data source: a kernel's control channel, a widget's comm, or a report's data. */
 import type {
+  SessionComparison,
   TrackStop,
   ViewAnswer,
   ViewQuery
@@ -31,6 +32,19 @@ export interface IInspectorPlace {
   /** The policy of the second track, with its numbers. */
   policy?: string;
   tab?: string;
+}
+
+/** One of two sessions that are shown side by side. */
+export type ComparedSide = 'first' | 'second';
+
+/** Of a report of two sessions: both side by side, and the way to either. */
+export interface IComparedView {
+  readonly comparison: SessionComparison;
+  /** The session that the inspector shows. */
+  readonly side: ComparedSide;
+  /** Whether what is shown first takes the focus, since it was opened from the other session. */
+  readonly takesFocus: boolean;
+  readonly open: (side: ComparedSide, place: Partial<IInspectorPlace>) => void;
 }
 
 /** Returns the link to a session, a request and an item, as `palimpsest:session/4/8`; numbers in it count from 1. */

@@ -2,6 +2,7 @@
 import { useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { TimelineView } from '../../protocol/generated';
 import type {
+  IComparedView,
   IInspectorPlace,
   IInspectorSource
 } from '../../state/inspector/source';
@@ -17,7 +18,7 @@ import {
 } from './controls/inspection';
 import { useKeptFocus } from './controls/keptFocus';
 import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
-import { InspectorHeader, TABS, type TabName } from './inspectorHeader';
+import { InspectorHeader, tabsOf, type TabName } from './inspectorHeader';
 import { PrintedSections } from './printedSections';
 import { TabContent } from './tabContent';
 import { useView } from './sessionView';
@@ -33,6 +34,8 @@ interface IInspectorProps {
   openLink?: (link: string) => void;
   /** All views are shown below each other, for paper. */
   isPrinted?: boolean;
+  /** Another session beside it. */
+  compared?: IComparedView;
 }
 
 /** Draws a session at `place`; `onPlace` is called when the shown place changes. */
@@ -85,7 +88,7 @@ interface ISessionProps extends IInspectorProps {
 
 function Session(props: ISessionProps) {
   const { source, view, error, price, onPrice, openLink } = props;
-  const { isPrinted = false } = props;
+  const { isPrinted = false, compared = null } = props;
   const { words } = useHost();
   const idPrefix = useId();
   const [place, go] = usePlace(props);
@@ -119,18 +122,39 @@ function Session(props: ISessionProps) {
       showWhatIf,
       go,
       openLink: openLink ?? null,
-      card
+      card,
+      compared
     }),
-    [source, view, price, recorded, track.shown, isWhatIf, go, openLink, card]
+    [
+      source,
+      view,
+      price,
+      recorded,
+      track.shown,
+      isWhatIf,
+      go,
+      openLink,
+      card,
+      compared
+    ]
   );
   const cursor = useMemo<IInspectorCursor>(
     () => ({ request, item, against }),
     [request, item, against]
   );
   const root = useRef<HTMLDivElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (compared?.takesFocus === true) {
+      panel.current?.focus();
+    }
+    // Only what is drawn first takes it.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, []);
   useKeptFocus(root);
   const notice = noticeOf(view, error, place, words);
-  const tab: TabName = TABS.find(name => name === place.tab) ?? 'timeline';
+  const tab: TabName =
+    tabsOf(compared).find(name => name === place.tab) ?? 'timeline';
   return (
     <InspectedSessionProvider value={session}>
       <InspectorCursorProvider value={cursor}>
@@ -151,6 +175,7 @@ function Session(props: ISessionProps) {
           <CursorNews />
           <div
             className="plm-Inspector-panel"
+            ref={panel}
             role="tabpanel"
             id={`${idPrefix}-panel`}
             aria-labelledby={`${idPrefix}-${tab}`}

@@ -2,19 +2,27 @@
 import { useState } from 'react';
 import { count } from '../../state/text/numberFormat';
 import { oneLine } from '../../state/text/oneLine';
-import { linkTo } from '../../state/inspector/source';
+import { linkTo, type IComparedView } from '../../state/inspector/source';
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
 import { requestStep } from './controls/requestKeys';
 
-export const TABS = [
+export type TabName =
+  'compared' | 'timeline' | 'items' | 'requests' | 'cost' | 'wastes';
+
+const TABS: readonly TabName[] = [
   'timeline',
   'items',
   'requests',
   'cost',
   'wastes'
-] as const;
-export type TabName = (typeof TABS)[number];
+];
+const COMPARED_TABS: readonly TabName[] = ['compared', ...TABS];
+
+/** Returns the tabs in their order; of two sessions, what compares them comes first. */
+export function tabsOf(compared: IComparedView | null): readonly TabName[] {
+  return compared === null ? TABS : COMPARED_TABS;
+}
 
 /** Returns whether a key moves along a row of tabs; other keys scroll. */
 function movesAlongTabs(key: string): boolean {
@@ -30,9 +38,11 @@ interface IInspectorHeaderProps {
 /** Draws title, origin, tabs and the place of the cursor. */
 export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
   const { words, copy } = useHost();
-  const { view, request, item, go } = useInspection();
+  const { view, request, item, go, compared } = useInspection();
+  const tabs = tabsOf(compared);
   const [copied, setCopied] = useState('');
   const names: Record<TabName, string> = {
+    compared: words.__('Two sessions'),
     timeline: words.__('Timeline'),
     items: words.__('Items'),
     requests: words.__('Requests'),
@@ -48,6 +58,11 @@ export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
       </h2>
       <p className="plm-Inspector-origin plm-Muted">
         {[
+          ...(compared === null
+            ? []
+            : compared.side === 'first'
+              ? [words.__('the first of two')]
+              : [words.__('the second of two')]),
           oneLine(view.origin),
           total === 1
             ? words.__('1 request')
@@ -62,16 +77,16 @@ export function InspectorHeader({ tab, idPrefix }: IInspectorHeaderProps) {
         aria-label={words.__('Views')}
         onKeyDown={event => {
           const next = movesAlongTabs(event.key)
-            ? requestStep(event, TABS.indexOf(tab), TABS.length)
+            ? requestStep(event, tabs.indexOf(tab), tabs.length)
             : null;
           if (next !== null) {
             event.preventDefault();
-            go({ tab: TABS[next] });
-            document.getElementById(`${idPrefix}-${TABS[next] ?? ''}`)?.focus();
+            go({ tab: tabs[next] });
+            document.getElementById(`${idPrefix}-${tabs[next] ?? ''}`)?.focus();
           }
         }}
       >
-        {TABS.map(name => (
+        {tabs.map(name => (
           <button
             key={name}
             type="button"

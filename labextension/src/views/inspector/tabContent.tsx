@@ -12,6 +12,7 @@ import {
   useInspectorCursor
 } from './controls/inspection';
 import type { IPolicyTrack } from './controls/policyTrack';
+import { ComparedTab } from './compared/comparedTab';
 import { BreaksTable } from './costs/breaksTable';
 import { CostChart } from './costs/costChart';
 import { FiguresTable } from './costs/figuresTable';
@@ -47,6 +48,9 @@ export function TabContent(props: ITabContentProps) {
     return (
       <TimelineTab {...props} isExplained={isExplained} explain={explain} />
     );
+  }
+  if (tab === 'compared') {
+    return <ComparedTab />;
   }
   const controls = <PolicyControls {...props} isExplained />;
   return (
