@@ -64,6 +64,7 @@ def test_a_report_of_two_holds_both_sessions_and_their_comparison(
     without_script = page.read_text("utf-8")
     assert "They do the same in 2 steps." in without_script
     assert "files changed by name" in without_script
+    assert "tables below that of both are of the first session." in without_script
 
 
 def test_a_report_of_two_without_texts_quotes_neither(tmp_path: Path) -> None:

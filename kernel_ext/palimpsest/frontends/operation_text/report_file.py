@@ -42,6 +42,10 @@ TEXTS_SENTENCES = {
     "all": "It holds all texts of the session.",
 }
 REPORT_ORIGIN = "Made by Palimpsest {version} from {sessions} on {made}. It is one file and loads nothing from anywhere."
+OF_FIRST = (
+    "The picture, these sentences and the tables below that of both are of the first session."
+)
+"""Of a report of two sessions, where no script runs."""
 SLIDER_NOTE = (
     "What a policy would have sent was computed when the report was made, at nine stops of up to three of its "
     "numbers, one number moved at a time; a slider snaps to the nearest."
@@ -75,7 +79,8 @@ def write_report(
     view, data = report_data(answers, policy_names, texts, price, clean, on_progress)
     summary = view_summary(view)
     about = "The context of one agent's session, request by request."
-    title, tables, sessions = summary.title, summary.tables, f"session {view.session}"
+    title, sessions = summary.title, f"session {view.session}"
+    tables, sentences = summary.tables, summary.sentences
     if beside is not None:
         other_answers = ViewAnswers(beside, keeps_replays=False)
         other, second = report_data(other_answers, policy_names, texts, price, clean, on_progress)
@@ -84,6 +89,7 @@ def write_report(
         data = compared_report_data(data, second, compared)
         about = "Two sessions side by side: where they part, and the context of each, request by request."
         tables = (comparison_table(compared), *tables)
+        sentences = (OF_FIRST, *sentences)
         title = " and ".join(dict.fromkeys((title, other.title or other.session)))
         sessions = f"sessions {view.session} and {other.session}"
     date = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")
@@ -93,7 +99,7 @@ def write_report(
             about=f"{about} {TEXTS_SENTENCES[texts]}",
             picture=summary.picture,
             tables=tables,
-            sentences=summary.sentences,
+            sentences=sentences,
             data=data,
             closing=(
                 REPORT_ORIGIN.format(version=__version__, sessions=sessions, made=date),

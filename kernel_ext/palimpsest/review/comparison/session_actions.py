@@ -18,6 +18,7 @@ from palimpsest.context_policies.items.tool_calls import (
     EDIT_TOOLS,
     MAX_INPUT_CHARS,
     READ_TOOLS,
+    SHELL_TOOLS,
     WHOLE_WRITE_TOOLS,
     is_text_command,
     named_path,
@@ -220,6 +221,8 @@ def _files_of_call(
         if path or (last and not reads):
             name = posixpath.normpath(path.replace("\\", "/")) if path else last
             yield name, "read" if reads else "changed"
+        return
+    if "patch" not in tool and tool not in SHELL_TOOLS:
         return
     text = timeline.read(call.index)
     if _PATCH in text:
