@@ -143,6 +143,14 @@ def test_a_patch_in_a_shell_command_names_its_files_and_an_editor_that_views_onl
     }
 
 
+def test_an_end_says_whether_the_last_call_has_a_result(tmp_path: Path) -> None:
+    review = palimpsest.open_recording(sample("mini-swe-agent.traj.json", tmp_path))[0]
+
+    end = session_actions(review.timeline).end()
+
+    assert end == "calls bash: echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT, without a result"
+
+
 def test_a_command_that_was_written_as_text_is_compared_by_its_text(tmp_path: Path) -> None:
     name = "mini-swe-agent-1.1.0.traj.json"
     recording = sample(name, tmp_path)
