@@ -38,6 +38,7 @@ MODULES = (
     "palimpsest.transcript.context_values.page_cells",
     "palimpsest.transcript.session_record.events",
     "palimpsest.review.timeline_view.view_values",
+    "palimpsest.review.timeline_view.comparison_values",
     "palimpsest.review.timeline_view.view_queries",
     "palimpsest.review.timeline_view.inspector_place",
     *(

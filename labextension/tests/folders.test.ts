@@ -65,13 +65,15 @@ const FOLDERS: Record<string, readonly string[]> = {
     'views/inspector/timeline'
   ],
   'views/inspector/costs': [...INSPECTOR, 'views/inspector/timeline'],
+  'views/inspector/compared': INSPECTOR,
   'views/inspector': [
     ...INSPECTOR,
     'views/inspector/notes',
     'views/inspector/timeline',
     'views/inspector/items',
     'views/inspector/requests',
-    'views/inspector/costs'
+    'views/inspector/costs',
+    'views/inspector/compared'
   ],
   'views/drafts': ['protocol', 'state/text', 'views/actions'],
   'views/composer': [...STATE, ...VIEWS, 'views/drafts'],

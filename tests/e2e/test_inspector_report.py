@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.e2e.leak_monitor import PAYLOADS, watching
 from tests.e2e.test_panel import AXE, VIOLATIONS
 from tests.recordings.formats.sample_files import sample
+from tests.review.comparison.one_task import REWRITTEN, write_both, write_session
 from tests.sample_size import sample_size
 from tests.waiting import eventually
 
@@ -348,6 +349,61 @@ def test_payloads_as_title_labels_and_texts_stay_words(
     assert quiet.evaluate("top.ran") is None
     assert quiet.locator("#saved :is(script, iframe, a, form, style, object)").count() == 0
     assert quiet.locator("#inspector :is(script, iframe, form, object, img, style)").count() == 0
+
+
+def test_of_two_sessions_each_opens_where_it_parts_from_the_other(
+    quiet: Page,
+    front_end: Path,  # noqa: ARG001  # built
+    tmp_path: Path,
+) -> None:
+    hostile = "</script><img src=x onerror=top.ran=1>"
+    first, second = write_both(tmp_path)
+    step = (hostile, "bash", {"command": hostile}, hostile)
+    second = write_session(second, (*REWRITTEN[:2], step, *REWRITTEN[3:]))
+    with open_recording(first) as recording:
+        page = recording[0].report(tmp_path / "x.html", policies=["raw"], beside=second)
+
+    quiet.goto(page.as_uri())
+    parting = quiet.get_by_role("group", name="Where they part")
+    expect(parting).to_contain_text("They do the same in 2 steps, and then part")
+    expect(parting).to_contain_text(f"calls bash: {hostile}")
+    quiet.get_by_role("button", name="over time").click()
+    expect(quiet.get_by_text("1 min 10 s").first).to_be_visible()
+    quiet.get_by_role("button", name="inspect request 3 of the second").press("Enter")
+
+    expect(quiet.locator(".plm-Inspector")).to_contain_text("the second of two")
+    expect(quiet.locator(".plm-Inspector-place")).to_have_text("3 of 6")
+    expect(quiet.get_by_role("tabpanel")).to_be_focused()
+    assert "/3" in quiet.url
+    quiet.reload()
+    expect(quiet.locator(".plm-Inspector")).to_contain_text("the second of two")
+    assert quiet.evaluate("top.ran") is None
+    assert quiet.locator("img").count() == 0
+
+
+@pytest.mark.parametrize("scheme", [pytest.param("light", marks=pytest.mark.soak), "dark"])
+@pytest.mark.parametrize("width", [320, 1440])
+def test_two_sessions_have_contrast_and_fit_in_any_width(
+    browser: Browser,
+    front_end: Path,  # noqa: ARG001  # built
+    tmp_path: Path,
+    scheme: Any,
+    width: int,
+) -> None:
+    first, second = write_both(tmp_path)
+    with open_recording(first) as recording:
+        path = recording[0].report(tmp_path / "x.html", policies=["raw"], beside=second)
+    context = browser.new_context(
+        bypass_csp=True, color_scheme=scheme, viewport={"width": width, "height": 900}
+    )
+    page = context.new_page()
+    page.goto(path.as_uri())
+    expect(page.get_by_role("table", name="Files of both sessions")).to_be_visible()
+    page.add_script_tag(path=AXE)
+
+    assert page.evaluate(VIOLATIONS, "html") == []
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    context.close()
 
 
 def _is_number(slider: Any) -> bool:

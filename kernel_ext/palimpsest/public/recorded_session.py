@@ -17,7 +17,8 @@ from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions import recording
 from palimpsest.review.recorded_sessions.recording import Recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
-from palimpsest.review.session_review import GetPolicy, PolicyLike
+from palimpsest.review.recorded_sessions.session_comparison import Reviewed, reviewed_session
+from palimpsest.review.session_review import GetPolicy, PolicyLike, SessionReview
 from palimpsest.review.timeline_view.chosen_policies import chosen_policies
 from palimpsest.review.timeline_view.inspector_place import opening_place
 from palimpsest.review.timeline_view.report_data import ReportTexts
@@ -88,8 +89,13 @@ class RecordedSession(RecordingReview):
         texts: ReportTexts = "preview",
         price: PriceWords | None = None,
         lifetime: str | float | None = None,
+        beside: SessionReview | Reviewed | str | Path | None = None,
     ) -> Path:
-        """Write the inspector as one HTML file, as ``Session.report`` does; returns its path."""
+        """Write the inspector as one HTML file, as ``Session.report`` does; returns its path.
+
+        ``beside`` is a session, a review or the path of a recording, such as of the same task: the page then holds
+        both, and where they part.
+        """
         from palimpsest.frontends.operation_text.report_file import write_report
 
         return write_report(
@@ -99,6 +105,7 @@ class RecordedSession(RecordingReview):
             policies=policies,
             texts=texts,
             price=price_words(price, lifetime),
+            beside=None if beside is None else reviewed_session(beside),
         )
 
 

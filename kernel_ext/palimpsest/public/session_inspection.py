@@ -1,5 +1,6 @@
 """The methods of ``Session`` that show its context: the inspector in a cell, and a report as a file."""
 
+import re
 from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -7,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from palimpsest.public.session_calls import SessionCalls
 
 if TYPE_CHECKING:
+    from palimpsest.public.session_object import Session
     from palimpsest.review.prices.price_file import PriceWords
-    from palimpsest.review.session_review import PolicyLike
+    from palimpsest.review.session_review import PolicyLike, SessionReview
     from palimpsest.review.timeline_view.report_data import ReportTexts
     from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
 
@@ -91,12 +93,15 @@ class SessionInspection(SessionCalls):
         texts: "ReportTexts" = "preview",
         price: "PriceWords | None" = None,
         lifetime: str | float | None = None,
+        beside: "Session | str | Path | None" = None,
     ) -> Path:
         """Write the inspector as one HTML file that needs no server, kernel or network; returns its path.
 
         ``policies`` are names, with numbers as in ``"sweagent.last_n n=10"``, or your own; without any, three of the
         field. ``texts`` is ``none``, ``preview`` (the first 200 characters of each) or ``all``. What looks like a key
-        is removed. Raises UserError for a file that is there and is no report, and for a policy that fails.
+        is removed. ``beside`` is another session of the project, its id, or the path of a recording, such as of the
+        same task: the page then holds both, and where they part. Raises UserError for a file that is there and is no
+        report, and for a policy that fails.
 
         >>> session.report("report.html", policies=["opencode.prune"], texts="none").name
         'report.html'
@@ -112,4 +117,13 @@ class SessionInspection(SessionCalls):
             policies=policies,
             texts=texts,
             price=price_words(price, lifetime),
+            beside=None if beside is None else self._review_beside(beside),
         )
+
+    def _review_beside(self, beside: "Session | str | Path") -> "SessionReview":
+        """Return the review of another session of the project, or of the first session of a recording."""
+        from palimpsest.review.recorded_sessions.session_comparison import reviewed_session
+
+        if isinstance(beside, str) and re.fullmatch(r"ses_\w+", beside):
+            return self._app.inspections.answers(beside).review()
+        return reviewed_session(beside)

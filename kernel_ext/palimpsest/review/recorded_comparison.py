@@ -4,7 +4,7 @@ Nothing is replayed: all figures are facts, except that figures of sessions with
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -86,11 +86,18 @@ class RecordedComparison(ShownAsTable):
     second_actions: SessionActions
     is_same_prompt: bool
     """Whether both began with the same prompt."""
+    with_texts: bool = True
+    """Whether actions are told with their subjects; else only the tools are named."""
 
     @cached_property
     def parting(self) -> Parting:
         """Where the two part: the first step whose tool call, or whose answer, differs."""
         return parting_of(self.first_actions, self.second_actions)
+
+    @property
+    def sentence(self) -> str:
+        """Where they part, in a sentence."""
+        return self.parting.sentence(with_texts=self.with_texts)
 
     @cached_property
     def table(self) -> ReportTable:
@@ -107,17 +114,17 @@ class RecordedComparison(ShownAsTable):
             TableColumn("second", second_title),
             TableColumn("ratio", "second / first", "share"),
         )
-        rows = tuple(row for key, row in self._figure_rows() if key in keys)
+        rows = tuple(row for key, row in self.figure_rows() if key in keys)
         return ReportTable(
             "Two recorded sessions",
             columns,
             rows,
             self.notes,
-            lead=(self.parting.sentence(),) if "next_action" in keys else (),
+            lead=(self.sentence,) if "next_action" in keys else (),
         )
 
-    def action_values(self, *, with_texts: bool = True) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return of each session the values of its steps, files and end; without texts actions are only named."""
+    def action_values(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return of each session the values of its steps, files and end."""
         parting = self.parting
         sides = (
             (self.first_actions, parting.first),
@@ -127,16 +134,16 @@ class RecordedComparison(ShownAsTable):
             {
                 "steps": len(actions.steps),
                 "shared_steps": parting.shared,
-                "next_action": None if step is None else step.words(with_texts=with_texts),
+                "next_action": None if step is None else step.words(with_texts=self.with_texts),
                 "files_changed": actions.files_of("changed"),
                 "files_read": actions.files_of("read"),
-                "end": actions.end(with_texts=with_texts),
+                "end": actions.end(with_texts=self.with_texts),
             }
             for actions, step in sides
         )
         return first, second
 
-    def _figure_rows(self) -> Iterator[tuple[str, tuple[Cell, ...]]]:
+    def figure_rows(self) -> Iterator[tuple[str, tuple[Cell, ...]]]:
         """Yield each row with the key of its figure."""
         for key, title, form in _ROWS:
             first_value, other = getattr(self.first, key), getattr(self.second, key)
@@ -215,7 +222,7 @@ class RecordedComparison(ShownAsTable):
         )
         return {
             "schema": SCHEMA_VERSION,
-            "parting": self.parting.sentence(),
+            "parting": self.sentence,
             "sessions": [
                 {
                     **figures.json(),
@@ -235,17 +242,29 @@ _MONEY = frozenset({"cost", "break_cost"})
 
 
 def compare_recorded(
-    first: SessionReview, second: SessionReview, price: PriceLike = None
+    first: SessionReview,
+    second: SessionReview,
+    price: PriceLike = None,
+    *,
+    with_texts: bool = True,
 ) -> RecordedComparison:
-    """Compare two recorded sessions at a price, as a comparison of policies takes it."""
+    """Compare two recorded sessions at a price, as a comparison of policies takes it.
+
+    Without texts the sessions have no titles, and of actions only the tools are named.
+    """
+    first_figures, second_figures = session_figures(first, price), session_figures(second, price)
+    if not with_texts:
+        first_figures = replace(first_figures, title="")
+        second_figures = replace(second_figures, title="")
     return RecordedComparison(
-        session_figures(first, price),
-        session_figures(second, price),
+        first_figures,
+        second_figures,
         _context(first),
         _context(second),
         session_actions(first.timeline),
         session_actions(second.timeline),
         first_prompt(first.timeline) == first_prompt(second.timeline),
+        with_texts,
     )
 
 

@@ -159,6 +159,16 @@ def _seconds(timeline: Timeline) -> float | None:
     return (last - min(started)) / 1000 if started and last > min(started) else None
 
 
+def start_seconds(timeline: Timeline) -> tuple[float | None, ...]:
+    """Return the seconds from the first request to the beginning of each; empty where the recording's times are not usable."""
+    started = [request.started for request in timeline.requests]
+    known = [moment for moment in started if moment is not None]
+    if clock_sentence(timeline) or not known or max(known) == min(known):
+        return ()
+    first = min(known)
+    return tuple(None if moment is None else (moment - first) / 1000 for moment in started)
+
+
 RECORDED_COLUMNS: tuple[tuple[str, str, Form], ...] = (
     ("recorded_cost", "cost of the whole, USD", "usd"),
     ("recorded_input", "input tokens of the whole", "count"),

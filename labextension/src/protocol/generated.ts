@@ -929,6 +929,50 @@ export interface LostWord {
   /** The requests, from 0, whose answers used the name after it was lost and before it was shown again. */
   needed: number[];
 }
+/** One figure of both sessions, as text. */
+export interface ComparedFigure {
+  key: string;
+  name: string;
+  first: string;
+  second: string;
+  /** The second as a multiple of the first; a dash where that says nothing. */
+  ratio: string;
+}
+/** A file that calls of one or both sessions named. */
+export interface ComparedFile {
+  path: string;
+  /** What the first session did with it; empty where it named it in no call. */
+  first: 'changed' | 'read' | '';
+  second: 'changed' | 'read' | '';
+}
+/** One of two sessions. */
+export interface ComparedSession {
+  session: string;
+  title: string;
+  origin: string;
+  model: string;
+  /**
+   * Tokens of each request: as reported, or by the ruler where the session reported none; None where only this is not
+   * known.
+   */
+  tokens: (number | null)[];
+  /** Whether the tokens are by the ruler. */
+  is_estimate: boolean;
+  /** The cost of each request, in ``SessionComparison.unit``; None where it is not known. */
+  costs: (number | null)[];
+  /** Whether a cost was not recorded. */
+  cost_is_estimate: boolean;
+  /** Seconds from the first request to each; empty where the recording's times are not usable. */
+  seconds: (number | null)[];
+  parting?: ComparedStep;
+}
+/** What one session did in the first step in which it differs from the other. */
+export interface ComparedStep {
+  /** Its request; None where another session counts it. */
+  request?: number;
+  /** The action as a phrase on one line. */
+  words: string;
+}
 /** The fill of the context window in the newest request. */
 export interface ContextFill {
   /** Estimated, like the numbers in ``kinds``. */
@@ -1233,7 +1277,7 @@ export interface InspectorPlace {
    * @maxItems 2
    */
   range?: [unknown, unknown];
-  tab?: 'timeline' | 'items' | 'requests' | 'cost' | 'wastes' | 'notes';
+  tab?: 'compared' | 'timeline' | 'items' | 'requests' | 'cost' | 'wastes' | 'notes';
   /** The policy of the second track, with its numbers behind it. */
   policy?: string;
   /** The prices and the lifetime that were chosen on the page, as its questions name them. */
@@ -2486,6 +2530,20 @@ export interface SessionCompacted {
   type: 'session.compacted';
   message_id: string;
 }
+/** Two sessions side by side. */
+export interface SessionComparison {
+  first: ComparedSession;
+  second: ComparedSession;
+  /** Steps from the beginning in which both do the same. */
+  shared: number;
+  /** Where they part, in a sentence. */
+  sentence: string;
+  /** Empty where their costs are in different money. */
+  unit: 'USD' | 'units' | '';
+  figures: ComparedFigure[];
+  files: ComparedFile[];
+  notes: string[];
+}
 /** A session began. */
 export interface SessionCreated {
   type: 'session.created';
@@ -3101,6 +3159,6 @@ export const MAX_BLOCKS = 200 as const;
 export const MAX_USES = 8 as const;
 export const MAX_USED_NAMES = 3 as const;
 export const BLOCK_CHARS = 2000 as const;
-export const INSPECTOR_TABS = ["timeline", "items", "requests", "cost", "wastes", "notes"] as const;
+export const INSPECTOR_TABS = ["compared", "timeline", "items", "requests", "cost", "wastes", "notes"] as const;
 export const WIDEST = 2.0 as const;
 export const MIN_SCALED_TOKENS = 500 as const;

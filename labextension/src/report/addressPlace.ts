@@ -7,53 +7,78 @@ import type { IWords } from '../views/host';
 /** Moves of the same kind within this time are one step back: a walk along the requests, or a word that is typed. */
 const STEP_MS = 1_000;
 
-interface IAddressPlace {
+/** The session and the place that the page shows. */
+interface IShownAddress {
+  readonly session: string;
   readonly place: IInspectorPlace;
   /** What of the address cannot be shown, in a sentence. */
   readonly remark: string;
-  /** Writes a place into the address. */
-  readonly setPlace: (place: IInspectorPlace) => void;
+  /** Whether the session was opened from the other one of the page. */
+  readonly isOpened: boolean;
 }
 
-/** Returns the place of the page's address, which follows the browser's back and forward. */
-export function useAddressPlace(session: string, words: IWords): IAddressPlace {
-  const [shown, setShown] = useState(() => addressPlace(session, words));
-  const [steps] = useState(() => new AddressSteps(session));
+interface IAddressPlace extends IShownAddress {
+  /** Writes a session and its place into the address. */
+  readonly setPlace: (session: string, place: IInspectorPlace) => void;
+}
+
+/**
+ * Returns the session and the place of the page's address, which follow the browser's back and forward; without an
+ * address, the first of the page's sessions at `opening`.
+ */
+export function useAddressPlace(
+  sessions: readonly string[],
+  opening: IInspectorPlace,
+  words: IWords
+): IAddressPlace {
+  const [shown, setShown] = useState(() =>
+    addressPlace(sessions, opening, words)
+  );
+  const [steps] = useState(() => new AddressSteps());
   useEffect(() => {
     const follow = () => {
-      setShown(addressPlace(session, words));
+      setShown(addressPlace(sessions, opening, words));
     };
     window.addEventListener('hashchange', follow);
     return () => {
       window.removeEventListener('hashchange', follow);
     };
-  }, [session, words]);
+  }, [sessions, opening, words]);
   return {
     ...shown,
-    setPlace: place => {
-      steps.write(shown.place, place);
-      setShown({ place, remark: '' });
+    setPlace: (session, place) => {
+      const isOpened = session !== shown.session;
+      steps.write(isOpened ? NOWHERE : shown.place, session, place);
+      setShown({ session, place, remark: '', isOpened });
     }
   };
 }
 
-/** Returns the place that the address names; one of another session is not opened, and a sentence says so. */
+/** Returns what the address names; a place in a session of another file is not opened, and a sentence says so. */
 function addressPlace(
-  session: string,
+  sessions: readonly string[],
+  opening: IInspectorPlace,
   words: IWords
-): Pick<IAddressPlace, 'place' | 'remark'> {
+): IShownAddress {
   const link = parseLink(location.hash.slice(1));
+  const shown = {
+    session: sessions[0] ?? '',
+    place: opening,
+    remark: '',
+    isOpened: false
+  };
   if (link === null) {
-    return { place: NOWHERE, remark: '' };
+    return shown;
   }
-  return link.session === session
-    ? { place: link.place, remark: unknownWords(link.unknown, words) }
+  const { session, place } = link;
+  return sessions.includes(session)
+    ? { ...shown, session, place, remark: unknownWords(link.unknown, words) }
     : {
-        place: NOWHERE,
+        ...shown,
         remark: words.__(
           'The link leads to the session %1, which is not in this file: it holds %2.',
-          link.session,
-          session
+          session,
+          sessions.join(', ')
         )
       };
 }
@@ -74,15 +99,17 @@ class AddressSteps {
   private _moved = '';
   private _movedAt = 0;
 
-  constructor(private readonly _session: string) {}
-
-  write(before: IInspectorPlace, after: IInspectorPlace): void {
+  write(
+    before: IInspectorPlace,
+    session: string,
+    after: IInspectorPlace
+  ): void {
     const moved = changedFields(before, after);
     const now = Date.now();
     const isSameStep = moved === this._moved && now - this._movedAt < STEP_MS;
     this._moved = moved;
     this._movedAt = now;
-    const address = `#${linkTo(this._session, after)}`;
+    const address = `#${linkTo(session, after)}`;
     if (isSameStep) {
       history.replaceState(null, '', address);
     } else {

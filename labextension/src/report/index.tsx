@@ -3,7 +3,13 @@
  *
  * The link after `#` keeps the place, so that a page can be handed on at a request.
  */
+import { useMemo } from 'react';
 import { createRoot } from 'react-dom/client';
+import {
+  NOWHERE,
+  type IComparedView,
+  type IInspectorPlace
+} from '../state/inspector/source';
 import { HostProvider, type IHost } from '../views/host';
 import { Inspector } from '../views/inspector/inspector';
 import '../../style/base.css';
@@ -17,7 +23,12 @@ import { PLAIN_TEXT_HOST } from '../widget/plainTextHost';
 import { applyTheme } from '../widget/theme';
 import { useAddressPlace } from './addressPlace';
 import { usePrinting } from './printing';
-import { readReport } from './reportData';
+import {
+  readBeside,
+  readReport,
+  type IReportBeside,
+  type IReportData
+} from './reportData';
 import { ReportSource } from './reportSource';
 
 const { copy } = PLAIN_TEXT_HOST;
@@ -48,33 +59,69 @@ function begin(): void {
   }
   createRoot(place).render(
     <HostProvider value={REPORT_HOST}>
-      <Report
-        source={new ReportSource(data, WORDS)}
-        session={data.view.session}
-        place={place}
-      />
+      <Report data={data} beside={readBeside(packedData)} place={place} />
     </HostProvider>
   );
 }
 
+const BOTH: IInspectorPlace = { ...NOWHERE, tab: 'compared' };
+
 function Report({
-  source,
-  session,
+  data,
+  beside,
   place: element
 }: {
-  source: ReportSource;
-  session: string;
+  data: IReportData;
+  beside: IReportBeside | null;
   place: HTMLElement;
 }) {
   const isPrinted = usePrinting(element);
-  const { place, remark, setPlace } = useAddressPlace(session, WORDS);
+  const first = data.view.session;
+  const second = beside?.second.view.session ?? null;
+  const sources = useMemo(
+    () => ({
+      first: new ReportSource(data, WORDS),
+      second: new ReportSource(beside?.second ?? data, WORDS)
+    }),
+    [data, beside]
+  );
+  const sessions = useMemo(
+    () => (second === null ? [first] : [first, second]),
+    [first, second]
+  );
+  // A report of two sessions begins with both.
+  const opening = second === null ? NOWHERE : BOTH;
+  const { session, place, remark, isOpened, setPlace } = useAddressPlace(
+    sessions,
+    opening,
+    WORDS
+  );
+  const side = session === second ? 'second' : 'first';
+  const compared: IComparedView | null =
+    beside === null
+      ? null
+      : {
+          comparison: beside.comparison,
+          side,
+          takesFocus: isOpened,
+          open: (to, at) => {
+            setPlace((to === 'second' ? second : null) ?? first, {
+              ...NOWHERE,
+              ...at
+            });
+          }
+        };
   return (
     <Inspector
-      source={source}
+      key={side}
+      source={sources[side]}
       place={place}
       remark={remark}
       isPrinted={isPrinted}
-      onPlace={setPlace}
+      onPlace={next => {
+        setPlace(session, next);
+      }}
+      {...(compared === null ? {} : { compared })}
     />
   );
 }

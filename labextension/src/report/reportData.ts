@@ -2,6 +2,7 @@
 import type {
   CompactionText,
   NotesText,
+  SessionComparison,
   TimelineView,
   TrackStop
 } from '../protocol/generated';
@@ -38,6 +39,30 @@ export function readReport(packed: unknown): IReportData | null {
   const data = withColumns(packed.data, packed.columns);
   return isObject(data) && isObject(data.view) && Array.isArray(data.stops)
     ? (data as unknown as IReportData)
+    : null;
+}
+
+/** Of a report of two sessions, the second one's data, and both side by side. */
+export interface IReportBeside {
+  readonly second: IReportData;
+  readonly comparison: SessionComparison;
+}
+
+/** Returns what a report holds of a second session; null where it holds one session, or data of another version. */
+export function readBeside(packed: unknown): IReportBeside | null {
+  if (!isObject(packed) || !isObject(packed.comparison)) {
+    return null;
+  }
+  const second = readReport(packed.second);
+  const { first, second: other, figures } = packed.comparison;
+  return second !== null &&
+    isObject(first) &&
+    isObject(other) &&
+    Array.isArray(figures)
+    ? {
+        second,
+        comparison: packed.comparison as unknown as SessionComparison
+      }
     : null;
 }
 

@@ -3,8 +3,13 @@
 import { act, renderHook } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { useAddressPlace } from '../../src/report/addressPlace';
-import type { IInspectorPlace } from '../../src/state/inspector/source';
+import {
+  NOWHERE,
+  type IInspectorPlace
+} from '../../src/state/inspector/source';
 import { HOST } from '../plainHost';
+
+const SESSIONS = ['ses_1', 'ses_3'];
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -17,11 +22,16 @@ afterEach(() => {
 });
 
 function opened() {
-  const { result } = renderHook(() => useAddressPlace('ses_1', HOST.words));
+  const { result } = renderHook(() =>
+    useAddressPlace(SESSIONS, NOWHERE, HOST.words)
+  );
   const move = (change: Partial<IInspectorPlace>, after: number) => {
     vi.advanceTimersByTime(after);
     act(() => {
-      result.current.setPlace({ ...result.current.place, ...change });
+      result.current.setPlace(result.current.session, {
+        ...result.current.place,
+        ...change
+      });
     });
   };
   return { result, move };
@@ -48,7 +58,7 @@ describe('the address of a report', () => {
 
     expect(result.current.place.request).toBeNull();
     expect(result.current.remark).toBe(
-      'The link leads to the session ses_2, which is not in this file: it holds ses_1.'
+      'The link leads to the session ses_2, which is not in this file: it holds ses_1, ses_3.'
     );
   });
 
@@ -72,6 +82,21 @@ describe('the address of a report', () => {
     ]);
     expect(replace).toHaveBeenCalledTimes(2);
     expect(location.hash).toBe('#palimpsest:ses_1/91?tab=items');
+  });
+
+  it('keeps which of two sessions is shown', () => {
+    const { result } = opened();
+    act(() => {
+      result.current.setPlace('ses_3', { ...NOWHERE, request: 4 });
+    });
+
+    expect(result.current).toMatchObject({ session: 'ses_3', isOpened: true });
+    expect(location.hash).toBe('#palimpsest:ses_3/5');
+    history.replaceState(null, '', '#palimpsest:ses_1/40');
+    act(() => {
+      window.dispatchEvent(new HashChangeEvent('hashchange'));
+    });
+    expect(result.current).toMatchObject({ session: 'ses_1', isOpened: false });
   });
 
   it('follows when the browser goes back', () => {

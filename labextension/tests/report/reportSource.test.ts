@@ -1,7 +1,11 @@
 /** A report answers from its own data: tracks snap to what was computed beforehand, texts are as chosen. */
 import { describe, expect, it } from 'vitest';
 import type { ViewAnswer, ViewQuery } from '../../src/protocol/generated';
-import { readReport, type IReportData } from '../../src/report/reportData';
+import {
+  readBeside,
+  readReport,
+  type IReportData
+} from '../../src/report/reportData';
 import { ReportSource } from '../../src/report/reportSource';
 import { ItemStates } from '../../src/state/inspector/figures/itemStates';
 import { why } from '../../src/state/inspector/why';
@@ -68,6 +72,19 @@ describe('a report', () => {
 
     expect((await source.ask({ ask: 'notes' })).notes).toEqual(notes);
     expect('note' in source).toBe(false);
+  });
+
+  it('holds a second session where it compares two, and else none', () => {
+    const one = { columns: [], data: data() };
+    const comparison = { first: {}, second: {}, figures: [] };
+
+    const beside = readBeside({ ...one, second: one, comparison });
+
+    expect(beside?.second.view.session).toBe(SAMPLE.view.session);
+    expect(beside?.comparison).toBe(comparison);
+    expect(readBeside(one)).toBeNull();
+    expect(readBeside({ ...one, second: {}, comparison })).toBeNull();
+    expect(readBeside({ ...one, second: one, comparison: {} })).toBeNull();
   });
 
   it.each([null, {}, { columns: [] }, { columns: [], data: { view: 1 } }])(

@@ -225,3 +225,20 @@ def test_a_recording_is_asked_about_its_own_sessions_whatever_session_asks(
     found = RecordingSession(other).run("figures", path=str(exported))
 
     assert [row["session"] for row in found.values["sessions"]] == [session.id]
+
+
+def test_a_report_holds_another_session_of_the_project_beside_it(
+    session: RecordingSession, tmp_path: Path
+) -> None:
+    session.prompt("What is it?")
+    other = session.fork()
+    other.prompt("And what is that?")
+
+    page = session.report("both.html", policies="raw", beside=other)
+
+    assert page == tmp_path / "both.html"
+    assert "They do the same in 1 step. Then the first has ended, the second answers" in (
+        page.read_text("utf-8")
+    )
+    with pytest.raises(UserError, match="There is no"):
+        session.report("page.html", beside="nothing.html")

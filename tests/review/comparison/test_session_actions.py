@@ -119,6 +119,38 @@ def test_an_edit_without_a_path_changes_the_file_that_was_named_last(tmp_path: P
     assert actions.end() == "calls submit"
 
 
+def test_a_patch_in_a_shell_command_names_its_files_and_an_editor_that_views_only_reads(
+    tmp_path: Path,
+) -> None:
+    patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: src/a.py\n@@\n-1\n+2\n*** Add File: b.py\n+3\n*** End Patch\nEOF"
+    path = write_session(
+        tmp_path / "patched.jsonl",
+        (
+            ("I patch.", "shell", {"command": patch}, "Done."),
+            ("I view.", "str_replace_editor", {"command": "view", "path": "/w/c.py"}, "1"),
+            ("I view.", "str_replace_editor", {"command": "view", "path": "/w/d.py"}, "1"),
+            ("I edit.", "str_replace_editor", {"command": "insert", "path": "/w/./d.py"}, "1"),
+        ),
+    )
+
+    actions = session_actions(palimpsest.open_recording(path)[0].timeline)
+
+    assert actions.files == {
+        "src/a.py": "changed",
+        "b.py": "changed",
+        "/w/c.py": "read",
+        "/w/d.py": "changed",
+    }
+
+
+def test_an_end_says_whether_the_last_call_has_a_result(tmp_path: Path) -> None:
+    review = palimpsest.open_recording(sample("mini-swe-agent.traj.json", tmp_path))[0]
+
+    end = session_actions(review.timeline).end()
+
+    assert end == "calls bash: echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT, without a result"
+
+
 def test_a_command_that_was_written_as_text_is_compared_by_its_text(tmp_path: Path) -> None:
     name = "mini-swe-agent-1.1.0.traj.json"
     recording = sample(name, tmp_path)

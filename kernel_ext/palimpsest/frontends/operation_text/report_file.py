@@ -20,10 +20,16 @@ from palimpsest.render.formats.inspector_report import (
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.corpus.progress_bar import default_progress
+from palimpsest.review.recorded_sessions.comparison_view import comparison_view
 from palimpsest.review.session_review import PolicyLike, SessionReview
-from palimpsest.review.timeline_view.report_data import ReportTexts, report_data
+from palimpsest.review.timeline_view.comparison_values import SessionComparison
+from palimpsest.review.timeline_view.report_data import (
+    ReportTexts,
+    compared_report_data,
+    report_data,
+)
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
-from palimpsest.review.timeline_view.view_summary import view_summary
+from palimpsest.review.timeline_view.view_summary import comparison_table, view_summary
 from palimpsest.session.sharing.share_page import SCRUBBED, clean_json, text_cleaner
 from palimpsest.store.disk import write_atomically
 from palimpsest.transcript.errors import StorageFailed, UserError
@@ -37,7 +43,11 @@ TEXTS_SENTENCES = {
     "preview": "Of each text it holds the first 200 characters.",
     "all": "It holds all texts of the session.",
 }
-REPORT_ORIGIN = "Made by Palimpsest {version} from session {session} on {made}. It is one file and loads nothing from anywhere."
+REPORT_ORIGIN = "Made by Palimpsest {version} from {sessions} on {made}. It is one file and loads nothing from anywhere."
+OF_FIRST = (
+    "The picture, these sentences and the tables below that of both are of the first session."
+)
+"""Of a report of two sessions, where no script runs."""
 SLIDER_NOTE = (
     "What a policy would have sent was computed when the report was made, at nine stops of up to three of its "
     "numbers, one number moved at a time; a slider snaps to the nearest."
@@ -53,8 +63,9 @@ def write_report(
     texts: ReportTexts = "preview",
     price: str | None = None,
     progress: Callable[[int, int], None] | None = None,
+    beside: SessionReview | None = None,
 ) -> Path:
-    """Write a session's report and return its path.
+    """Write a session's report and return its path; with another session ``beside`` it, both and their comparison.
 
     ``progress`` is called with the number of computed tracks and of all; without it a terminal shows a bar.
 
@@ -64,20 +75,35 @@ def write_report(
     target = _checked_target(path)
     scrub = text_cleaner(environment)
     on_progress = progress or default_progress()
+    clean = clean_json(scrub)
     answers = ViewAnswers(review, keeps_replays=False)
-    view, data = report_data(answers, policies, texts, price, clean_json(scrub), on_progress)
+    view, data = report_data(answers, policies, texts, price, clean, on_progress)
     summary = view_summary(view)
+    about = "The context of one agent's session, request by request."
+    title, sessions = summary.title, f"session {view.session}"
+    tables, sentences = summary.tables, summary.sentences
+    if beside is not None:
+        other_answers = ViewAnswers(beside, keeps_replays=False)
+        other, second = report_data(other_answers, policies, texts, price, clean, on_progress)
+        _, compared = comparison_view(review, beside, price, with_texts=texts != "none")
+        compared = SessionComparison.model_validate(clean(compared.model_dump(mode="json")))
+        data = compared_report_data(data, second, compared)
+        about = "Two sessions side by side: where they part, and the context of each, request by request."
+        tables = (comparison_table(compared), *tables)
+        sentences = (OF_FIRST, *sentences)
+        title = " and ".join(dict.fromkeys((title, other.title or other.session)))
+        sessions = f"sessions {view.session} and {other.session}"
     date = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")
     page = inspector_report(
         InspectorReport(
-            title=summary.title,
-            description=f"The context of one agent's session, request by request. {TEXTS_SENTENCES[texts]}",
+            title=title,
+            description=f"{about} {TEXTS_SENTENCES[texts]}",
             picture=summary.picture,
-            tables=(*_notes_tables(review, scrub), *summary.tables),
-            sentences=summary.sentences,
+            tables=(*_notes_tables(review, scrub), *tables),
+            sentences=sentences,
             data=data,
             closing_lines=(
-                REPORT_ORIGIN.format(version=__version__, session=view.session, made=date),
+                REPORT_ORIGIN.format(version=__version__, sessions=sessions, made=date),
                 SLIDER_NOTE,
                 SCRUBBED,
             ),

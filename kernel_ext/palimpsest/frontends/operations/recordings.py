@@ -6,6 +6,7 @@ Border: the ``review`` package is imported when the first operation runs.
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -238,6 +239,8 @@ class WriteReport(RecordingOperation):
     type: Literal["report"] = "report"
     path: Annotated[FileName | None, Argument("PATH", "path")] = None
     """a recording, a folder, or a project"""
+    beside: Annotated[FileName | None, Argument("PATH", "beside", nargs="?")] = None
+    """a second recording, such as one of the same task: the page then holds both, and where they part"""
     file: Annotated[FileName, Argument("FILE.html", "-o", "--output", dest="file", required=True)]
     """a new file, or an older report"""
     policy: Policies = None
@@ -248,18 +251,39 @@ class WriteReport(RecordingOperation):
         Argument("{none,preview,all}", choices=("none", "preview", "all")),
     ] = "preview"
     """of the session's texts: none, the first 200 characters (the default), or all"""
-    forms = (_terminal_form("report", "path", "file", "policy", "texts", *SHARED_FIELDS),)
+    forms = (_terminal_form("report", "path", "beside", "file", "policy", "texts", *SHARED_FIELDS),)
 
     def answer(self, context: OperationContext) -> CommandReport:
-        if self.path is None:  # a session of the kernel's project
-            review = context.services.inspections.answers(self.session).review()
-            return self._write(review, context.services.services.environment)
-        with self.open_recording(self.path, context) as recording:
+        if self.beside is not None and self.captured:
+            raise UserError("--captured belongs to one recording; give one to report.")
+        with ExitStack() as opened:
+            beside = self._review_beside(opened, context)
+            if self.path is None:  # a session of the kernel's project
+                review = context.services.inspections.answers(self.session).review()
+                return self._write(review, context.services.services.environment, beside)
+            recording = opened.enter_context(self.open_recording(self.path, context))
             review = next(selected_sessions(recording, self.session, with_requests=True))
-            report = self._write(review, os.environ)
-            return replace(report, problems=recording.problems)
+            report = self._write(review, os.environ, beside)
+            problems = () if beside is None else beside.problems
+            return replace(report, problems=[*dict.fromkeys((*recording.problems, *problems))])
 
-    def _write(self, review: "SessionReview", environment: Mapping[str, str]) -> CommandReport:
+    def _review_beside(
+        self, opened: ExitStack, context: OperationContext
+    ) -> "SessionReview | None":
+        """Return the second session: of a recording, or in the kernel also one of its project by id."""
+        if self.beside is None:
+            return None
+        if self.path is None and re.fullmatch(r"ses_\w+", self.beside):
+            return context.services.inspections.answers(self.beside).review()
+        recording = opened.enter_context(self.open_recording(self.beside, context))
+        return next(selected_sessions(recording, "", with_requests=True))
+
+    def _write(
+        self,
+        review: "SessionReview",
+        environment: Mapping[str, str],
+        beside: "SessionReview | None",
+    ) -> CommandReport:
         from palimpsest.frontends.operation_text.report_file import write_report
         from palimpsest.review.prices.price_file import price_words
 
@@ -270,12 +294,18 @@ class WriteReport(RecordingOperation):
             policies=[name for many in self.policy or () for name in many],
             texts=self.texts,
             price=None if self.path else price_words(self.price, self.lifetime),
+            beside=beside,
         )
         session, size = review.timeline.session, file.stat().st_size
+        values = {"path": self.path, "session": session, "file": str(file), "bytes": size}
+        sessions = f"session {session}"
+        if beside is not None:
+            values["beside"] = beside.timeline.session
+            sessions = f"sessions {session} and {beside.timeline.session}"
         return CommandReport(
             "report",
-            {"path": self.path, "session": session, "file": str(file), "bytes": size},
-            words=[f"{file} holds session {session}, {size / 1e3:,.0f} kB; it loads nothing."],
+            values,
+            words=[f"{file} holds {sessions}, {size / 1e3:,.0f} kB; it loads nothing."],
         )
 
 

@@ -18,10 +18,12 @@ from palimpsest.context_policies.items.tool_calls import (
     EDIT_TOOLS,
     MAX_INPUT_CHARS,
     READ_TOOLS,
+    SHELL_TOOLS,
     WHOLE_WRITE_TOOLS,
     is_text_command,
     named_path,
 )
+from palimpsest.recordings.import_journal.open_calls import NO_RESULT
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest
@@ -223,6 +225,8 @@ def _files_of_call(
             name = posixpath.normpath(path.replace("\\", "/")) if path else last
             yield name, "read" if reads else "changed"
         return
+    if "patch" not in tool and tool not in SHELL_TOOLS:
+        return
     text = timeline.read(call.index)
     if _PATCH in text:
         for path in _PATCHED_FILE.findall(text):
@@ -243,7 +247,12 @@ def _end_after(timeline: Timeline) -> str:
         return f"the provider refused {number}"
     answer = timeline.items[request.answer[0] : request.answer[1]]
     groups = {item.group for item in answer if item.kind == "call" and item.group}
-    results = [item for item in timeline.items[request.answer[1] :] if item.group in groups]
+    results = [
+        item
+        for item in timeline.items[request.answer[1] :]
+        # A call without a result is imported as one that failed with this sentence.
+        if item.group in groups and not (item.is_error and timeline.read(item.index) == NO_RESULT)
+    ]
     if any(item.is_error for item in results):
         return "which failed"
     if groups and not results:

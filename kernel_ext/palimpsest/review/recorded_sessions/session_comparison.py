@@ -23,15 +23,16 @@ def compare_sessions(
     *,
     price: PriceLike = None,
 ) -> RecordedComparison:
-    """Compare two recorded sessions: cost, requests, growth of the context, breaks, tools.
+    """Compare two recorded sessions: where they part, cost, requests, growth of the context, breaks, tools, files, ends.
 
     Each is a session, its review, or the path of a recording, from which the first session with a request is taken.
     ``price`` is a model's id, ``units``, prices such as ``MODEL=in/out/read/write``, or a price file. Raises UserError with one sentence.
     """
-    return compare_recorded(_review(first), _review(second), price)
+    return compare_recorded(reviewed_session(first), reviewed_session(second), price)
 
 
-def _review(source: SessionReview | Reviewed | str | Path) -> SessionReview:
+def reviewed_session(source: SessionReview | Reviewed | str | Path) -> SessionReview:
+    """Return the review that is given, or that a session has, or of the first session with a request of a recording."""
     if isinstance(source, SessionReview):
         return source
     if not isinstance(source, str | Path):

@@ -69,8 +69,14 @@ def request_totals(timeline: Timeline, ruler: RulerOf, profile: PriceProfile) ->
 
 def request_sizes(timeline: Timeline, ruler: RulerOf) -> Sequence[float]:
     """Return the tokens of each request with reported usage; without any, of all requests by the ruler."""
-    reported = [request.reported for request in timeline.requests if request.reported is not None]
-    return reported or [size.total for size in _estimated_sizes(timeline, ruler)]
+    return [size for size in context_sizes(timeline, ruler) if size is not None]
+
+
+def context_sizes(timeline: Timeline, ruler: RulerOf) -> Sequence[float | None]:
+    """Return the tokens of every request: as reported, None where only others report; without any, by the ruler."""
+    if any(reported is not None for reported in timeline.reported):
+        return timeline.reported
+    return [size.total for size in _estimated_sizes(timeline, ruler)]
 
 
 def session_costs(

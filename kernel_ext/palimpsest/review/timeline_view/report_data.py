@@ -12,6 +12,7 @@ from typing import Any, Literal, get_args
 from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.session_review import PolicyLike, SessionReview
 from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies, chosen_policies
+from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.note_views import notes_text
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import (
@@ -74,6 +75,12 @@ def report_data(
         ),
     }
     return view, f'{{"columns":[{",".join(columns.written)}],"data":{_json(data)}}}'
+
+
+def compared_report_data(first: str, second: str, comparison: SessionComparison) -> str:
+    """Return the data of a report of two sessions as JSON: the first one's, with the second one's and the comparison."""
+    compared = _json(comparison.model_dump(mode="json", exclude_none=True))
+    return f'{first[:-1]},"second":{second},"comparison":{compared}}}'
 
 
 def _json(value: Any) -> str:

@@ -10,6 +10,7 @@ from palimpsest.render.reports.timeline_picture import (
     TimelinePicture,
     kind_words,
 )
+from palimpsest.review.timeline_view.comparison_values import SessionComparison
 from palimpsest.review.timeline_view.view_values import TimelineView
 
 MAX_ROWS = 10
@@ -43,6 +44,20 @@ def view_summary(view: TimelineView) -> ViewSummary:
         tables=tuple(table for table in (_breaks(view), _largest(view)) if table.rows),
         sentences=(*view.totals, *filter(None, (view.limit_words,)), *view.gaps),
     )
+
+
+def comparison_table(comparison: SessionComparison) -> ReportTable:
+    """Return the figures of two sessions as a table, with the sentence on where they part above it."""
+    columns = (
+        TableColumn("figure", "figure"),
+        TableColumn("first", f"first: {comparison.first.title or comparison.first.session}"),
+        TableColumn("second", f"second: {comparison.second.title or comparison.second.session}"),
+        TableColumn("ratio", "second / first"),
+    )
+    rows = tuple(
+        (figure.name, figure.first, figure.second, figure.ratio) for figure in comparison.figures
+    )
+    return ReportTable("Two sessions", columns, rows, comparison.notes, lead=(comparison.sentence,))
 
 
 def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:

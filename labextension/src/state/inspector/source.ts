@@ -1,6 +1,7 @@
 /** The interface of an inspector's data source: a kernel's control channel, a widget's comm, or a report's data. */
 import type {
   InspectorPlace,
+  SessionComparison,
   TrackStop,
   ViewAnswer,
   ViewQuery,
@@ -49,3 +50,16 @@ export interface IInspectorPlace extends Partial<
 
 /** The newest request, as an inspector opens without a place. */
 export const NOWHERE: IInspectorPlace = { request: null, item: null };
+
+/** One of two sessions that are shown side by side. */
+export type ComparedSide = 'first' | 'second';
+
+/** Of a report of two sessions: both side by side, and the way to either. */
+export interface IComparedView {
+  readonly comparison: SessionComparison;
+  /** The session that the inspector shows. */
+  readonly side: ComparedSide;
+  /** Whether what is shown first takes the focus, since it was opened from the other session. */
+  readonly takesFocus: boolean;
+  readonly open: (side: ComparedSide, place: Partial<IInspectorPlace>) => void;
+}

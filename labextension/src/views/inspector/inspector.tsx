@@ -10,7 +10,7 @@ import {
   type Dispatch,
   type SetStateAction
 } from 'react';
-import { INSPECTOR_TABS, type TimelineView } from '../../protocol/generated';
+import type { TimelineView } from '../../protocol/generated';
 import {
   rangeWithin,
   type IRequestRange
@@ -18,6 +18,7 @@ import {
 import { ALL_ITEMS } from '../../state/inspector/itemRows';
 import {
   NOWHERE,
+  type IComparedView,
   type IInspectorPlace,
   type IInspectorSource
 } from '../../state/inspector/source';
@@ -36,7 +37,7 @@ import {
 } from './controls/inspection';
 import { useKeptFocus } from './controls/keptFocus';
 import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
-import { InspectorHeader, type TabName } from './inspectorHeader';
+import { InspectorHeader, tabsOf, type TabName } from './inspectorHeader';
 import { ReaderNotesProvider, useNotesOf } from './notes/readerNotes';
 import { useInspectorKeys } from './inspectorKeys';
 import { KeyList } from './keyList';
@@ -57,6 +58,8 @@ interface IInspectorProps {
   isPrinted?: boolean;
   /** A sentence about the place, such as that a link leads to another session. */
   remark?: string;
+  /** Another session beside it. */
+  compared?: IComparedView;
 }
 
 /** Draws a session at `place`; `onPlace` is called when the shown place changes. */
@@ -112,7 +115,7 @@ interface ISessionProps extends IInspectorProps {
 
 function Session(props: ISessionProps) {
   const { source, view, error, openLink, place, setPlace } = props;
-  const { isPrinted = false, remark = '' } = props;
+  const { isPrinted = false, remark = '', compared = null } = props;
   const { what_if: isWhatIf = false, price = null } = place;
   const { words } = useHost();
   const idPrefix = useId();
@@ -152,7 +155,8 @@ function Session(props: ISessionProps) {
       chooseRange,
       go,
       openLink: openLink ?? null,
-      card
+      card,
+      compared
     }),
     [
       source,
@@ -165,7 +169,8 @@ function Session(props: ISessionProps) {
       chooseRange,
       go,
       openLink,
-      card
+      card,
+      compared
     ]
   );
   const notes = useNotesOf(source, view.seq);
@@ -176,12 +181,20 @@ function Session(props: ISessionProps) {
   const { filter = ALL_ITEMS, zoom = 0 } = place;
   const grid = useMemo<IGridChoice>(() => ({ filter, zoom }), [filter, zoom]);
   const root = useRef<HTMLDivElement>(null);
+  const panel = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (compared?.takesFocus === true) {
+      panel.current?.focus();
+    }
+    // Only what is drawn first takes it.
+    // eslint-disable-next-line react-hooks/exhaustive-deps
+  }, []);
   useKeptFocus(root);
   const notice = [noticeOf(view, error, place, words), remark]
     .filter(Boolean)
     .join(' ');
   const tab: TabName =
-    INSPECTOR_TABS.find(name => name === place.tab) ?? 'timeline';
+    tabsOf(compared).find(name => name === place.tab) ?? 'timeline';
   const [isKeyListOpen, setKeyListOpen] = useState(false);
   const showKeys = useCallback(() => {
     setKeyListOpen(true);
@@ -215,6 +228,7 @@ function Session(props: ISessionProps) {
             <CursorNews />
             <div
               className="plm-Inspector-panel"
+              ref={panel}
               role="tabpanel"
               id={`${idPrefix}-panel`}
               aria-labelledby={`${idPrefix}-${tab}`}

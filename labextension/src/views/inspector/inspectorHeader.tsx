@@ -4,13 +4,23 @@ import { count } from '../../state/text/numberFormat';
 import { oneLine } from '../../state/text/oneLine';
 import { INSPECTOR_TABS } from '../../protocol/generated';
 import { linkTo } from '../../state/inspector/placeLink';
-import type { IInspectorPlace } from '../../state/inspector/source';
+import type {
+  IComparedView,
+  IInspectorPlace
+} from '../../state/inspector/source';
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
 import { requestStep } from './controls/requestKeys';
 import { useReaderNotes } from './notes/readerNotes';
 
 export type TabName = (typeof INSPECTOR_TABS)[number];
+
+/** Returns the tabs in their order; of two sessions, what compares them comes first. */
+export function tabsOf(compared: IComparedView | null): readonly TabName[] {
+  return INSPECTOR_TABS.filter(
+    name => name !== 'compared' || compared !== null
+  );
+}
 
 /** Returns whether a key moves along a row of tabs; other keys scroll. */
 function movesAlongTabs(key: string): boolean {
@@ -35,10 +45,11 @@ export function InspectorHeader({
   showKeys
 }: IInspectorHeaderProps) {
   const { words, copy } = useHost();
-  const { view, request, item, go } = useInspection();
+  const { view, request, item, go, compared } = useInspection();
   const { notes, write } = useReaderNotes();
   const [copied, setCopied] = useState('');
   const names: Record<TabName, string> = {
+    compared: words.__('Two sessions'),
     timeline: words.__('Timeline'),
     items: words.__('Items'),
     requests: words.__('Requests'),
@@ -50,7 +61,7 @@ export function InspectorHeader({
         : words.__('Notes (%1)', notes.length)
   };
   // Where nobody wrote one and nobody can, there is nothing to show.
-  const tabs = INSPECTOR_TABS.filter(
+  const tabs = tabsOf(compared).filter(
     name =>
       name !== 'notes' || name === tab || notes.length > 0 || write !== null
   );
@@ -63,6 +74,11 @@ export function InspectorHeader({
       </h2>
       <p className="plm-Inspector-origin plm-Muted">
         {[
+          ...(compared === null
+            ? []
+            : compared.side === 'first'
+              ? [words.__('the first of two')]
+              : [words.__('the second of two')]),
           oneLine(view.origin),
           total === 1
             ? words.__('1 request')

@@ -2,6 +2,7 @@
 import { useHost } from '../host';
 import { policyText } from '../../state/inspector/labels';
 import { useInspectedSession, useInspectorCursor } from './controls/inspection';
+import { ComparedTab } from './compared/comparedTab';
 import { BreaksTable } from './costs/breaksTable';
 import { CostChart } from './costs/costChart';
 import { FiguresTable } from './costs/figuresTable';
@@ -28,6 +29,7 @@ export function PrintedSections() {
   const { notes } = useReaderNotes();
   return (
     <>
+      <ComparedTab />
       <TimelineTracks isExplained />
       <RangeSentence />
       <KindLegend />

@@ -8,6 +8,7 @@ import {
   useInspectorCursor
 } from './controls/inspection';
 import type { IPolicyTrack } from './controls/policyTrack';
+import { ComparedTab } from './compared/comparedTab';
 import { BreaksTable } from './costs/breaksTable';
 import { CostChart } from './costs/costChart';
 import { FiguresTable } from './costs/figuresTable';
@@ -44,6 +45,9 @@ interface ITabContentProps {
 export function TabContent({ tab, ...props }: ITabContentProps) {
   if (tab === 'timeline') {
     return <TimelineTab {...props} />;
+  }
+  if (tab === 'compared') {
+    return <ComparedTab />;
   }
   const controls = <PolicyControls {...props} isExplained />;
   return (

@@ -10,6 +10,7 @@ import type { ItemStates } from '../../../state/inspector/figures/itemStates';
 import type { IKindSeries } from '../../../state/inspector/figures/kindSeries';
 import type { IRequestRange } from '../../../state/inspector/figures/rangeFigures';
 import type {
+  IComparedView,
   IInspectorPlace,
   IInspectorSource
 } from '../../../state/inspector/source';
@@ -45,6 +46,8 @@ export interface IInspectedSession {
   readonly go: (place: Partial<IInspectorPlace>) => void;
   readonly openLink: ((link: string) => void) | null;
   readonly card: CardFocus;
+  /** The session beside it; null where it is inspected alone. */
+  readonly compared: IComparedView | null;
 }
 
 export interface IInspectorCursor {
