@@ -58,6 +58,7 @@ CONSTANTS = {
     "MAX_BLOCKS": ("palimpsest.review.timeline_view.view_queries", "MAX_BLOCKS"),
     "BLOCK_CHARS": ("palimpsest.review.timeline_view.view_queries", "BLOCK_CHARS"),
     "INSPECTOR_TABS": ("palimpsest.review.timeline_view.inspector_place", "INSPECTOR_TABS"),
+    "INSPECTOR_PARTS": ("palimpsest.review.timeline_view.inspector_parts", "INSPECTOR_PARTS"),
     "WIDEST": ("palimpsest.context_policies.prompt_cache.ruler", "WIDEST"),
     "MIN_SCALED_TOKENS": ("palimpsest.context_policies.prompt_cache.ruler", "MIN_SCALED_TOKENS"),
 }

@@ -17,7 +17,7 @@ from palimpsest.review.recorded_sessions import recording
 from palimpsest.review.recorded_sessions.recording import Recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.session_review import GetPolicy
-from palimpsest.review.timeline_view.inspector_place import opening_place
+from palimpsest.review.timeline_view.inspector_parts import inspector_opening
 from palimpsest.review.timeline_view.report_data import ReportTexts
 from palimpsest.review.timeline_view.view_queries import (
     AskView,
@@ -41,11 +41,13 @@ class RecordedSession(RecordingReview):
         lifetime: str | float | None = None,
         *,
         link: str | None = None,
+        views: Sequence[str] | str = (),
+        hide: Sequence[str] | str = (),
         **place: Any,
     ) -> Any:
         """Show in a cell the contents of each request's context, and the requests of other policies.
 
-        ``link`` and ``place`` say where it opens, as in ``Session.inspect``.
+        ``link`` and ``place`` say where it opens, ``views`` and ``hide`` what of it, as in ``Session.inspect``.
         """
         from palimpsest.frontends.inspector.answer_queue import SessionQuestions
         from palimpsest.frontends.inspector.inspector_widget import (
@@ -68,7 +70,9 @@ class RecordedSession(RecordingReview):
             ask=ask,
             view=lambda: inspector_view(answers.answer(query)),
         )
-        opening = opening_place(self.timeline.session, link, place)
+        opening = inspector_opening(
+            self.timeline.session, link=link, views=views, hide=hide, place=place
+        )
         return InspectorWidget(inspected, engine, words, opening)
 
     def report(

@@ -21,6 +21,8 @@ class SessionInspection(SessionCalls):
         lifetime: str | float | None = None,
         *,
         link: str | None = None,
+        views: Sequence[str] | str = (),
+        hide: Sequence[str] | str = (),
         **place: Any,
     ) -> Any:
         """Show in a cell what filled the context in each request, and what other policies would have sent.
@@ -30,7 +32,8 @@ class SessionInspection(SessionCalls):
         models. ``lifetime`` are the seconds for which the cache keeps a prefix, or words such as ``1h``.
         ``link`` is a link to a place in the session, and ``place`` the fields of one, as in
         ``request=209, tab="cost", policy="sweagent.last_n n=10"`` (docs/inspector.md). While it is open, ``view.place``
-        reads and sets what is shown.
+        reads and sets what is shown. ``views`` are parts that are shown alone, such as ``["grid"]``; what ``hide`` names,
+        such as ``["cost", "breaks"]``, is hidden, with what else tells it, until ``view.reveal()``.
 
         >>> view = session.inspect(request=1, tab="cost")
         >>> view.place.tab
@@ -42,21 +45,16 @@ class SessionInspection(SessionCalls):
             inspector_view,
         )
         from palimpsest.review.prices.price_file import price_words
-        from palimpsest.review.timeline_view.inspector_place import (
-            InspectorPlace,
-            opening_place,
-            place_link,
-        )
+        from palimpsest.review.timeline_view.inspector_parts import inspector_opening
         from palimpsest.review.timeline_view.view_queries import AskView, checked_query
 
         app, live = self._app, self._live
         words = price_words(price, lifetime)
-        opening = opening_place(live.id, link, place)
-        key = f"inspect {words or ''} {place_link(live.id, opening)}"
+        opening = inspector_opening(live.id, link=link, views=views, hide=hide, place=place)
+        key = f"inspect {live.id} {words or ''} {opening}"
         known = app.views.get(key)
         if known is not None and known.comm is not None:
-            if opening != InspectorPlace():
-                known.place = opening
+            known.open_again(opening)
             return known
         query = checked_query(AskView, price=words)
 

@@ -3019,5 +3019,6 @@ export const ROLES = {"system": "system", "tools": "system", "instructions": "sy
 export const MAX_BLOCKS = 200 as const;
 export const BLOCK_CHARS = 2000 as const;
 export const INSPECTOR_TABS = ["timeline", "items", "requests", "cost", "wastes"] as const;
+export const INSPECTOR_PARTS = ["tracks", "sentence", "policy", "grid", "card", "difference", "window", "requests", "request", "compactions", "cost", "figures", "breaks", "wastes", "notes"] as const;
 export const WIDEST = 2.0 as const;
 export const MIN_SCALED_TOKENS = 500 as const;

@@ -21,7 +21,7 @@ from palimpsest.review.corpus.progress_bar import default_progress
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.report_data import ReportTexts, report_data
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
-from palimpsest.review.timeline_view.view_summary import view_summary
+from palimpsest.review.timeline_view.view_summary import view_picture, view_summary
 from palimpsest.session.sharing.share_page import SCRUBBED, clean_json, text_cleaner
 from palimpsest.store.disk import write_atomically
 from palimpsest.transcript.errors import StorageFailed, UserError
@@ -71,7 +71,7 @@ def write_report(
         InspectorReport(
             title=summary.title,
             about=f"The context of one agent's session, request by request. {TEXTS_SENTENCES[texts]}",
-            picture=summary.picture,
+            picture=view_picture(view),
             tables=summary.tables,
             sentences=summary.sentences,
             data=data,

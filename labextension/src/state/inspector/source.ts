@@ -1,5 +1,6 @@
 /** The interface of an inspector's data source: a kernel's control channel, a widget's comm, or a report's data. */
 import type {
+  INSPECTOR_PARTS,
   InspectorPlace,
   TrackStop,
   ViewAnswer,
@@ -7,6 +8,9 @@ import type {
 } from '../../protocol/generated';
 
 export type EditAction = 'pin' | 'unpin' | 'exclude' | 'restore';
+
+/** A part of the inspector that can be shown alone, or hidden until it is revealed. */
+export type InspectorPartName = (typeof INSPECTOR_PARTS)[number];
 
 export interface IInspectorSource {
   /** Answers one question; it never rejects: an error is a sentence in the answer. */

@@ -13,7 +13,8 @@ import { ALL_ITEMS } from '../../state/inspector/itemRows';
 import {
   NOWHERE,
   type IInspectorPlace,
-  type IInspectorSource
+  type IInspectorSource,
+  type InspectorPartName
 } from '../../state/inspector/source';
 import { count } from '../../state/text/numberFormat';
 import { useHost, type IWords } from '../host';
@@ -30,12 +31,14 @@ import {
 import { useKeptFocus } from './controls/keptFocus';
 import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
 import { InspectorHeader, type TabName } from './inspectorHeader';
+import { PartsAlone } from './inspectorParts';
 import { PrintedSections } from './printedSections';
 import { TabContent } from './tabContent';
 import { useView } from './sessionView';
 
 /** The policy that is shown first, where the kernel knows it. */
 const FIRST_POLICY = 'sweagent.last_n';
+const NO_PARTS: readonly InspectorPartName[] = [];
 
 interface IInspectorProps {
   source: IInspectorSource;
@@ -46,6 +49,10 @@ interface IInspectorProps {
   isPrinted?: boolean;
   /** A sentence about the place, such as that a link leads to another session. */
   remark?: string;
+  /** The parts that are shown alone; none for all, in tabs. */
+  parts?: readonly InspectorPartName[];
+  /** The parts that are not shown until they are revealed. */
+  hidden?: readonly InspectorPartName[];
 }
 
 /** Draws a session at `place`; `onPlace` is called when the shown place changes. */
@@ -101,7 +108,8 @@ interface ISessionProps extends IInspectorProps {
 
 function Session(props: ISessionProps) {
   const { source, view, error, openLink, place, setPlace } = props;
-  const { isPrinted = false, remark = '' } = props;
+  const { isPrinted = false, remark = '', parts = NO_PARTS } = props;
+  const { hidden: hiddenParts = NO_PARTS } = props;
   const { what_if: isWhatIf = false, price = null } = place;
   const { words } = useHost();
   const idPrefix = useId();
@@ -109,6 +117,7 @@ function Session(props: ISessionProps) {
   const policy = place.policy ?? firstPolicy(source, view);
   const track = usePolicyTrack(source, view, policy, price);
   const [tracks] = useState(() => new ShownTracks());
+  const hidden = useMemo(() => new Set(hiddenParts), [hiddenParts]);
   const [card] = useState(() => new CardFocus());
   const recorded = useMemo(
     () => tracks.of(view, view.recorded, 'recorded', {}),
@@ -134,9 +143,21 @@ function Session(props: ISessionProps) {
       shown: isWhatIf ? (track.shown ?? recorded) : recorded,
       go,
       openLink: openLink ?? null,
-      card
+      card,
+      hidden
     }),
-    [source, view, price, recorded, track.shown, isWhatIf, go, openLink, card]
+    [
+      source,
+      view,
+      price,
+      recorded,
+      track.shown,
+      isWhatIf,
+      go,
+      openLink,
+      card,
+      hidden
+    ]
   );
   const cursor = useMemo<IInspectorCursor>(
     () => ({ request, item, against }),
@@ -151,6 +172,7 @@ function Session(props: ISessionProps) {
     .join(' ');
   const tab: TabName =
     INSPECTOR_TABS.find(name => name === place.tab) ?? 'timeline';
+  const isAlone = parts.length > 0;
   return (
     <InspectedSessionProvider value={session}>
       <InspectorCursorProvider value={cursor}>
@@ -160,7 +182,12 @@ function Session(props: ISessionProps) {
           role="region"
           aria-label={words.__('Context of %1', view.title || view.session)}
         >
-          <InspectorHeader tab={tab} idPrefix={idPrefix} place={place} />
+          <InspectorHeader
+            tab={tab}
+            idPrefix={idPrefix}
+            place={place}
+            isAlone={isAlone}
+          />
           <p
             className="plm-Inspector-notice"
             role="status"
@@ -171,13 +198,24 @@ function Session(props: ISessionProps) {
           <CursorNews />
           <div
             className="plm-Inspector-panel"
-            role="tabpanel"
-            id={`${idPrefix}-panel`}
-            aria-labelledby={`${idPrefix}-${tab}`}
+            {...(isAlone
+              ? {}
+              : {
+                  role: 'tabpanel',
+                  id: `${idPrefix}-panel`,
+                  'aria-labelledby': `${idPrefix}-${tab}`
+                })}
             tabIndex={-1}
           >
             <GridChoiceProvider value={grid}>
-              {isPrinted ? (
+              {isAlone ? (
+                <PartsAlone
+                  parts={parts}
+                  policy={policy}
+                  track={track}
+                  isExplained={place.explained ?? false}
+                />
+              ) : isPrinted ? (
                 <PrintedSections />
               ) : (
                 <TabContent

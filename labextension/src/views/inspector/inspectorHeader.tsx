@@ -22,13 +22,16 @@ interface IInspectorHeaderProps {
   idPrefix: string;
   /** What the link names. */
   place: IInspectorPlace;
+  /** Whether some parts are shown alone, without tabs. */
+  isAlone: boolean;
 }
 
 /** Draws title, origin, tabs and the place of the cursor. */
 export function InspectorHeader({
   tab,
   idPrefix,
-  place
+  place,
+  isAlone
 }: IInspectorHeaderProps) {
   const { words, copy } = useHost();
   const { view, request, item, go } = useInspection();
@@ -57,44 +60,46 @@ export function InspectorHeader({
           view.own ? words.__('can be edited') : words.__('read-only')
         ].join(' · ')}
       </p>
-      <div
-        className="plm-Inspector-tabs"
-        role="tablist"
-        aria-label={words.__('Views')}
-        onKeyDown={event => {
-          const next = movesAlongTabs(event.key)
-            ? requestStep(
-                event,
-                INSPECTOR_TABS.indexOf(tab),
-                INSPECTOR_TABS.length
-              )
-            : null;
-          if (next !== null) {
-            event.preventDefault();
-            go({ tab: INSPECTOR_TABS[next] });
-            document
-              .getElementById(`${idPrefix}-${INSPECTOR_TABS[next] ?? ''}`)
-              ?.focus();
-          }
-        }}
-      >
-        {INSPECTOR_TABS.map(name => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            id={`${idPrefix}-${name}`}
-            aria-selected={name === tab}
-            aria-controls={`${idPrefix}-panel`}
-            tabIndex={name === tab ? 0 : -1}
-            onClick={() => {
-              go({ tab: name });
-            }}
-          >
-            {names[name]}
-          </button>
-        ))}
-      </div>
+      {!isAlone && (
+        <div
+          className="plm-Inspector-tabs"
+          role="tablist"
+          aria-label={words.__('Views')}
+          onKeyDown={event => {
+            const next = movesAlongTabs(event.key)
+              ? requestStep(
+                  event,
+                  INSPECTOR_TABS.indexOf(tab),
+                  INSPECTOR_TABS.length
+                )
+              : null;
+            if (next !== null) {
+              event.preventDefault();
+              go({ tab: INSPECTOR_TABS[next] });
+              document
+                .getElementById(`${idPrefix}-${INSPECTOR_TABS[next] ?? ''}`)
+                ?.focus();
+            }
+          }}
+        >
+          {INSPECTOR_TABS.map(name => (
+            <button
+              key={name}
+              type="button"
+              role="tab"
+              id={`${idPrefix}-${name}`}
+              aria-selected={name === tab}
+              aria-controls={`${idPrefix}-panel`}
+              tabIndex={name === tab ? 0 : -1}
+              onClick={() => {
+                go({ tab: name });
+              }}
+            >
+              {names[name]}
+            </button>
+          ))}
+        </div>
+      )}
       <span className="plm-Inspector-place">
         {words.__('%1 of %2', count(request + 1), count(total))}
       </span>

@@ -10,7 +10,8 @@ import type { ItemStates } from '../../../state/inspector/figures/itemStates';
 import type { IKindSeries } from '../../../state/inspector/figures/kindSeries';
 import type {
   IInspectorPlace,
-  IInspectorSource
+  IInspectorSource,
+  InspectorPartName
 } from '../../../state/inspector/source';
 import type { CardFocus } from './cardFocus';
 
@@ -37,6 +38,8 @@ export interface IInspectedSession {
   readonly go: (place: Partial<IInspectorPlace>) => void;
   readonly openLink: ((link: string) => void) | null;
   readonly card: CardFocus;
+  /** What is not shown until it is revealed, nor told by another part. */
+  readonly hidden: ReadonlySet<InspectorPartName>;
 }
 
 export interface IInspectorCursor {

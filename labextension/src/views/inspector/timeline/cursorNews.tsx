@@ -58,11 +58,14 @@ export function CursorNews() {
 }
 
 function sentence(
-  { view, shown, request, item }: IInspection,
+  { view, shown, request, item, hidden }: IInspection,
   words: IWords
 ): string {
   if (item !== null) {
     return why(shown.states, item, request);
+  }
+  if (hidden.has('sentence')) {
+    return words.__('Request %1', request + 1);
   }
   const cost = requestCost(view, shown.track, request);
   return words.__(

@@ -10,7 +10,11 @@ import {
 } from '../../../state/inspector/labels';
 import { useHost, type IWords } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
-import { useInspection, type IShownTrack } from '../controls/inspection';
+import {
+  useInspection,
+  type IInspectedSession,
+  type IShownTrack
+} from '../controls/inspection';
 import { RequestSlider } from '../controls/requestSlider';
 import { StackedArea, TrackScale, trackLines } from './stackedArea';
 import {
@@ -18,7 +22,8 @@ import {
   marksByRequest,
   markWords,
   policyMarks,
-  recordedMarks
+  recordedMarks,
+  shownMarks
 } from './trackMarks';
 
 /**
@@ -32,7 +37,7 @@ export const TimelineTracks = memo(function TimelineTracks({
   isSmall?: boolean;
   isExplained?: boolean;
 }) {
-  const { view, recorded, whatIf, shown } = useInspection();
+  const { view, recorded, whatIf, shown, hidden } = useInspection();
   const most = useMemo(
     () => topTokens(view, [recorded, ...(whatIf === null ? [] : [whatIf])]),
     [view, recorded, whatIf]
@@ -43,7 +48,9 @@ export const TimelineTracks = memo(function TimelineTracks({
   const track = { most, isExplained };
   return (
     <div className="plm-Tracks">
-      <ProofSentences view={view} isExplained={isExplained} />
+      {!hidden.has('notes') && (
+        <ProofSentences view={view} isExplained={isExplained} />
+      )}
       <Track {...track} shown={recorded} height={96} />
       {whatIf !== null && <Track {...track} shown={whatIf} height={80} />}
       {isExplained && <MarkLegend />}
@@ -116,7 +123,7 @@ function Track({
   isExplained = false
 }: ITrackProps) {
   const { words } = useHost();
-  const { view, recorded, request: chosen } = useInspection();
+  const { view, recorded, hidden, request: chosen } = useInspection();
   const plot = useRef<HTMLDivElement>(null);
   const width = useElementWidth(plot);
   const idPrefix = useId().replaceAll(':', '');
@@ -140,7 +147,8 @@ function Track({
   const until = shown.track.facts_until ?? null;
   const factsUntil = isRecorded ? null : until;
   const name = isRecorded ? words.__('recorded') : shown.track.policy;
-  const marks = isRecorded ? recordedTrackMarks : policyTrackMarks;
+  const allMarks = isRecorded ? recordedTrackMarks : policyTrackMarks;
+  const marks = useMemo(() => shownMarks(allMarks, hidden), [allMarks, hidden]);
   const kindsAt = useMemo(() => marksByRequest(marks), [marks]);
   const hintAt = (at: number) => {
     const tokens = count(shown.track.total[at] ?? 0);
@@ -163,7 +171,7 @@ function Track({
           {!isRecorded && isDoubtful(view) && DOUBTFUL}
         </strong>
         <span className="plm-Track-figures">
-          {headline(view, shown, isRecorded, words)}
+          {headline(view, shown, isRecorded, hidden, words)}
         </span>
       </figcaption>
       <div className="plm-Track-body">
@@ -202,7 +210,7 @@ function Track({
         </RequestSlider>
       </div>
       <p className={isExplained ? 'plm-Track-sentence' : 'plm-Hidden'}>
-        {sentence(view, shown, isRecorded, words)}
+        {sentence(view, shown, isRecorded, hidden, words)}
         {isRecorded && limitWords(view, most, words)}
       </p>
     </figure>
@@ -213,6 +221,7 @@ function headline(
   view: TimelineView,
   shown: IShownTrack,
   isRecorded: boolean,
+  hidden: IInspectedSession['hidden'],
   words: IWords
 ): string {
   const { facts, figures } = shown.track;
@@ -250,8 +259,10 @@ function headline(
         )
       : words.__('%1 tokens in', input),
     words.__('peak %1', short(hintAt.peak)),
-    breaks,
-    isRecorded ? cost : savingWords(view, hintAt, words)
+    ...(hidden.has('breaks') ? [] : [breaks]),
+    ...(hidden.has('cost')
+      ? []
+      : [isRecorded ? cost : savingWords(view, hintAt, words)])
   ].join(' · ');
 }
 
@@ -286,6 +297,7 @@ function sentence(
   view: TimelineView,
   shown: IShownTrack,
   isRecorded: boolean,
+  hidden: IInspectedSession['hidden'],
   words: IWords
 ): string {
   const { total } = shown.track;
@@ -325,7 +337,10 @@ function sentence(
           'Facts end at request %1: from it on the actions are the recorded ones, and sizes are estimates.',
           until + 1
         );
-  return `${grown} ${facts} ${shown.track.figures?.verdict ?? ''}`;
+  const verdict = hidden.has('notes')
+    ? undefined
+    : shown.track.figures?.verdict;
+  return `${grown} ${facts} ${verdict ?? ''}`;
 }
 
 /** Returns the source of a limit that was not recorded, and a remark where it lies above the picture. */

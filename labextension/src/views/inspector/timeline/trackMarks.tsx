@@ -2,7 +2,10 @@
 import { memo, useMemo } from 'react';
 import type { TimelineView } from '../../../protocol/generated';
 import { useHost, type IWords } from '../../host';
-import { useInspectedSession } from '../controls/inspection';
+import {
+  useInspectedSession,
+  type IInspectedSession
+} from '../controls/inspection';
 
 export interface ITrackMark {
   readonly request: number;
@@ -57,6 +60,16 @@ export function recordedMarks(view: TimelineView, words: IWords): ITrackMark[] {
       title: words.__('Request %1: the cache breaks, %2', request + 1, legend)
     }))
   ]);
+}
+
+/** Returns the marks that tell nothing of what is hidden. */
+export function shownMarks(
+  marks: readonly ITrackMark[],
+  hidden: IInspectedSession['hidden']
+): readonly ITrackMark[] {
+  return hidden.has('breaks')
+    ? marks.filter(({ kind }) => kind !== 'break' && kind !== 'taken')
+    : marks;
 }
 
 /** Returns the marks of a policy's track: where its rule acted, and where the cache is lost as in the recording. */
@@ -164,18 +177,20 @@ export function markWords(kind: string, words: IWords): string {
 /** Draws what the marks mean that the tracks have. */
 export const MarkLegend = memo(function MarkLegend() {
   const { words } = useHost();
-  const { view, whatIf } = useInspectedSession();
+  const { view, whatIf, hidden } = useInspectedSession();
   const isFired = (whatIf?.track.fired.length ?? 0) > 0;
   const isTaken = (whatIf?.track.taken.length ?? 0) > 0;
   const kinds = useMemo(
     () => [
       ...new Set([
-        ...recordedMarks(view, words).map(mark => mark.kind),
+        ...shownMarks(recordedMarks(view, words), hidden).map(
+          mark => mark.kind
+        ),
         ...(isFired ? ['fired'] : []),
-        ...(isTaken ? ['taken'] : [])
+        ...(isTaken && !hidden.has('breaks') ? ['taken'] : [])
       ])
     ],
-    [view, isFired, isTaken, words]
+    [view, isFired, isTaken, hidden, words]
   );
   const legend = kinds.map(kind => ({ kind, name: markWords(kind, words) }));
   return legend.length === 0 ? null : (
