@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 from tests.bench import bench_peers, long_session, pi_package
-from tests.bench.agent_runs import Cost, Work
+from tests.bench.agent_runs import Cost
 from tests.bench.bench_peers import DELTAS, READS, Part, least, markdown, opening_rows, rows_of
-
-from palimpsest.model.script import says
 
 WAYS = bench_peers.parts_with(["pi"], long_session.LongSession(Path(), "ses_1", "ses_2", ""))
 PART, LITELLM = WAYS[0], WAYS[-1]
@@ -157,34 +155,3 @@ def test_where_npm_cannot_install_pi_a_sentence_names_the_command(
         "pi was not measured: npm error network is unreachable. Install it with "
         f"`npm install --prefix build/peers --ignore-scripts {pi_package.PACKAGE}@{pi_package.RELEASE}`."
     )
-
-
-@pytest.mark.soak  # with each commit the figures are put beside each other, above; this adds a script that is measured
-@pytest.mark.slow
-def test_a_script_is_run_to_its_end_and_its_cpu_is_counted() -> None:
-    cost = bench_peers.in_script(Work((says("Done."),)))
-
-    assert cost.cpu_seconds > 0
-    assert cost.wall_seconds > 0
-    assert cost.peak_megabytes > 10
-
-
-@pytest.mark.soak  # with each commit the figures are put beside each other, above; this adds a run that asked too little
-@pytest.mark.slow
-def test_a_run_that_leaves_an_answer_unused_is_refused() -> None:
-    with pytest.raises(RuntimeError, match="1 requests came instead of 2"):
-        bench_peers.in_script(Work((says("Done."), says("Nobody asks for this."))))
-
-
-@pytest.mark.soak  # with each commit the figures are put beside each other, above; this adds a long session
-def test_a_long_session_is_imported_gone_on_with_and_measured(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(long_session, "TURNS", 2 * long_session.KEPT_TURNS)
-
-    long = long_session.made_in(tmp_path / "project")
-
-    assert bench_peers.in_script(Work((says("Done."),), "fork"), long=long).cpu_seconds > 0
-    assert all(taken > 0 for taken in long_session.opening_ms(long).values())
-    with pytest.raises(RuntimeError, match="2 messages were sent of a session that is long"):
-        bench_peers.in_script(Work((says("Done."),), "long"))

@@ -28,7 +28,7 @@ def test_the_kind_of_a_file_is_that_of_its_folder() -> None:
 
 
 def test_the_longest_files_of_a_folder_begin_first() -> None:
-    begun = sorted([SHORT, KERNEL, PANEL, "tests/e2e/test_mentions.py", VIEW], key=place_of)
+    begun = sorted([SHORT, KERNEL, PANEL, "tests/e2e/test_sessions.py", VIEW], key=place_of)
 
-    assert begun == [PANEL, VIEW, "tests/e2e/test_mentions.py", KERNEL, SHORT]
+    assert begun == [PANEL, VIEW, "tests/e2e/test_sessions.py", KERNEL, SHORT]
     assert [file for file in (*FIRST, *LONGEST) if not (ROOT / file).exists()] == []

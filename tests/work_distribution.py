@@ -63,7 +63,6 @@ LONGEST = (
     "tests/e2e/test_call_outcomes.py",
     "tests/e2e/test_not_loaded.py",
     "tests/e2e/test_small_window.py",
-    "tests/e2e/test_copies.py",
     "tests/e2e/test_context_edits.py",
     "tests/e2e/test_sessions.py",
     "tests/kill/test_kill.py",

@@ -112,7 +112,7 @@ def import_session(path: str | Path, *, progress: Progress | None = None) -> Imp
     ['same']
     """
     report = _run_operation("import", progress or ignore_progress, path=str(path))
-    return ImportReport(report.imported, report.unreadable)
+    return ImportReport(report.imported, report.unreadable, report.notes)
 
 
 def agents() -> tuple[Agent, ...]:

@@ -19,7 +19,8 @@ const INSPECTOR = [
   ...VIEWS,
   'state/inspector/figures',
   'state/inspector',
-  'views/inspector/controls'
+  'views/inspector/controls',
+  'views/inspector/glossary'
 ];
 
 /** Allowed imports, lowest folder first. */
@@ -54,10 +55,11 @@ const FOLDERS: Record<string, readonly string[]> = {
     'state/inspector/figures',
     'state/inspector'
   ],
+  'views/inspector/glossary': VIEWS,
   'views/inspector/timeline': INSPECTOR,
   'views/inspector/items': [...INSPECTOR, 'views/inspector/timeline'],
   'views/inspector/requests': [...INSPECTOR, 'views/inspector/timeline'],
-  'views/inspector/costs': INSPECTOR,
+  'views/inspector/costs': [...INSPECTOR, 'views/inspector/timeline'],
   'views/inspector': [
     ...INSPECTOR,
     'views/inspector/timeline',

@@ -212,7 +212,7 @@ def build(folder: Path) -> Path:
 
 
 def times(browser: Browser, page: Page, built: Path) -> tuple[float, list[float]]:
-    """Return the seconds of the first picture, and the milliseconds of tasks while the cursor moves."""
+    """Return the seconds of the first picture, and the milliseconds of tasks while the cursor and a range move."""
     session = page.context.new_cdp_session(page)
     session.send("Performance.setTimeDomain", {"timeDomain": "threadTicks"})
     session.send("Performance.enable")
@@ -240,8 +240,12 @@ def times(browser: Browser, page: Page, built: Path) -> tuple[float, list[float]
     for step in range(STEPS):
         page.mouse.move(box["x"] + 5 + step * (box["width"] - 10) / STEPS, y)
         page.evaluate(PAINTED)
-    trace = json.loads(browser.stop_tracing())
+    # The drag has chosen a range as well, which the views below follow when it ends.
     page.mouse.up()
+    page.evaluate(PAINTED)
+    trace = json.loads(browser.stop_tracing())
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".plm-Track-veil", state="detached")
     return first, main_tasks(trace["traceEvents"])
 
 

@@ -15,15 +15,7 @@ from tests.bench.figure import Figure
 from tests.e2e.jupyterlab import BUILT, FLAGS, ROOT, browser_path, running
 from tests.e2e.running_notebook import RUN
 from tests.e2e.test_long_sessions import old_sessions, worked
-from tests.frontends.test_turn_traffic import (
-    EDGE,
-    GO,
-    SCRIPT,
-    STEPS,
-    bytes_by_step,
-    turn_messages,
-)
-from tests.harness.kernel import Message
+from tests.harness.kernel import Kernel, Message
 
 GROWTH = 1.5
 """How much more the last steps may send than the first: a step costs what it adds."""
@@ -31,6 +23,18 @@ TURNS = {"45 parts": 3, "1,000 parts": 67, "10,000 parts": 667}
 """The sessions that a page shows, by their size: turns of fifteen parts each."""
 PAGE_STEPS = 20
 WAIT_MS = 300_000
+STEPS = 60
+EDGE = 10
+SCRIPT = """from pathlib import Path
+from palimpsest.model.script import calls, says, thinks
+def steps(count):
+    for number in range(count):
+        Path(f"{number}.txt").write_text("some words of a line\\n" * 50)
+    words = "I look at what the file says, and decide what to read next."
+    step = thinks(words).says(words).pauses(0.05)
+    harness.script(*(step.calls("read", path=f"{n}.txt") for n in range(count)), says("Done."))
+"""
+GO = "%%agent\nGo."
 
 
 def measure() -> list[Figure]:
@@ -58,6 +62,42 @@ def iopub_figures(*, cell: bool) -> list[Figure]:
             f"{first:,.0f} and {last:,.0f} B a step",
         ),
     ]
+
+
+def turn_messages(*, cell: bool) -> list[Message]:
+    """Return the messages of a turn of 60 steps that a page watches, asked for in a cell or in the panel."""
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
+        Kernel(cwd=Path(folder)) as kernel,
+    ):
+        kernel.load_scripted_model()
+        kernel.run(f"{SCRIPT}steps({STEPS})")
+        kernel.request(type="watch", client="page")
+        begun = len(kernel.iopub)
+        if cell:
+            kernel.run(GO)
+        else:
+            kernel.request(type="prompt", id="asked", text="Go.")
+            kernel.wait(lambda m: m["content"].get("kind") == "outcome", since=begun)
+        kernel.wait(_ends, since=begun)
+        return list(kernel.iopub[begun:])
+
+
+def bytes_by_step(messages: list[Message]) -> list[int]:
+    """Return the bytes of the records of each step."""
+    found = [0]
+    for message in messages:
+        for record in message["content"].get("records", ()):
+            if record["type"] == "step.requested":
+                found.append(0)
+            found[-1] += len(json.dumps(record))
+    return found[1:-1]
+
+
+def _ends(message: Message) -> bool:
+    """Tell whether a message reports that the session is idle again."""
+    records = message["content"].get("records", ())
+    return any(record.get("status") == {"type": "idle"} for record in records)
 
 
 def _size(message: Message) -> int:

@@ -7,23 +7,17 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.forked_kernels import STARTED
-from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_notebook, photograph
+from tests.e2e.jupyterlab import Lab, PageErrors, photograph
 from tests.e2e.test_panel import (
-    BEGIN,
     RUN,
     at_rest,
-    book,
-    composer,
-    open_panel,
     open_scripted_notebook,
-    send,
     transcript_region,
 )
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
 OUTPUT = ".jp-Notebook .plm-SegmentWidget"
-KILL = "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)"
 
 
 def test_a_failed_turn_is_tried_again_from_its_cell(page: Page, lab: Lab, seen: PageErrors) -> None:
@@ -73,39 +67,3 @@ def failing_kernel(lab: Lab) -> Iterator[Path]:
     (folder / "kernel.json").write_text(json.dumps(spec))
     yield flag
     flag.unlink(missing_ok=True)
-
-
-@pytest.mark.soak  # with each commit labextension/tests/views/chat/chatPanel.test.tsx restarts one; this adds one that dies, and JupyterLab's dialogs
-@pytest.mark.usefixtures("own_page")
-def test_a_dead_kernel_is_restarted_from_the_panel(
-    page: Page, lab: Lab, failing_kernel: Path
-) -> None:
-    name = book(lab, "again-dead.ipynb", "%load_ext palimpsest", KILL, kernel="mortal")
-    open_notebook(page, lab, name)
-    page.evaluate(READY)
-    panel = open_panel(page)
-    page.evaluate(RUN, 0)
-    send(panel, "hello")
-    expect(panel.locator(".plm-Text").first).to_be_visible()
-    at_rest(panel)
-    composer(panel).fill("a draft")
-
-    failing_kernel.touch()
-    page.evaluate(BEGIN, 1)
-    expect(panel.get_by_text("The kernel of again-dead.ipynb has died")).to_be_visible()
-    # JupyterLab shows a dialog, too, one for each attempt; they may come later than ours.
-    page.add_locator_handler(
-        page.locator(".jp-Dialog").first,
-        lambda dialog: dialog.get_by_role("button").last.click(),
-        no_wait_after=True,  # of two dialogs on top of each other one remains
-    )
-    photograph(page, "again-dead")
-    failing_kernel.unlink()
-    panel.get_by_role("button", name="Restart the kernel").click()
-
-    panel.get_by_role("button", name="Load it").click()
-    expect(panel.locator(".plm-TurnPrompt-text", has_text="hello")).to_be_visible()
-    expect(composer(panel)).to_have_value("a draft")
-    send(panel, "again")
-    expect(panel.locator(".plm-TurnPrompt-text", has_text="again")).to_be_visible()
-    at_rest(panel)

@@ -217,30 +217,6 @@ class TestFailedTurn:
         (error,) = [output for output in made.cells[-2].outputs if output.output_type == "error"]
         return error
 
-    @pytest.mark.parametrize(
-        ("form", "setting"),
-        [(FORMS[0], "auto"), (FORMS[1], "show"), (FORMS[2], "auto")],
-    )
-    @pytest.mark.soak  # with each commit nbclient stops there, above; this adds Papermill
-    def test_papermill_stops_there_unless_it_is_only_shown(
-        self, environment: Path, served: Serve, form: str, setting: str
-    ) -> None:
-        server = served([fails(401)] * 3, on_failure=setting)
-        nbformat.write(notebook("%load_ext palimpsest", form, "print('went on')"), "in.ipynb")
-
-        done = subprocess.run(
-            [sys.executable, "-m", "papermill", "in.ipynb", "failed.ipynb"],
-            check=False,
-            capture_output=True,
-            text=True,
-        )
-
-        out = nbformat.read(environment / "failed.ipynb", as_version=4)
-        went_on = any("went on" in str(cell.get("outputs")) for cell in out.cells)
-        assert (done.returncode == 0, went_on) == (setting == "show", setting == "show")
-        assert ("AgentTurnFailed" in done.stderr) == (setting == "auto")
-        assert len(server.requests) == 1
-
 
 class TestRecordedAnswers:
     """A notebook with agent cells runs in nbclient and Papermill from its recorded answers, without a model."""

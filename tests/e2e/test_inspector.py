@@ -152,7 +152,7 @@ def explains_a_dear_request(views: Locator) -> None:
     expect(told).to_contain_text("109,037 tokens, 0.03 USD. 108,913 of them came from the cache.")
     told.get_by_role("button", name="Break before").click()
     expect(cursor(views)).to_have_attribute("aria-valuenow", "209")
-    expect(told).to_contain_text("108,197 of them were read anew for 0.37 USD more")
+    expect(told).to_contain_text("108,197 of them were written anew for 0.37 USD more")
     expect(told).to_contain_text("With a warm cache it would have cost ~0.04 USD.")
     told.get_by_role("button", name="Dearest request").click()
     expect(cursor(views)).to_have_attribute("aria-valuenow", "416")

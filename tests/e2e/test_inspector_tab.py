@@ -60,10 +60,13 @@ def kernel_of(page: Page, notebook: str) -> str:
     return found
 
 
-def ask_server(lab: Lab, what: str, method: str = "GET") -> bytes:
+def ask_server(lab: Lab, what: str, method: str = "GET", body: bytes | None = None) -> bytes:
     """Ask JupyterLab's server as another page or program would."""
     request = urllib.request.Request(
-        f"{lab.url}/{what}", method=method, headers={"Authorization": f"token {lab.token}"}
+        f"{lab.url}/{what}",
+        data=body,
+        method=method,
+        headers={"Authorization": f"token {lab.token}"},
     )
     with urllib.request.urlopen(request, timeout=LAST_RESORT_SECONDS) as answer:
         data: bytes = answer.read()

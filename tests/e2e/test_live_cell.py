@@ -17,7 +17,6 @@ from tests.e2e.jupyterlab import (
 )
 from tests.e2e.running_notebook import begin
 from tests.e2e.saved_notebooks import XSS
-from tests.e2e.test_panel import BLOCKS
 from tests.e2e.test_saved_answer import POOR_CONTRAST, RUNS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -86,34 +85,6 @@ def test_a_question_is_answered_in_its_card(
     assert page.locator("input.jp-Stdin-input").count() == 0
     photograph(page, f"live-answered-{way}")
     assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit the next test kills one; this adds one that its own call kills
-def test_a_kernel_that_dies_leaves_the_answer_marked_as_interrupted(page: Page, lab: Lab) -> None:
-    code = BLOCKS.format(flag="died.flag") + "\nos.kill(os.getpid(), 9)"
-    notebook = begin(
-        page,
-        lab,
-        "died",
-        f"harness.script(says('I begin').calls('python', code={code!r}))",
-        "%%agent -y\nGo.",
-    )
-    notebook.run(1)
-    notebook.run(2, wait=False)
-    shown = notebook.cell(2).locator(".plm-Segment")
-    expect(shown.get_by_text("I begin")).to_be_visible()
-    (lab.folder / "died.flag").touch()
-
-    expect(shown.get_by_text("Interrupted: the kernel ended")).to_be_visible()
-    expect(shown.locator(".plm-Tool [data-state='stopped']").first).to_be_attached()
-    expect(shown.locator(".plm-TurnFooter")).to_have_count(0)
-    expect(shown.get_by_text("I begin")).to_be_visible()
-    photograph(page, "live-interrupted")
-    data = notebook.kept(2, "Interrupted")
-    for form in ("text/markdown", "text/plain"):
-        assert "I begin" in data[form]
-        assert "Interrupted: the kernel ended before the answer did." in data[form].splitlines()[-1]
-        assert "running" not in data[form]
 
 
 def test_words_that_only_the_page_received_are_saved_when_the_kernel_dies(

@@ -1,13 +1,12 @@
 """Long sessions in panel and cell: rows near the viewport are rendered, distant ones show their plain text."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import CDPSession, Locator, Page, expect
 from tests.e2e.jupyterlab import READY, ROOT, Lab, open_notebook, photograph
 from tests.e2e.running_notebook import Notebook
-from tests.e2e.test_panel import at_rest, book, composer, open_panel
+from tests.e2e.test_panel import book, composer, open_panel
 from tests.sample_size import sample_size
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -15,8 +14,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 TURNS = sample_size(120, 650)
 """Five messages and fifteen parts each: 9,750 parts in the soak."""
 SHORT = 3
-STEPS = 40
-"""Of a long answer in a cell: more than stands in the two screens around its end."""
 MAX_RENDERED_TURNS = 10
 """Maximum number of rendered turns: two screens around the viewport, and the viewport itself."""
 
@@ -87,15 +84,6 @@ FRAMES = """() => new Promise(done => {
 })"""
 
 
-@pytest.fixture
-def cpu(page: Page) -> Iterator[CDPSession]:
-    """A DevTools session that measures the CPU time of the page's main thread."""
-    session = page.context.new_cdp_session(page)
-    session.send("Performance.enable", {"timeDomain": "threadTicks"})
-    yield session
-    session.detach()
-
-
 def worked(cpu: CDPSession) -> float:
     """Return the CPU seconds of the page's main thread."""
     told = cpu.send("Performance.getMetrics")["metrics"]
@@ -122,44 +110,6 @@ def old_sessions(page: Page, lab: Lab, name: str, *cells: str) -> tuple[Notebook
     notebook = Notebook(page, lab.folder / f"{name}.ipynb")
     notebook.run(0)
     return notebook, open_panel(page)
-
-
-@pytest.mark.soak  # with each commit the next test counts the elements; this adds the time
-@pytest.mark.usefixtures("own_page")
-def test_ten_thousand_parts_cost_the_page_no_more_than_a_few(
-    page: Page, lab: Lab, cpu: CDPSession
-) -> None:
-    answer = "harness.script(says('Some **new** words. ' * 400))"
-    cells = ("use(warm)", "use(short)", answer, GO, "use(long)", answer, GO)
-    notebook, panel = old_sessions(page, lab, "long", *cells)
-    notebook.run(1)
-    panel.locator(".plm-Text").last.wait_for()
-
-    def opened(cell: int, turns: int) -> float:
-        """Switch to a session; return the CPU seconds until its newest answer is rendered."""
-        before = worked(cpu)
-        notebook.run(cell)
-        page.wait_for_function(NEWEST, arg=turns)
-        return worked(cpu) - before
-
-    def streamed(cell: int) -> float:
-        """Send a prompt; return the CPU seconds until its answer has ended."""
-        notebook.run(cell)
-        before = worked(cpu)
-        notebook.run(cell + 1)
-        at_rest(panel)
-        return worked(cpu) - before
-
-    of_short, streams_short = opened(2, SHORT), streamed(3)
-    of_long = opened(5, TURNS)
-    page.wait_for_function(f"document.querySelectorAll('.plm-Turn').length === {TURNS}")
-    told = counts(page)
-    photograph(page, "long-newest")
-    streams_long = streamed(6)
-
-    assert of_long - of_short < 0.5
-    are_few(told)
-    assert streams_long < 2 * streams_short + 0.2
 
 
 def test_a_long_session_is_found_copied_and_looked_at_anywhere(page: Page, lab: Lab) -> None:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import READY, Lab, PageErrors, open_instead, photograph
@@ -15,13 +14,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 DRAWS = "from PIL import Image\ndisplay(Image.new('RGB', (200, 80), 'teal'))\nprint('drawn')"
 SCRIPT = f"harness.script(calls('python', code={DRAWS!r}), says('It is **teal**.'), says('Again.'))"
 ASKS = "%%agent -y\nDraw it."
-REVERT = "window.jupyterapp.shell.currentWidget.context.revert()"
-INSERT = """async source => {
-  const { content, context } = window.jupyterapp.shell.currentWidget;
-  const { sharedModel } = context.model;
-  sharedModel.insertCell(sharedModel.cells.length, { cell_type: 'code', source });
-  content.activeCellIndex = sharedModel.cells.length - 1;
-}"""
 OUTPUTS = """cell => window.jupyterapp.shell.currentWidget.content.model.cells.get(cell).toJSON().outputs"""
 CLOSED = f"""cell => {{
   const [first] = ({OUTPUTS})(cell);
@@ -99,26 +91,4 @@ def test_an_answer_that_was_not_saved_is_put_back_into_its_cell(
     saved = notebook.save()["cells"][2]
     assert kept(saved["outputs"]) == kept(before)
     assert saved["execution_count"] == 3
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit the test above puts an answer back; this adds a cell that is gone
-def test_a_cell_that_is_gone_comes_back_at_the_end(page: Page, lab: Lab, seen: PageErrors) -> None:
-    notebook = asked(page, lab, "put-back-gone")
-    panel = open_panel(page)
-    page.evaluate(INSERT, ASKS)
-    notebook.run(2)
-    expect(notebook.cell(2).get_by_text("It is teal.")).to_be_visible()
-
-    page.evaluate(REVERT)
-    expect(notebook.cell(2)).to_have_count(0)
-    back(panel).click()
-
-    expect(notebook.cell(2).get_by_text("It is teal.")).to_be_visible()
-    expect(back(panel)).to_have_count(0)
-    notebook.save()
-    written = nbformat.read(notebook.path, as_version=4)
-    nbformat.validate(written)
-    assert [cell.source for cell in written.cells[2:]] == ["%%agent\nDraw it."]
-    assert "It is **teal**." in written.cells[2].outputs[-1]["data"]["text/markdown"]
     assert seen.errors == []

@@ -8,27 +8,22 @@ from pathlib import Path
 import nbformat
 import pytest
 from playwright.sync_api import Page, expect
-from tests.e2e.inspected_sessions import shows_what_python_says
 from tests.e2e.jupyterlab import (
     READY,
     Notebook7,
     PageErrors,
-    into_command_mode,
     open_notebook,
     photograph,
     running,
-    seen_for_a_while,
     wait_until_drawn,
 )
-from tests.e2e.running_notebook import begin, setup
-from tests.e2e.saved_notebooks import MIME
+from tests.e2e.running_notebook import begin
 from tests.e2e.test_first_notebook import CLEAR, requests
-from tests.e2e.test_inspector import INSPECT, unpacked
+from tests.e2e.test_inspector import unpacked
 from tests.e2e.test_inspector_cell import inspected_in, keys_stay_in_the_views_until_escape
 from tests.e2e.test_inspector_kernels import kernels_of
 from tests.e2e.test_panel import (
     BEGIN,
-    BLOCKS,
     RUN,
     SCRIPTED_MODEL_SETUP,
     at_rest,
@@ -38,14 +33,10 @@ from tests.e2e.test_panel import (
     open_scripted_notebook,
     send,
     transcript_region,
-    waiting_prompts,
 )
 from tests.e2e.test_small_window import CELL_HAS_FOCUS, NARROW, ON_TOP, WIDTHS
 from tests.untested import skip_without
 from tests.waiting import eventually
-
-from palimpsest import open_recording
-from palimpsest.frontends.page_channel.channel import GREETING_SECONDS
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -192,22 +183,6 @@ def test_the_inspector_opens_below_the_notebook(
     assert ours(seen) == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_inspector_views.py shows own sessions in JupyterLab; this adds Notebook 7
-def test_every_view_of_a_recording_shows_pythons_numbers(
-    page: Page, classic: Notebook7, seen: PageErrors
-) -> None:
-    path = unpacked(classic, "pi_large_session.jsonl.xz", "views-pi.jsonl")
-    open_notebook(page, classic, book(classic, "classic-recording.ipynb", "1"))
-    page.evaluate(READY)
-    page.evaluate(INSPECT, {"path": path})
-
-    views = page.locator(".plm-InspectorWidget:visible .plm-Inspector")
-    expect(views.get_by_role("slider", name="Request, recorded")).to_be_visible()
-    with open_recording(classic.folder / path) as recording:
-        shows_what_python_says(views, recording[0])
-    assert ours(seen) == []
-
-
 @pytest.mark.soak  # with each commit tests/e2e/test_inspector.py opens one in JupyterLab; this adds Notebook 7
 @pytest.mark.usefixtures("own_page")
 @pytest.mark.parametrize(
@@ -247,54 +222,6 @@ def test_lines_that_are_no_recording_open_as_text(
     assert ours(seen) == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_live_cell.py shows words at once in JupyterLab; this adds Notebook 7
-def test_a_cell_shows_words_at_once_and_its_stop_ends_them(
-    page: Page, classic: Notebook7, seen: PageErrors
-) -> None:
-    stalls = "harness.script(says('First **this**.\\n\\nThen').stalls())"
-    notebook = begin(page, classic, "streams", stalls, GO)
-    notebook.run(1)
-    notebook.cell(2).locator(".cm-content").click()
-    page.keyboard.press("Shift+Enter")
-    shown = notebook.cell(2).locator(".plm-Segment")
-    expect(shown.locator("strong", has_text="this")).to_be_visible()
-    expect(shown.locator(".plm-TurnFooter")).to_be_visible()
-    photograph(page, "notebook7-streams")
-    shown.get_by_role("button", name="Stop", exact=True).click()
-
-    expect(shown.get_by_text("Stopped.")).to_be_visible()
-    expect(shown.locator(".plm-TurnFooter")).to_have_count(0)
-    expect(notebook.cell(2).locator(".jp-InputPrompt")).to_have_text("[3]:")
-    assert "First **this**." in notebook.kept(2, "Stopped")["text/markdown"]
-    assert ours(seen) == []
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_live_cell.py answers one in JupyterLab; this adds Notebook 7
-def test_a_question_is_answered_while_its_cell_runs(
-    page: Page, classic: Notebook7, seen: PageErrors
-) -> None:
-    notebook = begin(page, classic, "asks", ASKS, GO, "%%time\n%agent Go.")
-    notebook.run(1)
-    notebook.run(2, wait=False)
-    notebook.cell(2).get_by_role("button", name="Allow once").press("Enter")
-    notebook.ended()
-    notebook.run(1)
-    notebook.run(3, wait=False)
-    expect(notebook.cell(3).locator(".plm-Question")).to_be_visible()
-    photograph(page, "notebook7-asks")
-    seen_for_a_while(page)
-    into_command_mode(page)
-    page.keyboard.press("1")
-    notebook.ended()
-
-    for cell in (notebook.cell(2), notebook.cell(3)):
-        expect(cell.get_by_text("It is 42.")).to_be_visible()
-        cell.get_by_role("button", name="python").click()
-        expect(cell.get_by_text("allowed once")).to_be_visible()
-    assert page.locator("input.jp-Stdin-input").count() == 0
-    assert ours(seen) == []
-
-
 @pytest.mark.soak  # with each commit tests/frontends/cell_turn/test_recorded_prompts.py restarts a kernel; this adds Notebook 7's menu
 def test_restart_and_run_all_shows_what_was_recorded(
     page: Page, classic: Notebook7, seen: PageErrors
@@ -321,51 +248,6 @@ def test_restart_and_run_all_shows_what_was_recorded(
     assert ours(seen) == []
 
 
-@pytest.mark.soak  # with each commit tests/e2e/test_live_cell.py asks in a card in JupyterLab; this adds Notebook 7 and Run All
-def test_run_all_asks_in_the_card_only(page: Page, classic: Notebook7) -> None:
-    open_notebook(page, classic, book(classic, "all.ipynb", f"{setup()}\n{ASKS}", GO))
-    page.evaluate(READY)
-    choose(page, "Run", "Run All Cells")
-    cell = page.locator(".jp-CodeCell").nth(1)
-    expect(cell.locator(".plm-Question")).to_be_visible()
-    # Past the time in which the kernel expects a page that was just loaded to reconnect.
-    seconds = GREETING_SECONDS + 0.2
-    page.wait_for_function(
-        "([asked, seconds]) => performance.now() > asked + seconds * 1000",
-        arg=[page.evaluate("performance.now()"), seconds],
-    )
-    assert page.locator("input.jp-Stdin-input").count() == 0
-    cell.get_by_role("button", name="Allow once").click()
-
-    expect(cell.get_by_text("It is 42.")).to_be_visible()
-    expect(cell.locator(".plm-Segment")).to_have_count(1)
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_panel.py shows it in JupyterLab; this adds Notebook 7
-def test_words_from_the_panel_wait_behind_a_tool_that_blocks(
-    page: Page, classic: Notebook7, seen: PageErrors
-) -> None:
-    code = BLOCKS.format(flag="queue.flag")
-    answers = f"calls('python', code={code!r}), says('First done.'), says('Second done.')"
-    panel = open_scripted_notebook(page, classic, "queue.ipynb", answers, "%%agent -y\nwork")
-    page.evaluate(BEGIN, 1)
-    expect(panel.get_by_role("button", name="Stop", exact=True)).to_be_visible()
-    send(panel, "then this")
-    waiting = waiting_prompts(panel, 1)
-    expect(waiting).to_have_count(1)
-    photograph(page, "notebook7-queued")
-    (classic.folder / "queue.flag").touch()
-
-    expect(transcript_region(panel).get_by_text("Second done.")).to_be_visible()
-    at_rest(panel)
-    expect(waiting).to_have_count(0)
-    expect(panel.locator(".plm-TurnPrompt-text")).to_have_text(["work", "then this"])
-    cell = page.locator(".jp-CodeCell").nth(1)
-    expect(cell.get_by_text("First done.")).to_be_visible()
-    expect(cell.get_by_text("Second done.")).to_have_count(0)
-    assert ours(seen) == []
-
-
 @pytest.mark.soak  # with each commit labextension/tests/pageMatchesLog.test.tsx has several pages; this adds two of Notebook 7
 def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Notebook7) -> None:
     notebook = begin(page, classic, "twice", ASKS, GO)
@@ -384,26 +266,6 @@ def test_a_second_page_answers_and_sees_the_same(page: Page, classic: Notebook7)
         place.get_by_role("button", name="done python 6 * 7").click()
         expect(place.get_by_text("allowed once")).to_be_visible()
         expect(place.locator(".plm-Question")).to_have_count(0)
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_step_mode.py reloads in mid-turn in JupyterLab; this adds Notebook 7, and what is saved
-def test_a_reload_in_mid_cell_loses_nothing(page: Page, classic: Notebook7) -> None:
-    code = BLOCKS.format(flag="reload.flag")
-    answers = f"says('Before.').calls('python', code={code!r}), says('After **all**.')"
-    notebook = begin(page, classic, "reloaded", f"harness.script({answers})", "%%agent -y\nGo.")
-    notebook.run(1)
-    notebook.run(2, wait=False)
-    shown = notebook.cell(2).locator(".plm-Segment")
-    expect(shown.get_by_text("Before.")).to_be_visible()
-    notebook.save()
-    page.reload()
-    expect(shown.get_by_text("Before.")).to_be_visible()
-    expect(shown.locator(".plm-TurnFooter")).to_be_visible()
-    (classic.folder / "reload.flag").touch()
-
-    expect(shown.locator("strong", has_text="all")).to_be_visible()
-    expect(shown.locator(".plm-TurnFooter")).to_have_count(0)
-    assert notebook.kept(2, "After **all**.")[MIME]["open"] is False
 
 
 @pytest.mark.soak  # with each commit tests/e2e/test_step_mode.py restarts in JupyterLab; this adds Notebook 7's menu

@@ -116,64 +116,6 @@ def test_a_prompt_is_changed_and_its_turn_goes_only_when_it_is_sent(
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit labextension/tests/views/transcript/revertControls.test.tsx overwrites what was ticked alone, and tests/frontends/operations/test_reverts.py what was said; this adds both together
-def test_a_file_that_a_person_changed_goes_only_where_it_is_ticked(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    panel = two_turns(page, lab, "resend-conflict.ipynb")
-    poem = lab.folder / "poem.txt"
-    poem.write_text("My own words.\n")
-    button(panel, EDIT, 1).press("Enter")
-    mark = panel.get_by_role("group", name="The prompt that is changed")
-    expect(mark.get_by_text("changed since the agent left it")).to_be_visible()
-    composer(panel).fill("Make it shorter")
-    composer(panel).press("Enter")
-    expect(transcript_region(panel).get_by_text("Instead.")).to_be_visible()
-    at_rest(panel)
-    assert poem.read_text() == "My own words.\n"
-    assert not (lab.folder / "data.csv").exists()
-
-    button(panel, EDIT, 0).press("Enter")
-    mark.get_by_role("checkbox", name="Overwrite it all the same").check()
-    composer(panel).press("Enter")
-    expect(prompts(panel)).to_have_text(["Write a poem"])
-    assert not poem.exists()
-    assert seen.errors == []
-
-
-@pytest.mark.soak  # with each commit labextension/tests/panel/actions/promptActions.test.ts keeps it; this adds a turn that goes meanwhile
-def test_where_nothing_can_be_reverted_nothing_is_sent_and_the_text_is_kept(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    panel = open_scripted_notebook(
-        page, lab, "resend-fails.ipynb", "says('One.'), says('Two.'), says('Three.')"
-    )
-    for words, answer in (("First?", "One."), ("Second?", "Two.")):
-        send(panel, words)
-        expect(transcript_region(panel).get_by_text(answer)).to_be_visible()
-        at_rest(panel)
-    button(panel, EDIT, 1).press("Enter")
-    composer(panel).fill("Second, but better?")
-    # Meanwhile the turn goes.
-    button(panel, "Revert to here…", 1).press("Enter")
-    revert = page.get_by_role("dialog").get_by_role("button", name="Revert", exact=True)
-    expect(revert).to_be_enabled()  # until then Enter is for the other button
-    revert.press("Enter")
-    panel.get_by_role("button", name="Remove for good").press("Enter")
-    expect(prompts(panel)).to_have_text(["First?"])
-    composer(panel).press("Enter")
-
-    expect(panel.get_by_role("alert")).to_be_visible()
-    expect(composer(panel)).to_have_value("Second, but better?")
-    mark = panel.get_by_role("group", name="The prompt that is changed")
-    expect(mark).to_be_visible()
-    photograph(page, "resend-failed")
-    expect(prompts(panel)).to_have_text(["First?"])
-    mark.get_by_role("button", name="Cancel").press("Enter")
-    expect(composer(panel)).to_have_value("")
-    assert seen.errors == []
-
-
 @pytest.mark.soak  # with each commit tests/frontends/test_turns_in_a_kernel.py sends one again in its place; this adds the dialog
 def test_an_earlier_turn_is_tried_again_in_its_place(
     page: Page, lab: Lab, seen: PageErrors

@@ -73,35 +73,6 @@ def test_a_prompt_is_taken_back_and_brought_again(page: Page, lab: Lab, seen: Pa
     assert seen.errors == []
 
 
-@pytest.mark.soak  # with each commit tests/frontends/operations/test_reverts.py has a conflict, and labextension/tests/views/transcript/revertControls.test.tsx ticks it; this adds both together
-def test_a_conflict_is_ticked_and_what_is_removed_is_gone(
-    page: Page, lab: Lab, seen: PageErrors
-) -> None:
-    panel = two_turns(page, lab, "panel-conflict.ipynb")
-    poem = lab.folder / "poem.txt"
-    poem.write_text("My own words.\n")
-
-    transcript_region(panel).get_by_role("button", name="Revert to here…").nth(1).click()
-    dialog = page.get_by_role("dialog", name="Revert to here?")
-    expect(dialog.get_by_text("changed since the agent left it")).to_be_visible()
-    photograph(page, "panel-revert-conflict")
-    page.keyboard.press("Escape")
-    expect(dialog).to_have_count(0)
-    assert poem.read_text() == "My own words.\n"
-
-    transcript_region(panel).get_by_role("button", name="Revert to here…").nth(1).click()
-    dialog.get_by_role("checkbox", name="Overwrite it all the same").check()
-    dialog.get_by_role("button", name="Revert", exact=True).click()
-    expect(panel.get_by_text("messages reverted")).to_be_visible()
-    assert poem.read_text().startswith("Roses")
-    panel.get_by_role("button", name="Remove for good").click()
-
-    expect(transcript_region(panel).get_by_text("Make it longer")).to_have_count(0)
-    send(panel, "Something else")
-    expect(transcript_region(panel).get_by_text("Instead.").first).to_be_visible()
-    assert seen.errors == []
-
-
 @pytest.mark.soak  # with each commit labextension/tests/notebook/savedOutputs/removedMarks.test.ts says it; this adds the notebook that is saved
 def test_a_cell_says_for_good_what_was_taken_back(page: Page, lab: Lab, seen: PageErrors) -> None:
     panel = open_scripted_notebook(

@@ -6,13 +6,10 @@ import nbformat
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.jupyterlab import (
-    BUILT,
     Lab,
-    Notebook7,
     PageErrors,
     open_notebook,
     photograph,
-    running,
     wait_until_drawn,
 )
 from tests.e2e.leak_monitor import AT_REST, LeakMonitor, harmless
@@ -143,25 +140,6 @@ def breaks_no_rule(page: Page) -> None:
     saved.evaluate("style => style.remove()")
 
 
-@pytest.mark.soak  # with each commit labextension/tests/widget/widget.test.tsx draws it; this adds a box of ipywidgets
-def test_is_drawn_in_a_box_of_widgets_too(page: Page, bare: Lab) -> None:
-    notebook = scripted(
-        page,
-        bare,
-        "view-box",
-        "import ipywidgets\nipywidgets.VBox([ipywidgets.Label('Beside'), view()])",
-        "%%agent --yes\nGo on",
-        answers="says('That is all.')",
-    )
-    notebook.run(1)
-    notebook.run(2)
-
-    notebook.run(3)
-
-    expect(shown(notebook, 2)).to_contain_text("That is all.")
-    expect(shown(notebook)).to_contain_text("That is all.")
-
-
 def plain(lab: Lab, name: str, payloads: dict[str, str]) -> Path:
     """Write a notebook for front ends without our extension: an export, a cell's Markdown, a view's HTML."""
     store = told(payloads)
@@ -236,17 +214,3 @@ def test_changes_nothing_of_the_look_of_what_stands_beside_it(page: Page, lab: L
 
     expect(shown(notebook, 4)).to_be_visible()
     assert page.evaluate(LOOK) == before
-
-
-@pytest.mark.soak  # with each commit labextension/tests/widget/widget.test.tsx draws it; this adds Notebook 7
-def test_is_there_in_notebook_7(page: Page, tmp_path: Path, forks: str | None) -> None:
-    with running(tmp_path, BUILT, Notebook7, ours=False, lean=True, forks=forks) as lab:
-        notebook = scripted(
-            page, lab, "view-classic", "%%agent --yes\nGo on", answers="says('All.')"
-        )
-        notebook.run(1)
-        notebook.run(2)
-        expect(shown(notebook)).to_contain_text("All.")
-        notebook.save()
-        open_notebook(page, lab, "view-classic.ipynb")
-        expect(shown(notebook)).to_contain_text("All.")

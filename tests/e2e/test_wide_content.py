@@ -8,21 +8,12 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.e2e.jupyterlab import (
     Lab,
     PageErrors,
-    choose_theme,
     open_notebook,
     photograph,
     wait_until_drawn,
 )
 from tests.e2e.saved_notebooks import SavedAnswer, segment, write
-from tests.e2e.test_panel import (
-    AXE,
-    VIOLATIONS,
-    at_rest,
-    open_scripted_notebook,
-    send,
-    transcript_region,
-)
-from tests.sample_size import SOAKING, sampled_cases
+from tests.sample_size import sampled_cases
 
 from palimpsest.render.content.css import PAGE
 from palimpsest.render.formats.share_page import SharePageHead, share_page
@@ -132,30 +123,6 @@ def test_two_colours_say_by_a_line_that_there_is_more(page: Page, lab: Lab) -> N
         assert named(drawn, name).evaluate(LINED) == "double", name
     photograph(page, "wide-forced")
     page.emulate_media(forced_colors="none")
-
-
-@pytest.mark.soak  # with each commit tests/e2e/test_narrow_panel.py has the narrowest; this adds other widths
-def test_the_panel_holds_together_at_every_width(page: Page, lab: Lab, seen: PageErrors) -> None:
-    answers = f"calls('python', code='print(\"w\" * 400)'), says({WORDS!r})"
-    panel = open_scripted_notebook(page, lab, "wide-panel.ipynb", answers)
-    send(panel, "Show what is wide.")
-    panel.get_by_role("button", name="Allow once").click()
-    expect(transcript_region(panel).get_by_text("That is all.")).to_be_visible()
-    at_rest(panel)
-    drawn = transcript_region(panel)
-    page.add_script_tag(path=AXE)
-
-    for width in WIDTHS if SOAKING else WIDTHS[::4]:
-        page.set_viewport_size({"width": width, "height": 1000})
-        wait_until_drawn(page)
-        photograph(page, f"wide-panel-{width}")
-        for name in ("Table", "Code", "Formula"):
-            expect(named(drawn, name).first).to_have_attribute("tabindex", "0")
-        assert drawn.evaluate("node => node.scrollWidth <= node.clientWidth + 1"), width
-        assert drawn.locator("td, th").evaluate_all(SPLIT) == [], width
-        assert page.evaluate(VIOLATIONS, "#jupyter-palimpsest-panel") == [], width
-    choose_theme(page, "JupyterLab Light")
-    assert seen.errors == []
 
 
 def shared(tmp_path: Path) -> Path:

@@ -306,7 +306,7 @@ async def test_code_that_gemini_ran_goes_back_as_its_parts(
     ]
 
 
-async def test_what_gemini_found_is_told_with_its_sources(
+async def test_what_gemini_found_is_told_with_its_sources_and_has_no_form_to_go_back_in(
     tmp_path: Path, server: FaultServer
 ) -> None:
     found = {"url": "https://example.org/penguins", "title": "Penguins"}
@@ -323,18 +323,23 @@ async def test_what_gemini_found_is_told_with_its_sources(
     assert part.state.output == "1. Penguins\n   https://example.org/penguins"
     (answer,) = [content for content in server.bodies[1]["contents"] if content["role"] == "model"]
     assert answer["parts"] == [{"text": "Three kinds."}]
+    (gone,) = report_of(session).reductions
+    assert (gone.way, gone.name) == ("drop", "google_search")
+    assert "no form in which it takes such a call back" in gone.reason
 
 
 @pytest.mark.parametrize("other", [GPT, GEMINI])
-async def test_another_provider_is_told_a_search_as_text(
+async def test_another_provider_is_told_a_search_as_text_which_leaves_a_mark(
     tmp_path: Path, server: FaultServer, other: str
 ) -> None:
     server.script(searched(), says("Yes."), says("Still yes."))
     harness = AnyProviderHarness(tmp_path, server)
     session = await harness.session()
-
     await ask(session, "How many?", model=CLAUDE)
+    assert report_of(session).reductions == ()
+
     await ask(session, "Sure?", model=other)
+    report = report_of(session)
     await ask(session, "Really?", model=CLAUDE)
 
     sent = json.dumps(server.bodies[1])
@@ -343,6 +348,14 @@ async def test_another_provider_is_told_a_search_as_text(
     for word in ("encrypted", "server_tool_use", "srvtoolu", "provider block"):
         assert word not in sent
     assert PENGUINS in server.bodies[2]["messages"][1]["content"][3]["content"]
+    (gone,) = report.reductions
+    assert (gone.way, gone.name) == ("tell", "web_search")
+    assert gone.reason.startswith("It ran at anthropic, whose own form ")
+    assert gone.saved > 0
+    (item,) = [item for item in report.items if item.part_id == gone.part_id]
+    assert (item.state, item.name) == ("told as text", "web_search at the provider")
+    assert "told as text" in report.text
+    assert report_of(session).reductions == ()
 
 
 async def test_a_cleared_search_is_told_as_text_and_never_torn(
@@ -402,46 +415,6 @@ async def test_a_summary_is_asked_for_and_leaves_a_search_whole(
     for body in server.bodies[1:]:
         sent = json.dumps(body)
         assert sent.count('"server_tool_use"') == sent.count('"web_search_tool_result"')
-
-
-@pytest.mark.parametrize("other", [GPT, GEMINI])
-async def test_a_search_told_as_text_leaves_a_mark(
-    tmp_path: Path, server: FaultServer, other: str
-) -> None:
-    server.script(searched(), says("Yes."), says("Still yes."))
-    harness = AnyProviderHarness(tmp_path, server)
-    session = await harness.session()
-    await ask(session, "How many?", model=CLAUDE)
-    assert report_of(session).reductions == ()
-
-    await ask(session, "Sure?", model=other)
-    report = report_of(session)
-    await ask(session, "Really?", model=CLAUDE)
-
-    (gone,) = report.reductions
-    assert (gone.way, gone.name) == ("tell", "web_search")
-    assert gone.reason.startswith("It ran at anthropic, whose own form ")
-    assert gone.saved > 0
-    (item,) = [item for item in report.items if item.part_id == gone.part_id]
-    assert (item.state, item.name) == ("told as text", "web_search at the provider")
-    assert "told as text" in report.text
-    assert report_of(session).reductions == ()
-
-
-async def test_a_search_without_a_form_to_go_back_in_leaves_a_mark(
-    tmp_path: Path, server: FaultServer
-) -> None:
-    found = {"url": "https://example.org/penguins", "title": "Penguins"}
-    server.script(says("").cites("Three kinds.", found), says("Yes."))
-    harness = AnyProviderHarness(tmp_path, server)
-    session = await harness.session()
-
-    await ask(session, "How many?", model=GEMINI)
-    await ask(session, "Sure?", model=GEMINI)
-
-    (gone,) = report_of(session).reductions
-    assert (gone.way, gone.name) == ("drop", "google_search")
-    assert "no form in which it takes such a call back" in gone.reason
 
 
 async def test_pruning_counts_what_is_sent_of_a_search(tmp_path: Path, server: FaultServer) -> None:

@@ -44,11 +44,11 @@ def test_policies_stand_side_by_side_with_the_price_of_forgetting() -> None:
     compared = review().compare(["raw", "sweagent.last_n", "gemini.mask"], ruler=RULER)
     raw, masked, never = compared.figures
 
-    assert (raw.repeated, raw.retention, raw.repair) == (0, 1.0, 0.0)
+    assert (raw.repeated, raw.retention, raw.refetching) == (0, 1.0, 0.0)
     assert masked.repeated == 24
     assert masked.retention is not None
     assert 0.9 < masked.retention < 1
-    assert masked.cost_with_repair > masked.cost
+    assert masked.cost_with_refetching > masked.cost
     assert never.fired == 0
     assert never.verdict.startswith("Never acted: tokens of results that may be masked reached ")
     assert " of 30,000 (" in never.verdict
@@ -263,7 +263,7 @@ def test_the_largest_wastes_are_sentences_with_numbers_and_links() -> None:
         ("1 result of which no later answer used a name", 0.0),
     ]
     # The dearest of each kind is there, though ten breaks cost more than any of the others.
-    for words in ("to the cache again", "was aborted", "no later answer", "after the last answer"):
+    for words in ("written anew", "was aborted", "no later answer", "after the last answer"):
         assert any(words in waste.sentence for waste in wastes), words
     assert [waste.cost for waste in wastes] == sorted(
         (waste.cost for waste in wastes), reverse=True
@@ -300,9 +300,9 @@ def test_the_parts_of_every_request_add_up_to_what_was_reported() -> None:
         assert round(sum(float(number or 0) for number in parts), 6) == row["reported"]
 
 
-def test_a_loss_is_called_a_write_only_where_the_provider_reported_one() -> None:
+def test_a_loss_is_at_the_full_price_where_the_provider_reported_no_write() -> None:
     facts = [waste.sentence for waste in review().wastes() if waste.is_fact]
-    written = [fact for fact in facts if "again: " in fact]
+    written = [fact for fact in facts if "written anew" in fact]
     maker = TimelineMaker()
     for _ in range(2):
         maker.prompt("Go on.")
@@ -314,9 +314,9 @@ def test_a_loss_is_called_a_write_only_where_the_provider_reported_one() -> None
     made = SessionReview(replace(maker.made(), requests=requests), get, lambda _model: None)
 
     assert written
-    assert all("to the cache again" in sentence for sentence in written)
+    assert all("written anew: " in sentence for sentence in written)
     assert [waste.sentence for waste in made.wastes() if waste.is_fact] == [
-        "Request 2 paid for 19,000 tokens in full again: nothing in the recording explains it."
+        "Request 2 had 19,000 tokens written anew, at the full price: nothing in the recording explains it."
     ]
 
 

@@ -5,10 +5,10 @@ Every subclass of ``Preset`` that sets its own ``preset`` name, in a module of `
 
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 from palimpsest.context_policies.interface.pipeline import Pipeline
 from palimpsest.context_policies.interface.policy import ContextPolicy
@@ -19,6 +19,12 @@ from palimpsest.context_policies.interface.preset_text import (
     split_policies,
 )
 from palimpsest.context_policies.interface.settings import PRESETS, Preset, number_text, version_of
+from palimpsest.context_policies.own_policies.custom import (
+    OWN_POLICIES,
+    CustomPolicy,
+    PolicyFunction,
+    policy_of_function,
+)
 from palimpsest.render.reports.table import Cell, ReportTable, TableColumn
 
 FOLDERS = ("palimpsest.context_policies.presets", "palimpsest.context_policies.engine_presets")
@@ -62,11 +68,12 @@ def list() -> ReportTable:  # noqa: A001  # reads as ``policies.list()``
     return ReportTable(f"{len(rows)} context policies", COLUMNS, rows, tuple(_notes()))
 
 
-def get(policy: str | ContextPolicy, /, **numbers: Any) -> ContextPolicy:
+def get(policy: "str | ContextPolicy | PolicyFunction", /, **numbers: Any) -> ContextPolicy:
     """Return a policy by its name, with the given numbers instead of its defaults.
 
     The name may have numbers behind it (``opencode.prune protect=20000``), a version (``opencode.prune@31e22f65``) and,
-    after ``|``, a policy that sees the result of this one. A policy is returned as it is, or with other numbers. Raises
+    after ``|``, a policy that sees the result of this one; a policy of one's own has the name of its function. A policy is
+    returned as it is, or with other numbers, and a function as the policy that ``palimpsest.policy`` makes of it. Raises
     UnknownPolicy.
 
     >>> import palimpsest
@@ -74,21 +81,56 @@ def get(policy: str | ContextPolicy, /, **numbers: Any) -> ContextPolicy:
     'opencode.prune protect=20000'
     """
     if not isinstance(policy, str):
-        if not numbers:
-            return policy
-        if not isinstance(policy, Preset):
-            raise UnknownPolicy(f"The policy {policy.name!r} has no numbers of its own.")
-        return build_preset(policy, numbers)
-    stages = split_policies(policy)
+        return _with_numbers(_policy_of(policy), numbers)
+    # A name given to ``palimpsest.policy`` may have blanks.
+    stages = [(policy, dict[str, str]())] if policy in OWN_POLICIES else split_policies(policy)
     if len(stages) > 1 and numbers:
         raise UnknownPolicy(
             "Write the numbers of a pipeline behind the names of its policies, such as "
             "'opencode.prune protect=20000 | pi.compact'."
         )
-    policies = [
-        build_preset(preset_named(name, presets())(), given | numbers) for name, given in stages
-    ]
+    policies = [_with_numbers(_policy_named(name), given | numbers) for name, given in stages]
     return policies[0] if len(policies) == 1 else Pipeline.of(*policies)
+
+
+def _policy_named(name: str) -> ContextPolicy:
+    """Return a preset, or the policy of one's own whose function has this name; raises UnknownPolicy."""
+    own_policy = OWN_POLICIES.get(name)
+    is_preset = any(preset.preset == name for preset in presets())
+    return (
+        own_policy
+        if own_policy is not None and not is_preset
+        else preset_named(name, presets(), OWN_POLICIES)()
+    )
+
+
+def _policy_of(policy: "ContextPolicy | PolicyFunction") -> ContextPolicy:
+    """Return an object that is a policy, or the policy of a function; raises UnknownPolicy for anything else."""
+    is_policy = all(hasattr(policy, name) for name in ("start", "step"))
+    lacking = [
+        name for name in ("name", "source", "estimator", "when") if not hasattr(policy, name)
+    ]
+    if is_policy and not lacking and not isinstance(policy, type):
+        return cast("ContextPolicy", policy)
+    if is_policy:
+        what = (
+            "is a class: give an object of it"
+            if isinstance(policy, type)
+            else f"has no {lacking[0]}"
+        )
+        raise UnknownPolicy(f"The policy {policy!r:.80} {what}.")
+    return policy_of_function(cast("PolicyFunction", policy))
+
+
+def _with_numbers(policy: ContextPolicy, numbers: Mapping[str, Any]) -> ContextPolicy:
+    """Return a policy with other numbers, as values or as written; raises UnknownPolicy."""
+    if not numbers:
+        return policy
+    if isinstance(policy, CustomPolicy):
+        return policy.with_numbers(numbers)
+    if isinstance(policy, Preset):
+        return build_preset(policy, numbers)
+    raise UnknownPolicy(f"The policy {policy.name!r} has no numbers of its own.")
 
 
 def number_of(text: str) -> tuple[str, str]:

@@ -20,6 +20,7 @@ from palimpsest.context_policies.interface.policy import (
 )
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.context_policies.own_policies.custom import OWN_POLICIES, CustomPolicy
+from palimpsest.context_policies.own_policies.own_code_errors import decided_by, start_of
 from palimpsest.context_policies.registry import get, presets
 from palimpsest.live_policies.bounded_call import call_bounded
 from palimpsest.live_policies.item_changes import decisions_of
@@ -143,7 +144,7 @@ class LivePolicyStage:
         layer = self._layer
         changes: Sequence[Change]
         if not is_continued:
-            state = policy.start(SessionFacts(request_view.timeline, moment.model.window, 0))
+            state = start_of(policy, SessionFacts(request_view.timeline, moment.model.window, 0))
             layer = {}
         turn = request_view.view.turn
         if policy.when != "request" and turn > max(self._turn, 1):
@@ -164,7 +165,7 @@ class LivePolicyStage:
 
     def _step(self, state: Any, request_view: LiveView) -> tuple[Any, Sequence[Change]]:
         """Return the policy's new state and changes; raises PolicyBreach where it breaks a law."""
-        decided = self._policy.step(state, request_view.view)
+        decided = decided_by(self._policy, state, request_view.view)
         for breach in breaches(
             decided.changes,
             request_view.view,
@@ -197,13 +198,10 @@ def live_policy(
 
 
 def _policy_named(text: str) -> ContextPolicy | None:
-    """Return the policy for a name: the user's function, or a preset with its numbers."""
-    own_policy = OWN_POLICIES.get(text)
-    if own_policy is not None:
-        return own_policy
+    """Return the policy for a name: the user's function, or a preset, with its numbers; None for another name."""
     name = text.split(" ")[0].partition("@")[0]
-    is_preset = "|" in text or name in {preset.preset for preset in presets()}
-    return get(text) if is_preset else None
+    names = {*OWN_POLICIES, *(preset.preset for preset in presets())}
+    return get(text) if "|" in text or text in names or name in names else None
 
 
 def _with_pins_kept(policy: ContextPolicy) -> ContextPolicy:

@@ -14,9 +14,10 @@ from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions import recording
+from palimpsest.review.recorded_sessions.preset_policies import chosen_policies
 from palimpsest.review.recorded_sessions.recording import Recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
-from palimpsest.review.session_review import GetPolicy
+from palimpsest.review.session_review import GetPolicy, PolicyLike
 from palimpsest.review.timeline_view.inspector_parts import inspector_opening
 from palimpsest.review.timeline_view.report_data import ReportTexts
 from palimpsest.review.timeline_view.view_queries import (
@@ -40,6 +41,7 @@ class RecordedSession(RecordingReview):
         price: PriceWords | None = None,
         lifetime: str | float | None = None,
         *,
+        policies: Sequence[PolicyLike] | PolicyLike = (),
         link: str | None = None,
         views: Sequence[str] | str = (),
         hide: Sequence[str] | str = (),
@@ -47,7 +49,7 @@ class RecordedSession(RecordingReview):
     ) -> Any:
         """Show in a cell the contents of each request's context, and the requests of other policies.
 
-        ``link`` and ``place`` say where it opens, ``views`` and ``hide`` what of it, as in ``Session.inspect``.
+        The arguments are those of ``Session.inspect``.
         """
         from palimpsest.frontends.inspector.answer_queue import SessionQuestions
         from palimpsest.frontends.inspector.inspector_widget import (
@@ -58,17 +60,18 @@ class RecordedSession(RecordingReview):
         from palimpsest.review.timeline_view.view_answers import ViewAnswers
 
         engine, queue = _engine()
-        words = price_words(price, lifetime)
+        words, chosen = price_words(price, lifetime), chosen_policies(policies)
         answers, query = ViewAnswers(self), checked_query(AskView, price=words)
         line = SessionQuestions(answers)
 
         def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
-            return queue.answer(line, query, asker)
+            return queue.answer(line, query, asker, chosen)
 
         inspected = InspectedSession(
             id=self.timeline.session,
             ask=ask,
-            view=lambda: inspector_view(answers.answer(query)),
+            view=lambda: inspector_view(answers.answer(query, chosen)),
+            policies=chosen,
         )
         opening = inspector_opening(
             self.timeline.session, link=link, views=views, hide=hide, place=place
@@ -79,7 +82,7 @@ class RecordedSession(RecordingReview):
         self,
         path: str | Path,
         *,
-        policies: Sequence[str] | str = (),
+        policies: Sequence[PolicyLike] | PolicyLike = (),
         texts: ReportTexts = "preview",
         price: PriceWords | None = None,
         lifetime: str | float | None = None,

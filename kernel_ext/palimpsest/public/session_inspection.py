@@ -8,6 +8,7 @@ from palimpsest.public.session_calls import SessionCalls
 
 if TYPE_CHECKING:
     from palimpsest.review.prices.price_file import PriceWords
+    from palimpsest.review.session_review import PolicyLike
     from palimpsest.review.timeline_view.report_data import ReportTexts
     from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
 
@@ -20,6 +21,7 @@ class SessionInspection(SessionCalls):
         price: "PriceWords | None" = None,
         lifetime: str | float | None = None,
         *,
+        policies: "Sequence[PolicyLike] | PolicyLike" = (),
         link: str | None = None,
         views: Sequence[str] | str = (),
         hide: Sequence[str] | str = (),
@@ -29,11 +31,13 @@ class SessionInspection(SessionCalls):
 
         It follows the session while the kernel lives; the notebook keeps a picture and tables, which need no
         kernel. ``price`` is a model's id, ``units``, ``MODEL=in/out/read/write`` or a price file; None for the session's
-        models. ``lifetime`` are the seconds for which the cache keeps a prefix, or words such as ``1h``.
+        models. ``lifetime`` are the seconds for which the cache keeps a prefix, or words such as ``1h``. ``policies``
+        stand first in the list of policies: your own, by name, themselves or as a function, or any with other numbers.
         ``link`` is a link to a place in the session, and ``place`` the fields of one, as in
         ``request=209, tab="cost", policy="sweagent.last_n n=10"`` (docs/inspector.md). While it is open, ``view.place``
         reads and sets what is shown. ``views`` are parts that are shown alone, such as ``["grid"]``; what ``hide`` names,
-        such as ``["cost", "breaks"]``, is hidden, with what else tells it, until ``view.reveal()``.
+        such as ``["cost", "breaks"]``, is hidden, with what else tells it, until ``view.reveal()``. Raises UserError, with
+        one sentence, for what is no price, no policy, no part or no place.
 
         >>> view = session.inspect(request=1, tab="cost")
         >>> view.place.tab
@@ -45,27 +49,29 @@ class SessionInspection(SessionCalls):
             inspector_view,
         )
         from palimpsest.review.prices.price_file import price_words
+        from palimpsest.review.recorded_sessions.preset_policies import chosen_policies
         from palimpsest.review.timeline_view.inspector_parts import inspector_opening
         from palimpsest.review.timeline_view.view_queries import AskView, checked_query
 
         app, live = self._app, self._live
-        words = price_words(price, lifetime)
+        words, chosen = price_words(price, lifetime), chosen_policies(policies)
         opening = inspector_opening(live.id, link=link, views=views, hide=hide, place=place)
-        key = f"inspect {live.id} {words or ''} {opening}"
+        key = f"inspect {live.id} {words or ''} {' , '.join(chosen)} {opening}"
         known = app.views.get(key)
-        if known is not None and known.comm is not None:
+        if known is not None and known.comm is not None and known.policies == chosen:
             known.open_again(opening)
             return known
         query = checked_query(AskView, price=words)
 
         def ask(query: "ViewQuery", asker: str) -> "Coroutine[Any, Any, ViewAnswer]":
-            return app.inspections.answer_session(live.id, query, asker)
+            return app.inspections.answer_session(live.id, query, asker, chosen)
 
         inspected = InspectedSession(
             id=live.id,
             ask=ask,
             view=lambda: inspector_view(app.engine.submit(ask(query, "")).result()),
             live=live,
+            policies=chosen,
         )
         widget = app.views[key] = InspectorWidget(inspected, app.engine, words, opening)
         return widget
@@ -74,31 +80,29 @@ class SessionInspection(SessionCalls):
         self,
         path: str | Path,
         *,
-        policies: Sequence[str] | str = (),
+        policies: "Sequence[PolicyLike] | PolicyLike" = (),
         texts: "ReportTexts" = "preview",
         price: "PriceWords | None" = None,
         lifetime: str | float | None = None,
     ) -> Path:
         """Write the inspector as one HTML file that needs no server, kernel or network; returns its path.
 
-        ``policies`` are names, with numbers as in ``"sweagent.last_n n=10"``; without any, three of the field.
-        ``texts`` is ``none``, ``preview`` (the first 200 characters of each) or ``all``. What looks like a key
-        is removed. Raises UserError for a file that is there and is no report.
+        ``policies`` are names, with numbers as in ``"sweagent.last_n n=10"``, or your own; without any, three of the
+        field. ``texts`` is ``none``, ``preview`` (the first 200 characters of each) or ``all``. What looks like a key
+        is removed. Raises UserError for a file that is there and is no report, and for a policy that fails.
 
         >>> session.report("report.html", policies=["opencode.prune"], texts="none").name
         'report.html'
         """
+        from palimpsest.frontends.operation_text.report_file import write_report
         from palimpsest.review.prices.price_file import price_words
 
-        words = price_words(price, lifetime)
-        chosen = (policies,) if isinstance(policies, str) else tuple(policies)
-        prices = (words,) if words else None
-        written = self._at_once(
-            "report",
-            session=self._live.id,
-            file=str(path),
-            policy=(chosen,),
+        app = self._app
+        return write_report(
+            app.inspections.answers(self._live.id).review(),
+            path,
+            environment=app.services.environment,
+            policies=policies,
             texts=texts,
-            price=prices,
+            price=price_words(price, lifetime),
         )
-        return Path(written.values["file"])

@@ -460,6 +460,10 @@ class Session(SessionRuns, SessionLifecycle, SessionInspection):
     request = forwarded_later(_review_of, lambda: _review_class().request)
     difference = forwarded_later(_review_of, lambda: _review_class().difference)
     compactions = forwarded_later(_review_of, lambda: _review_class().compactions)
+    notes = forwarded_later(_review_of, lambda: _review_class().notes)
+    note = forwarded_later(_review_of, lambda: _review_class().note)
+    change_note = forwarded_later(_review_of, lambda: _review_class().change_note)
+    remove_note = forwarded_later(_review_of, lambda: _review_class().remove_note)
 
     def whatif(
         self,

@@ -1,20 +1,31 @@
-"""Two recorded sessions side by side, such as one task given to two agents: nothing is replayed.
+"""Two recorded sessions side by side, such as one task given to two agents: where they part, and their figures.
 
-All figures are facts, except that figures of sessions without reported usage or cost are marked as estimates.
+Nothing is replayed: all figures are facts, except that figures of sessions without reported usage or cost are marked as estimates.
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from palimpsest.render.content.phrases import some
 from palimpsest.render.reports.table import (
     Cell,
     Form,
     ReportTable,
     ShownAsTable,
     TableColumn,
+    check_columns,
     mark_estimate,
     shown_cell,
+)
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.review.comparison.session_actions import (
+    Parting,
+    SessionActions,
+    first_prompt,
+    parting_of,
+    session_actions,
 )
 from palimpsest.review.session_figures import SessionFigures, session_figures
 from palimpsest.review.session_review import PriceLike, SessionReview
@@ -23,6 +34,10 @@ from palimpsest.review.tables.request_totals import request_sizes
 SCHEMA_VERSION = 1
 GROWTH_POINTS = 5
 """Number of points, from the first to the last request, at which the size of the context is shown."""
+ACTION_CHARS = 48
+"""Characters above which an action is cut in a cell; the sentence before the table has all of it."""
+COPIED_STEPS = "The {name} begins with {steps} of another session, whose requests, tokens and cost are counted there."
+OTHER_PROMPT = "Their first prompts differ."
 HEAD_CHARS = 32
 """Characters above which a title is cut in the head of its column."""
 _ROWS: tuple[tuple[str, str, Form], ...] = (
@@ -42,6 +57,20 @@ _ROWS: tuple[tuple[str, str, Form], ...] = (
     ("compactions", "compactions", "count"),
     ("seconds", "time", "seconds"),
 )
+_ACTION_ROWS = (
+    ("steps", "steps that acted"),
+    ("shared_steps", "steps before they part"),
+    ("next_action", "what it then did"),
+    ("files_changed", "files changed by name"),
+    ("files_read", "files only read by name"),
+    ("end", "how it ended"),
+)
+FIGURE_KEYS = (
+    *(key for key, *_ in _ROWS),
+    *(key for key, _ in _ACTION_ROWS),
+    *("context", "tools", "causes"),
+)
+"""Keys of the figures, as in the plain values."""
 
 
 @dataclass(frozen=True)
@@ -53,44 +82,114 @@ class RecordedComparison(ShownAsTable):
     first_growth: tuple[int, ...]
     """Tokens of the context at evenly spaced points of the session."""
     second_growth: tuple[int, ...]
+    first_actions: SessionActions
+    second_actions: SessionActions
+    is_same_prompt: bool
+    """Whether both began with the same prompt."""
+
+    @cached_property
+    def parting(self) -> Parting:
+        """Where the two part: the first step whose tool call, or whose answer, differs."""
+        return parting_of(self.first_actions, self.second_actions)
 
     @cached_property
     def table(self) -> ReportTable:
         """A row for each figure, a column for each session, and the second value as a multiple of the first."""
-        rows: list[tuple[Cell, ...]] = []
+        return self.table_of_figures(FIGURE_KEYS)
+
+    def table_of_figures(self, keys: Sequence[str]) -> ReportTable:
+        """Return the table with the rows of these figures only, in its own order; raises UserError for an unknown key."""
+        check_columns(keys, FIGURE_KEYS)
+        first_title, second_title = self._column_titles()
+        columns = (
+            TableColumn("figure", "figure"),
+            TableColumn("first", first_title),
+            TableColumn("second", second_title),
+            TableColumn("ratio", "second / first", "share"),
+        )
+        rows = tuple(row for key, row in self._figure_rows() if key in keys)
+        return ReportTable(
+            "Two recorded sessions",
+            columns,
+            rows,
+            self.notes,
+            lead=(self.parting.sentence(),) if "next_action" in keys else (),
+        )
+
+    def action_values(self, *, with_texts: bool = True) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return of each session the values of its steps, files and end; without texts actions are only named."""
+        parting = self.parting
+        sides = (
+            (self.first_actions, parting.first),
+            (self.second_actions, parting.second),
+        )
+        first, second = (
+            {
+                "steps": len(actions.steps),
+                "shared_steps": parting.shared,
+                "next_action": None if step is None else step.words(with_texts=with_texts),
+                "files_changed": actions.files_of("changed"),
+                "files_read": actions.files_of("read"),
+                "end": actions.end(with_texts=with_texts),
+            }
+            for actions, step in sides
+        )
+        return first, second
+
+    def _figure_rows(self) -> Iterator[tuple[str, tuple[Cell, ...]]]:
+        """Yield each row with the key of its figure."""
         for key, title, form in _ROWS:
             first_value, other = getattr(self.first, key), getattr(self.second, key)
             is_comparable = key not in _MONEY or self.first.unit == self.second.unit
             ratio = _ratio(first_value, other) if is_comparable else None
             unit = f", {self.first.unit}" if key in _MONEY and is_comparable else ""
             texts = (_figure_text(side, key, form) for side in (self.first, self.second))
-            rows.append((title + unit, *texts, ratio))
+            yield key, (title + unit, *texts, ratio)
+        values = self.action_values()
+        for key, title in _ACTION_ROWS:
+            sides_of_row = [_action_text(value[key]) for value in values]
+            is_own = key not in ("shared_steps", "next_action", "end")
+            yield (
+                key,
+                (
+                    title,
+                    *sides_of_row,
+                    _ratio(*(value[key] for value in values)) if is_own else None,
+                ),
+            )
         for point, pair in enumerate(zip(self.first_growth, self.second_growth, strict=True)):
             share = 100 * point // (GROWTH_POINTS - 1)
             words = f"context after {share} % of the requests"
             sides = zip(pair, (self.first, self.second), strict=True)
             sizes = (mark_estimate(f"{value:,}", side.basis == "estimate") for value, side in sides)
-            rows.append((words, *sizes, _ratio(*pair)))
-        for words, first, second in (
-            ("calls of", self.first.tools, self.second.tools),
-            ("breaks:", self.first.causes, self.second.causes),
+            yield "context", (words, *sizes, _ratio(*pair))
+        for key, words, first, second in (
+            ("tools", "calls of", self.first.tools, self.second.tools),
+            ("causes", "breaks:", self.first.causes, self.second.causes),
         ):
             for name in dict.fromkeys([*first, *second]):
                 first_value, other = first.get(name, 0), second.get(name, 0)
-                rows.append(
-                    (f"{words} {name}", str(first_value), str(other), _ratio(first_value, other))
-                )
-        columns = (
-            TableColumn("figure", "figure"),
-            TableColumn("first", _column_title(self.first)),
-            TableColumn("second", _column_title(self.second)),
-            TableColumn("ratio", "second / first", "share"),
-        )
-        return ReportTable("Two recorded sessions", columns, tuple(rows), self._notes())
+                ratio = _ratio(first_value, other)
+                yield key, (f"{words} {name}", str(first_value), str(other), ratio)
 
-    def _notes(self) -> tuple[str, ...]:
+    def _column_titles(self) -> tuple[str, str]:
+        """Return the heads of the two columns, which say which is which where both have one title."""
+        first, second = (side.title or side.session for side in (self.first, self.second))
+        if first == second:
+            first, second = f"first: {first}", f"second: {second}"
+        return _column_title(first), _column_title(second)
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on what the figures rest on, each once, though both may be one session."""
         both = (self.first, self.second)
-        notes = [
+        notes = [] if self.is_same_prompt else [OTHER_PROMPT]
+        notes += [
+            COPIED_STEPS.format(name=name, steps=some(actions.copied, "step"))
+            for name, actions in (("first", self.first_actions), ("second", self.second_actions))
+            if actions.copied
+        ]
+        notes += [
             f"{compared.title or compared.session} reported no usage; its tokens and cost are estimates."
             for compared in both
             if compared.basis == "estimate"
@@ -98,22 +197,36 @@ class RecordedComparison(ShownAsTable):
         note_fields = ((side, words) for words in ("clock", "recorded_words") for side in both)
         notes_found = ((compared, getattr(compared, words)) for compared, words in note_fields)
         notes += [f"{side.title or side.session}: {words}" for side, words in notes_found if words]
-        notes += dict.fromkeys(
+        notes += [
             compared.price
             for compared in both
             if compared.estimates & _MONEY and compared.unit == "USD"
-        )
+        ]
         if self.first.unit != self.second.unit:
             notes.append('Only one of them has a known price; give price="units" to compare costs.')
-        return tuple(notes)
+        return tuple(dict.fromkeys(notes))
 
     def json(self) -> dict[str, Any]:
         """Return the figures of both sessions as plain values."""
+        first, second = self.action_values()
+        sides = (
+            (self.first, self.first_growth, self.first_actions, self.parting.first, first),
+            (self.second, self.second_growth, self.second_actions, self.parting.second, second),
+        )
         return {
             "schema": SCHEMA_VERSION,
+            "parting": self.parting.sentence(),
             "sessions": [
-                {**self.first.json(), "context": list(self.first_growth)},
-                {**self.second.json(), "context": list(self.second_growth)},
+                {
+                    **figures.json(),
+                    "context": list(growth),
+                    **values,
+                    "next_request": None
+                    if step is None or step.request is None
+                    else step.request + 1,
+                    "files": [{"path": path, "use": use} for path, use in actions.files.items()],
+                }
+                for figures, growth, actions, step, values in sides
             ],
         }
 
@@ -130,6 +243,9 @@ def compare_recorded(
         session_figures(second, price),
         _context(first),
         _context(second),
+        session_actions(first.timeline),
+        session_actions(second.timeline),
+        first_prompt(first.timeline) == first_prompt(second.timeline),
     )
 
 
@@ -141,9 +257,13 @@ def _context(review: SessionReview) -> tuple[int, ...]:
     return tuple(sizes[round(last * point / (GROWTH_POINTS - 1))] for point in range(GROWTH_POINTS))
 
 
-def _column_title(figures: SessionFigures) -> str:
-    name = figures.title or figures.session
+def _column_title(name: str) -> str:
     return name if len(name) <= HEAD_CHARS else f"{name[: HEAD_CHARS - 1]}…"
+
+
+def _action_text(value: str | int | None) -> str:
+    """Return a number, or the beginning of a phrase, as a cell."""
+    return f"{value:,}" if isinstance(value, int) else one_line(value or "nothing", ACTION_CHARS)
 
 
 def _ratio(value: Any, other: Any) -> float | None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from palimpsest.context_policies.calibration.fit import fit_ruler
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RECORDED, RecordedPolicy
+from palimpsest.context_policies.own_policies.custom import PolicyFunction
 from palimpsest.context_policies.prompt_cache.cache_lifetime import HOUR
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, kept_for
 from palimpsest.context_policies.registry import number_of
@@ -19,6 +20,7 @@ from palimpsest.context_policies.replay.moved_summaries import SummaryChoice, wi
 from palimpsest.context_policies.replay.simulation import RAW, Simulation
 from palimpsest.context_policies.replay.simulation_cache import SimulationCache
 from palimpsest.render.reports.table import ReportTable
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.prices.given_prices import (
     GivenPrices,
     given_prices,
@@ -33,6 +35,7 @@ from palimpsest.review.prices.prices import (
     with_models_of,
 )
 from palimpsest.review.request_contents.sent_requests import SentRequests
+from palimpsest.review.session_notes.noted_session import NotedSession
 from palimpsest.review.tables.cache_breaks import CacheBreaks, cache_breaks
 from palimpsest.review.tables.cache_use import CacheUse, cache_use
 from palimpsest.review.tables.links import link_to
@@ -55,6 +58,7 @@ from palimpsest.review.tables.subagents import (
 )
 from palimpsest.review.tables.wastes import MAX_WASTES, Wastes, largest_wastes
 from palimpsest.store.interface import Problem
+from palimpsest.store.session_notes import NoteFiles, no_notes
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import Timeline
 
@@ -70,7 +74,9 @@ if TYPE_CHECKING:
     from palimpsest.review.request_contents.request_difference import RequestDifference
     from palimpsest.review.request_contents.shown_request import ShownRequest
 
-PolicyLike = str | ContextPolicy | None
+PolicyLike = str | ContextPolicy | PolicyFunction | None
+"""A policy by its name, itself, or as the function that decides; None for ``raw``, which shows every item whole."""
+SweptPolicy = str | ContextPolicy | PolicyFunction
 PriceLike = PriceWords | PriceProfile | None
 """A model's id, ``units``, words of ``given_prices``, a price file, or a profile; None: the review's own prices."""
 GetPolicy = Callable[..., ContextPolicy]
@@ -92,7 +98,14 @@ def session_ruler(timeline: Timeline, tokens_beside: Callable[[], int]) -> Ruler
     return replace(fitted, unseen=tokens_beside() or fitted.unseen)
 
 
-class SessionReview:
+def listed_policies(policies: Sequence[PolicyLike] | PolicyLike) -> list[PolicyLike]:
+    """Return one or several policies as a list."""
+    if isinstance(policies, Sequence) and not isinstance(policies, str):
+        return [*policies]
+    return [policies]
+
+
+class SessionReview(NotedSession):
     """Reviews one session.
 
     Responsibilities: hold the session's timeline, fit its ruler once, find its names once, and pass them to the reports.
@@ -114,6 +127,7 @@ class SessionReview:
         problems: Sequence[Problem] = (),
         price: PriceWords | None = None,
         lifetime: str | float | None = None,
+        note_files: NoteFiles | None = None,
     ) -> None:
         """``references_of`` finds the names at their first use, where ``references`` are not known.
 
@@ -127,6 +141,7 @@ class SessionReview:
         self._children_of = children_of
         self._get_policy = get_policy
         self._price_of = price_of
+        self.note_files = note_files or no_notes()
         self.sent = sent
         """The stored requests; None where there is no log."""
         self._references = references
@@ -330,10 +345,11 @@ class SessionReview:
             runs = self.subagent_runs(price)
         return largest_wastes(self.timeline, self.ruler, profile, self.references, most, runs)
 
-    def why(self, item: int | str, request: int) -> str:
-        """Return in a sentence or two why a request showed an item as it did.
+    def why(self, item: int | str, request: int, policy: PolicyLike = RECORDED) -> str:
+        """Return in a sentence or two why a request showed an item as it did, or would show it under another policy.
 
         ``item`` is its number in ``items``, from 1, or the id of a part or message; ``request`` its number, from 1.
+        Raises UserError for an unknown item, request or policy.
 
         >>> session.why(1, 1)[-1]
         '.'
@@ -342,8 +358,12 @@ class SessionReview:
 
         try:
             index = self._item(item)
-            return why(
-                self.timeline,
+            timeline, under = self.timeline, ""
+            if policy != RECORDED:
+                simulation = self._replay_under(policy)
+                timeline, under = simulation.timeline, f"Under {one_line(simulation.policy)}: "
+            sentence = why(
+                timeline,
                 index,
                 request - 1,
                 factor=self.ruler.factor,
@@ -351,6 +371,7 @@ class SessionReview:
             )
         except IndexError as error:
             raise UserError(str(error)) from error
+        return f"{under}{sentence}"
 
     def link(self, request: int | None = None, item: int | None = None) -> str:
         """Return the link to the session, a request or an item, both from 1."""
@@ -371,6 +392,12 @@ class SessionReview:
             ):
                 return candidate.index
         raise UserError(f"The session has no item {item!r}; `items` lists them with their numbers.")
+
+    def _item_number(self, item: int | str) -> int:
+        return self._item(item) + 1
+
+    def _broken_requests(self) -> Sequence[int]:
+        return [cache_break.request for cache_break in self.breaks()]
 
     # Contents
 
@@ -400,7 +427,7 @@ class SessionReview:
         *,
         price: PriceLike = None,
     ) -> "RequestDifference":
-        """Return the items that came, went and were rewritten between two requests, from 1, and the cost of that.
+        """Return the items that came, went and changed between two requests, from 1, and the cost of that.
 
         The reported usage of a request that follows the other is a fact; all else is an estimate.
 
@@ -506,15 +533,15 @@ class SessionReview:
     # Policies
 
     def policy(self, policy: PolicyLike, **numbers: Any) -> ContextPolicy | None:
-        """Return a policy by its name, with the given numbers instead of its defaults.
+        """Return a policy by its name or itself, with the given numbers instead of its defaults.
 
-        None stands for ``raw``, which shows every item whole. Raises UserError for an unknown name.
+        None stands for ``raw``, which shows every item whole. Raises UserError for an unknown name, and for what is no policy.
         """
         if policy is None or policy == RAW:
             return None
         if policy == RECORDED:
             return RecordedPolicy()
-        return self._get_policy(policy, **numbers) if isinstance(policy, str) else policy
+        return self._get_policy(policy, **numbers)
 
     def compare(
         self,
@@ -544,12 +571,10 @@ class SessionReview:
 
         if not self.timeline.requests:
             raise UserError("The session has no request yet, so there is nothing to compare.")
-        listed = [policies] if policies is None or isinstance(policies, str) else policies
-        policy_list = list(listed) if isinstance(listed, Sequence) else [listed]
         choice = None if summary is None else SummaryChoice.of(summary)
         comparison = compare_policies(
             self.timeline,
-            [with_summaries(self.policy(entry), choice) for entry in policy_list],
+            [with_summaries(self.policy(entry), choice) for entry in listed_policies(policies)],
             ruler or self.ruler_at(price, lifetime),
             self.replay_price(price, lifetime),
             window=window,
@@ -563,7 +588,7 @@ class SessionReview:
 
     def sweep(
         self,
-        policy: str,
+        policy: SweptPolicy,
         values: Sequence[Any] | None = None,
         /,
         *,
@@ -577,7 +602,7 @@ class SessionReview:
         """Return one policy with several values of one of its numbers.
 
         ``sweep("opencode.prune.protect", [10_000, 20_000])`` and ``sweep("opencode.prune", protect=[...])`` are
-        the same. A list of windows is a number of the policy, like the others.
+        the same; a policy of one's own may be given itself. A list of windows is a number of the policy, like the others.
 
         >>> session.sweep("sweagent.last_n.n", [2, 5], price="units").values
         (2, 5)
@@ -586,14 +611,17 @@ class SessionReview:
 
         if not isinstance(window, int):
             numbers, window = {**numbers, "window": window}, 0
-        name, number, swept_values = _sweep_arguments(policy, values, numbers)
+        swept_policy, number, swept_values = _sweep_arguments(policy, values, numbers)
         comparison = self.compare(
-            [self._get_policy(name, **{number: value}) for value in swept_values],
+            [self._get_policy(swept_policy, **{number: value}) for value in swept_values],
             price=price,
             lifetime=lifetime,
             window=window,
             ruler=ruler,
             summary=summary,
+        )
+        name = (
+            swept_policy if isinstance(swept_policy, str) else self._get_policy(swept_policy).name
         )
         return PolicySweep(name, number, swept_values, comparison)
 
@@ -620,10 +648,10 @@ def _with_lifetime(ruler: Ruler, seconds: float | None) -> Ruler:
 
 
 def _sweep_arguments(
-    policy: str, values: Sequence[Any] | None, numbers: Mapping[str, Sequence[Any]]
-) -> tuple[str, str, tuple[Any, ...]]:
+    policy: SweptPolicy, values: Sequence[Any] | None, numbers: Mapping[str, Sequence[Any]]
+) -> tuple[SweptPolicy, str, tuple[Any, ...]]:
     """Return the policy, its number and the values, from either form of the call."""
-    if values is not None and not numbers:
+    if isinstance(policy, str) and values is not None and not numbers:
         name, number = number_of(policy)
         if not name:
             name, _, number = policy.rpartition(".")

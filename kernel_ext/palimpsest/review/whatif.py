@@ -11,6 +11,7 @@ from palimpsest.context.presets import PRESETS as ENGINE
 from palimpsest.context_policies.engine_presets.engine_policies import EnginePolicy
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RECORDED
+from palimpsest.context_policies.own_policies.custom import OWN_POLICIES
 from palimpsest.context_policies.registry import get, presets
 from palimpsest.context_policies.replay.simulation import RAW
 from palimpsest.context_policies.whatif.exact_whatif import exact_whatif
@@ -69,4 +70,4 @@ def is_policy_of_review(policy: str | Policy | ContextPolicy) -> bool:
     words = policy.split()
     name = words[0].partition("@")[0].partition("|")[0] if words else ""
     names = {preset.preset for preset in presets()} - ({*ENGINE} if len(words) == 1 else set())
-    return name in names or name in (RAW, RECORDED)
+    return policy in OWN_POLICIES or name in (names | {*OWN_POLICIES, RAW, RECORDED})

@@ -8,7 +8,7 @@ keeps 48 bits of the same number; it wrapped in August 2026 and broke every olde
 from collections.abc import Callable
 from typing import Literal
 
-Prefix = Literal["ses", "msg", "prt", "per", "que", "pmt", "req", "dec"]
+Prefix = Literal["ses", "msg", "prt", "per", "que", "pmt", "req", "dec", "note"]
 
 ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 ENTROPY_LENGTH = 10

@@ -46,10 +46,11 @@ class Price(Value):
 
     def at(self, prompt_tokens: float, service_tier: str = "") -> "Price":
         """Return the prices that hold for a prompt of so many tokens in a service tier."""
-        price = next(
-            (service.price for service in self.services if service.service_tier == service_tier),
-            self,
-        )
+        price = self
+        for service in self.services:
+            if service.service_tier == service_tier:
+                price = service.price
+                break
         for tier in price.tiers:
             if prompt_tokens > tier.above:
                 price = tier.price

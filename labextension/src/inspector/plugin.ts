@@ -84,6 +84,11 @@ export const inspector: JupyterFrontEndPlugin<void> = {
       restorer
     );
     followLinks(document, open);
+    void app.restored
+      .then(() => import('./kernels/leftKernels'))
+      .then(({ endLeftKernels }) => {
+        endLeftKernels(app.serviceManager.sessions);
+      });
     void restorer?.restore(tracker, {
       command: INSPECTOR_COMMANDS.inspect,
       args: ({ content }) => ({ ...content.model.arguments }),

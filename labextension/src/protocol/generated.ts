@@ -10,7 +10,7 @@ export type ErrorValue =
   | StructuredOutputError
   | UnknownError;
 export type Status = Busy | Idle | Retrying;
-export type ViewQuery = AskCompaction | AskItem | AskRequest | AskTrack | AskUses | AskView;
+export type ViewQuery = AskCompaction | AskItem | AskNotes | AskRequest | AskTrack | AskUses | AskView;
 export type MessageInfo = AssistantMessage | UserMessage;
 export type Part =
   | AgentPart
@@ -100,6 +100,7 @@ export type Command =
   | Export
   | Import
   | StopImport
+  | WriteNote
   | ShowImage
   | CloseSegment
   | RecreateOutputs
@@ -254,6 +255,10 @@ export interface AskItem {
     [k: string]: number;
   };
   offset: number;
+}
+/** Ask for the notes of people on the session, as they are on the disk now. */
+export interface AskNotes {
+  ask: 'notes';
 }
 /** Ask for the contents of a request, as recorded or under a policy. */
 export interface AskRequest {
@@ -903,7 +908,7 @@ export interface CompactionText {
   /** Names that were needed later come first; beyond a limit the others are only counted. */
   lost: LostWord[];
   /** Estimated cost of fetching the needed names again, in the money of the view's price. */
-  repair: number;
+  refetching: number;
   /** Number of requests for that. */
   fetches: number;
   sentences: string[];
@@ -1108,6 +1113,17 @@ export interface ForkedFrom {
   offset: number;
   message_id?: string;
 }
+/** A note's place in a timeline; numbers count from 0. */
+export interface FoundPlace {
+  /** The place in a few words; numbers in it count from 1. */
+  words: string;
+  /** The request at which the note is marked; None for the whole session, and where the place is not there. */
+  request?: number;
+  /** The last request of a range. */
+  last?: number;
+  item?: number;
+  compaction?: number;
+}
 /** Which windows are too small: refused, or used with a warning, before any request. */
 export interface GuardPolicy {
   rule: 'fixed' | 'shares';
@@ -1168,6 +1184,8 @@ export interface Imported {
 export interface ImportedSessions {
   imported: Imported[];
   unreadable: Problem[];
+  /** Lines of people's notes on the sessions that came with them. */
+  notes: number;
 }
 /** An unreadable place of a log that was skipped, to be shown to the user. */
 export interface Problem {
@@ -1822,6 +1840,39 @@ export interface NewSession {
       }
     | string;
 }
+/** A note as it is now. */
+export interface Note {
+  id: string;
+  session: string;
+  author: string;
+  time: number;
+  place: NotePlace;
+  text: string;
+  tag: string;
+  verdict: '' | 'good' | 'bad' | 'unsure';
+  changed?: number;
+  changed_by: string;
+}
+/** The place of a note in a session; numbers count from 1, as people are shown them. */
+export interface NotePlace {
+  kind: 'session' | 'request' | 'item' | 'range' | 'break' | 'compaction';
+  request?: number;
+  last?: number;
+  item: string;
+  compaction?: number;
+}
+/** A person's note on the session, with its place in the view. */
+export interface NoteView {
+  note: Note;
+  found: FoundPlace;
+}
+/** The notes on the session. */
+export interface NotesText {
+  /** Oldest first. */
+  notes: NoteView[];
+  /** Sentences on lines of the files that cannot be read. */
+  problems: string[];
+}
 /** Make another session the current one of this notebook. */
 export interface OpenSession {
   id: string;
@@ -2070,7 +2121,7 @@ export interface PolicyFigures {
   cached: number;
   /** Number of requests whose beginning changed while the cache was warm. */
   breaks: number;
-  /** Tokens that the breaks wrote again, without new tokens. */
+  /** Tokens that the breaks had written anew, without new tokens. */
   break_tokens: number;
   /** Tokens written to the cache as a multiple of the peak: 1 where nothing is written twice. */
   rewrite: number;
@@ -2079,7 +2130,7 @@ export interface PolicyFigures {
   /** Cost of the calls for summaries. */
   summaries?: number;
   /** Cost of fetching results again that were needed and no longer shown. */
-  repair?: number;
+  refetching?: number;
   /** Cost if no provider cached anything. */
   cost_uncached: number;
   repeated?: number;
@@ -2921,6 +2972,7 @@ export interface ViewAnswer {
   uses?: UsedNames[];
   request?: RequestText;
   compaction?: CompactionText;
+  notes?: NotesText;
   /** Whether the front end's view is the newest. */
   unchanged: boolean;
   /** How long the answer took in the kernel. */
@@ -2956,6 +3008,32 @@ export interface Withdraw {
   prompt_id?: string;
   which: 'newest' | 'all';
 }
+/** Write, change or remove a note on a session, or on a session of a recording; numbers count from 1. */
+export interface WriteNote {
+  id: string;
+  type: 'note';
+  /** None means the notebook's session; with ``path``, a session of the recording, or None for its first. */
+  session?: string;
+  /** A recorded file or folder, from the kernel's start directory; the note is written beside it. */
+  path?: string;
+  /** The note to change or to remove; empty for a new one. */
+  note: string;
+  remove: boolean;
+  /** None leaves the text of a note that is changed, as with tag and verdict. */
+  text?: string;
+  tag?: string;
+  verdict?: '' | 'good' | 'bad' | 'unsure';
+  /** Empty for the user's name. */
+  author: string;
+  request?: number;
+  /** An item by its number; with ``request`` as that request shows it. */
+  item?: number;
+  /** The last request of a range that begins with ``request``. */
+  last?: number;
+  /** The request that lost the cache. */
+  cache_break?: number;
+  compaction?: number;
+}
 /** What operations answer, by their types; all others answer `Done`. */
 export interface Answers {
   config: ListedSettings;
@@ -2980,6 +3058,7 @@ export interface Answers {
   share: ExportedFile;
   export: ExportedFile;
   import: ImportedSessions;
+  note: ViewAnswer;
   image: Image;
   close: DrawnText;
   'recreate-outputs': RecreatedOutputs;
@@ -3019,6 +3098,6 @@ export const ROLES = {"system": "system", "tools": "system", "instructions": "sy
 export const MAX_BLOCKS = 200 as const;
 export const BLOCK_CHARS = 2000 as const;
 export const INSPECTOR_TABS = ["timeline", "items", "requests", "cost", "wastes"] as const;
-export const INSPECTOR_PARTS = ["tracks", "sentence", "policy", "grid", "card", "difference", "window", "requests", "request", "compactions", "cost", "figures", "breaks", "wastes", "notes"] as const;
+export const INSPECTOR_PARTS = ["tracks", "sentence", "policy", "grid", "card", "difference", "window", "requests", "request", "compactions", "cost", "figures", "breaks", "wastes", "totals"] as const;
 export const WIDEST = 2.0 as const;
 export const MIN_SCALED_TOKENS = 500 as const;

@@ -1,6 +1,7 @@
 /** The data of a report, as `review/timeline_view/report_data.py` writes it: equal columns stand once. */
 import type {
   CompactionText,
+  NotesText,
   TimelineView,
   TrackStop
 } from '../protocol/generated';
@@ -13,6 +14,8 @@ export interface IReportData {
   /** The text of each item, or its beginning; empty where the report has none. */
   readonly items: readonly string[];
   readonly compactions: readonly CompactionText[];
+  /** The notes of people on the session. */
+  readonly notes: NotesText;
 }
 
 /** Returns the data with its shared columns inserted; null for data of another version. */

@@ -68,6 +68,8 @@ export class ReportSource implements IInspectorSource {
             )
           : answerWith({ compaction });
       }
+      case 'notes':
+        return answerWith({ notes: this._data.notes });
     }
   }
 

@@ -1,6 +1,7 @@
 /** A source that answers from a view and its tracks, as a kernel would: one outer boundary, faked. */
 import type {
   CompactionText,
+  NoteView,
   TimelineView,
   TrackView,
   ViewAnswer,
@@ -26,7 +27,8 @@ export function sampleSource(
   view: TimelineView,
   tracks: readonly TrackView[],
   text: (item: number) => string = item => view.items.label[item] ?? '',
-  compactions: readonly CompactionText[] = []
+  compactions: readonly CompactionText[] = [],
+  notes: readonly NoteView[] = []
 ): ISampleSource {
   const asked: ViewQuery[] = [];
   const source: ISampleSource = {
@@ -34,6 +36,12 @@ export function sampleSource(
     asked,
     ask: query => {
       asked.push(query);
+      if (query.ask === 'notes') {
+        return Promise.resolve({
+          ...NOTHING,
+          notes: { notes: [...notes], problems: [] }
+        });
+      }
       const recorded =
         query.ask === 'compaction' ? compactions[query.number] : undefined;
       return Promise.resolve(
@@ -50,7 +58,7 @@ function answer(
   view: TimelineView,
   tracks: readonly TrackView[],
   text: (item: number) => string,
-  query: ViewQuery
+  query: Exclude<ViewQuery, { ask: 'notes' }>
 ): ViewAnswer {
   switch (query.ask) {
     case 'view':
@@ -98,7 +106,7 @@ function answer(
           tokens_after: 100,
           kinds: [{ kind: text(2), found: 3, lost: 1, needed: 1 }],
           lost: [{ name: text(1), kind: text(2), needed: [1] }],
-          repair: 0.5,
+          refetching: 0.5,
           fetches: 1,
           sentences: [text(0)]
         }

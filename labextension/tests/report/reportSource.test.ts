@@ -26,7 +26,8 @@ function data(texts: IReportData['texts'] = 'preview'): IReportData {
     ],
     texts,
     items: texts === 'none' ? [] : TEXTS,
-    compactions: []
+    compactions: [],
+    notes: { notes: [], problems: [] }
   };
 }
 

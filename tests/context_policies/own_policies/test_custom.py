@@ -163,7 +163,7 @@ def test_a_probe_tells_why_it_did_not_act() -> None:
         (lambda view: [view.read(view.count)], "IndexError: There is no item"),
         (lambda view: [view.item(-1)], "IndexError: There is no item -1 yet"),
         (lambda view: [view.timeline], "AttributeError"),
-        (lambda view: [1 / (view.count - view.count)], "failed at request 2: ZeroDivisionError"),
+        (lambda view: [1 / (view.count - view.count)], "ZeroDivisionError: division by zero."),
         (lambda view: view.outputs[0], "failed at request 2: TypeError"),
         (lambda _: ["clear 3"], "gave 'clear 3' at request 2"),
         (lambda _: iter(lambda: policies.clear(1), None), "decisions at request 2"),

@@ -209,7 +209,7 @@ def test_a_changed_prompt_alone_is_sent_at_once(notebook: Notebook) -> None:
 
 def alone(kernel: Kernel) -> None:
     """Let the time pass after which a cell is not one of several any more."""
-    kernel.value("setattr(get_ipython()._palimpsest_extension.cells.batches, '_ended', None)")
+    kernel.value("setattr(get_ipython()._palimpsest_extension.cells.batches, '_ended_times', None)")
 
 
 @pytest.mark.parametrize(

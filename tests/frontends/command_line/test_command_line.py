@@ -127,6 +127,74 @@ def test_inspect_in_plain_text_names_the_figures_and_the_breaks(tmp_path: Path) 
     assert "Items by kind" in lines
 
 
+def table_rows(markdown: str) -> list[list[str]]:
+    """The cells of the Markdown tables, without the lines under their heads."""
+    lines = [line for line in markdown.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines]
+
+
+def chat(path: Path, title: str) -> str:
+    """Write a recording of one request."""
+    said = [{"role": "user", "content": title}, {"role": "assistant", "content": "Well."}]
+    path.write_text(json.dumps({"messages": said}) + "\n", encoding="utf-8")
+    return str(path)
+
+
+def test_a_pull_request_shows_six_columns_the_named_ones_and_a_link_to_the_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    compared = ["compare", chat(tmp_path / "s.jsonl", "Look."), "--policy", "raw", "recorded"]
+    address = "https://example.com/a_(b)/report.html?run=1"
+
+    assert main([*compared, "--markdown", "--link", address]) == 0
+    narrow = capsys.readouterr().out
+    assert main([*compared, "--markdown", "--columns", "peak, verdict"]) == 0
+    named = capsys.readouterr().out
+    assert main([*compared, "--columns", "peak", "--link", address]) == 0
+    text = capsys.readouterr().out
+
+    assert [len(row) for row in table_rows(narrow)] == [6, 6, 6]
+    assert [row[0] for row in table_rows(narrow)] == ["policy", "raw", "recorded"]
+    assert narrow.endswith(f"\n\n[Report](<{address}>)\n")
+    assert table_rows(named)[0] == ["policy", "\\~peak", "how often, or why not"]
+    assert "\npolicy    ~peak\n" in text
+    assert text.endswith(f"\n\nReport: {address}\n")
+
+
+def test_a_recording_beside_itself_says_each_thing_once_and_escapes_a_pipe_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = chat(tmp_path / "s.jsonl", "a | b")
+
+    assert main(["compare", path, path, "--markdown", "--columns", "requests,cost"]) == 0
+
+    told = capsys.readouterr().out
+    assert [row[0] for row in table_rows(told)] == ["figure", "requests", "cost, units"]
+    assert table_rows(told)[0][1:3] == ["first: a \\| b", "second: a \\| b"]
+    notes = [line for line in told.splitlines()[1:] if line and not line.startswith("|")]
+    assert len(notes) == len(set(notes)) > 0
+
+
+def test_no_condition_is_about_the_baseline(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    large, small = chat(tmp_path / "a", "Look. " * 100), chat(tmp_path / "b", "Look.")
+    assert main(["inspect", small, "--json"]) == 0
+    (tmp_path / "earlier.json").write_text(capsys.readouterr().out)
+    condition = ["--fail-if", "peak > 100"]
+
+    smaller = main(["compare", large, small, *condition])
+    larger = main(["compare", small, large, *condition])
+    one_policy = main(["compare", large, "--policy", "raw", *condition])
+    baseline = ["--baseline", str(tmp_path / "earlier.json")]
+    both = main(["compare", large, large, *baseline, "--fail-if", "peak > baseline"])
+    capsys.readouterr()
+    alone = main(["inspect", large, "--fail-if", "peak > baseline"])
+
+    assert (smaller, larger, one_policy, both, alone) == (0, 1, 1, 1, 2)
+    assert "there is no row beside the baseline" in capsys.readouterr().err
+
+
 POLICIES = ("recorded", "opencode.prune", "sweagent.last_n n=10")
 
 
@@ -235,7 +303,7 @@ def test_a_recording_that_is_not_reproduced_fails_a_condition_on_its_proof(
     values = valid(json.loads(capsys.readouterr().out))
 
     assert (compared, inspected) == (1, 1)
-    assert "proof < 0.95 holds for 'raw': proof 0." in told.err
+    assert "proof < 0.95 holds for 'cache.system': proof 0." in told.err
     assert told.out.index("Replayed as recorded: 0 of 2 requests") < told.out.index("\nraw ?")
     assert values["sessions"][0]["proof"]["holds"] is False
 
@@ -265,6 +333,9 @@ def test_the_first_row_of_a_comparison_is_its_baseline(
         (["inspect", "s.jsonl", "--price", "nobody/knows"], "price of 'nobody/knows'"),
         (["inspect", "s.jsonl", "--session", "9"], "no session number 9"),
         (["inspect", "s.jsonl", "--fail-if", "costs > 1"], "There is no column 'costs'"),
+        (["compare", "s.jsonl", "--columns", "costs"], "'costs'; there are policy, input, peak,"),
+        (["compare", "s.jsonl", "s.jsonl", "--columns", "kept"], "'kept'; there are origin, model"),
+        (["compare", "s.jsonl", "--link", "javascript:alert(1)"], "begins with https://"),
         (["inspect", "s.jsonl", "--fail-if", "cost > 1", "--baseline", "s.jsonl"], "by --json"),
         (["inspect", "s.jsonl", "--baseline", "s.jsonl"], "give --fail-if as well"),
         (["import", "s.jsonl", "--project", "nowhere"], "There is no folder 'nowhere'"),

@@ -17,6 +17,7 @@ from palimpsest.frontends.command_line.main import build_parser, main, requested
 from palimpsest.frontends.operation_base.operation import Argument, Operation
 from palimpsest.frontends.operation_table import TABLE, OperationIndex
 from palimpsest.frontends.operations.modules import MODULES, OperationModule
+from palimpsest.frontends.operations.notes import ListNotes
 from palimpsest.frontends.operations.recordings import CompareRecordings, ShowFigures, WriteReport
 from palimpsest.frontends.operations.sharing import Import
 from palimpsest.frontends.page_channel.channel import _validated_command
@@ -45,6 +46,15 @@ NO_TEXT = "a\udce9.jsonl"
                 path=("a",), policy=(("raw", "recorded"), ("all",)), window=9, summary="stub(9)"
             ),
         ),
+        (
+            f"notes {NO_TEXT} --add x --item 3 --request 2 --verdict bad --tag t --author Ann",
+            ListNotes(
+                path=NO_TEXT, add="x", item="3", request=2, verdict="bad", tag="t", author="Ann"
+            ),
+        ),
+        ("notes a --add x --break 4", ListNotes(path="a", add="x", cache_break=4)),
+        ("notes a --change b --range 3-9", ListNotes(path="a", change="b", range="3-9")),
+        (f"notes a --merge {NO_TEXT}", ListNotes(path="a", merge=NO_TEXT)),
         (
             f"report a -o {NO_TEXT} --texts none --policy raw",
             WriteReport(path="a", file=NO_TEXT, texts="none", policy=(("raw",),)),

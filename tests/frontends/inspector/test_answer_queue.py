@@ -18,6 +18,7 @@ from palimpsest.frontends.inspector.answer_queue import (
 )
 from palimpsest.frontends.inspector.inspections import MAX_OPEN_RECORDINGS, Inspections
 from palimpsest.review.prices.offline_prices import offline_price
+from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.view_queries import (
     AskItem,
     AskTrack,
@@ -42,7 +43,7 @@ class Slow:
         self.running = self.most = 0
         self._lock = threading.Lock()
 
-    def answer(self, query: ViewQuery) -> ViewAnswer:
+    def answer(self, query: ViewQuery, _policies: ChosenPolicies = NO_POLICIES) -> ViewAnswer:
         with self._lock:
             self.asked.append(query)
             self.running += 1
@@ -95,7 +96,7 @@ async def test_one_question_is_answered_at_once_whatever_session_it_is_about() -
 
 async def test_what_a_damaged_log_does_to_an_answer_is_one_sentence() -> None:
     class Damaged:
-        def answer(self, _query: ViewQuery) -> ViewAnswer:
+        def answer(self, _query: ViewQuery, _policies: ChosenPolicies = NO_POLICIES) -> ViewAnswer:
             raise KeyError("part")
 
     answer = await AnswerQueue().answer(SessionQuestions(Damaged()), AskView())

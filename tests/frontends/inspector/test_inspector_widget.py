@@ -288,6 +288,44 @@ def test_prices_and_lifetime_that_the_page_asks_for_stand_beside_those_it_was_op
     assert "is no lifetime of the cache" in wrong
 
 
+def test_a_policy_of_a_cell_stands_in_the_list_answers_and_fails_with_its_line(
+    kernel: Kernel, tmp_path: Path
+) -> None:
+    kernel.client.run(
+        "@palimpsest.policy\n"
+        "def newest(view, keep=5, least=0):\n"
+        "    for index in view.outputs[:1000 // (keep - 8)]:\n"
+        "        yield palimpsest.policies.clear(index)\n"
+    )
+    kernel.client.run("session = palimpsest.current_session()")
+    kernel.client.run("shown = session.inspect(policies=[newest])")
+    to = comm(kernel)
+
+    option, *others = asked(kernel, to, 1, {"ask": "view"})["view"]["policies"]
+    ask = {"ask": "track", "policy": "newest", "numbers": {"keep": 3}}
+    track = asked(kernel, to, 2, ask)["track"]
+    fails = asked(kernel, to, 3, {**ask, "numbers": {"keep": 8}})["error"]
+    refused = asked(kernel, to, 4, {**ask, "numbers": {"keep": 1.5}})["error"]
+    why = kernel.client.value("session.why(1, 1, policy=newest)")
+    request = kernel.client.value("session.request(1, policy=newest).policy")
+    page = tmp_path / "session.html"
+    report = kernel.client.run(f"session.report({str(page)!r}, policies=[newest])")
+
+    assert option["name"] == "newest"
+    assert option["source"].startswith("your own, sha256 ")
+    assert [slider["name"] for slider in option["sliders"]] == ["keep", "least"]
+    assert "newest" not in [other["name"] for other in others]
+    assert track["policy"] == "newest keep=3"
+    line = r"line 3 of cell In\[\d+\] \(for index in view\.outputs\[:1000 // \(keep - 8\)\]:\): ZeroDivisionError: .*\."
+    assert re.fullmatch(rf"The policy 'newest keep=8' failed at request 1, {line}", fails)
+    assert refused == "The number 'keep' of 'newest' takes a whole number, not 1.5."
+    assert why.strip("'").startswith("Under newest: ")
+    assert request == "'newest'"
+    said = str(report.reply["content"]["evalue"])
+    assert re.fullmatch(rf"The policy 'newest keep=8' failed at request 1, {line}", said)
+    assert not page.exists()
+
+
 def test_a_report_is_written_without_keys(kernel: Kernel, tmp_path: Path) -> None:
     page = tmp_path / "session.html"
     written = kernel.client.value(

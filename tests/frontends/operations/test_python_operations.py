@@ -14,7 +14,6 @@ from palimpsest.frontends.operation_table import TABLE
 from palimpsest.frontends.operations.context import ApplyContextEdit
 from palimpsest.frontends.operations.controls import TrustProject
 from palimpsest.frontends.operations.extensions import ListExtensions
-from palimpsest.frontends.operations.recordings import WriteReport
 from palimpsest.frontends.operations.reverts import Revert
 from palimpsest.frontends.operations.sessions import (
     Archive,
@@ -117,10 +116,6 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Recordi
         (lambda s: s.connect_servers(), ListExtensions(connect=True, kind="mcp")),
         (lambda s: s.hooks, ListExtensions(kind="hooks")),
         (lambda s: s.servers, ListExtensions(kind="mcp")),
-        (
-            lambda s: s.report("a.html", policies=["raw"], texts="none", price="units"),
-            WriteReport(file="a.html", policy=(("raw",),), texts="none", price=("units",)),
-        ),
     ],
 )
 def test_a_method_builds_its_operation(

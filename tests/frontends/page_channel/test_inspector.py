@@ -1,4 +1,4 @@
-"""Pages ask an inspector's questions about sessions and recorded files, and nothing is written by it."""
+"""Pages ask an inspector's questions about sessions and recorded files, and nothing but notes is written by it."""
 
 import shutil
 from pathlib import Path
@@ -61,6 +61,52 @@ def test_a_page_asks_for_the_view_tracks_and_texts_of_the_notebooks_session(tmp_
     assert unknown["error"].startswith("There is no session 'ses_none'")
     assert gone["error"].startswith(f"There is no session '{session}'")
     assert kept["item"]["text"] == "Hello, it is me."
+
+
+def test_a_page_writes_a_note_that_the_inspector_lists(tmp_path: Path) -> None:
+    sample("gemini_cli.jsonl", tmp_path)
+    sample("gemini_cli.jsonl", tmp_path.parent)
+    outside = tmp_path.parent / "gemini_cli.jsonl"
+    env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "PALIMPSEST_AUTHOR": "Ann"}
+    with Kernel(cwd=tmp_path, env=env) as kernel:
+        kernel.client.run("%load_ext palimpsest")
+        kernel.client.run("%agent -m rehearsal/rules Hello, it is me.")
+        kernel.request(type="watch", client="page")
+
+        written = noted(kernel, 1, text="A greeting.", request=1, verdict="good")
+        (note,) = written["answer"]["notes"]["notes"]
+        noted(kernel, 2, note=note["note"]["id"], tag="polite", author="Bo")
+        listed = asked(kernel, 3, {"ask": "notes"})["notes"]["notes"]
+        wrong = noted(kernel, 4, text="None.", request=9)
+        beside = noted(kernel, 5, text="A file.", path="gemini_cli.jsonl", request=2, last=3)
+        refused = noted(kernel, 6, text="Outside.", path=str(outside), request=1)
+        removed = noted(kernel, 7, note=note["note"]["id"], remove=True)
+
+    assert (note["found"], note["note"]["author"]) == ({"words": "request 1", "request": 0}, "Ann")
+    (changed,) = (one["note"] for one in listed)
+    words = [changed[name] for name in ("text", "tag", "verdict", "changed_by")]
+    assert words == ["A greeting.", "polite", "good", "Bo"]
+    assert "there is no request 9" in wrong["error"]
+    assert [one["found"]["words"] for one in beside["answer"]["notes"]["notes"]] == [
+        "requests 2 to 3"
+    ]
+    assert "outside the project" in refused["error"]
+    assert removed["answer"]["notes"]["notes"] == []
+    assert (tmp_path / "gemini_cli.jsonl.notes.jsonl").is_file()
+    assert not outside.with_name("gemini_cli.jsonl.notes.jsonl").exists()
+
+
+def noted(kernel: Kernel, number: int, **words: Any) -> dict[str, Any]:
+    """Write or change a note, and return the notice of its outcome."""
+    reply = kernel.request(type="note", id=f"note-{number}", **words)
+    assert reply["status"] == "ok", reply
+    message = kernel.wait(
+        lambda m: (
+            m["content"].get("kind") == "outcome" and m["content"].get("id") == f"note-{number}"
+        )
+    )
+    outcome: dict[str, Any] = message["content"]
+    return outcome
 
 
 @pytest.mark.soak  # with each commit tests/frontends/inspector/test_recording_problems.py asks about a recording; this adds tracks, and paths that lead to none

@@ -115,34 +115,27 @@ def test_everything_is_given_back(stream: WatchedStream) -> None:
     assert pipes() <= before
 
 
-def test_without_a_free_descriptor_the_run_goes_on(
-    stream: WatchedStream, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("place", "name", "refusal"),
+    [
+        (os, "pipe", OSError(24, "Too many open files")),
+        (threading.Thread, "start", RuntimeError("can't start new thread")),
+    ],
+)
+def test_without_a_free_descriptor_or_thread_the_run_goes_on(
+    stream: WatchedStream,
+    monkeypatch: pytest.MonkeyPatch,
+    place: object,
+    name: str,
+    refusal: Exception,
 ) -> None:
     kept: list[str] = []
     before = pipes()
 
-    def full() -> tuple[int, int]:
-        raise OSError(24, "Too many open files")
+    def full(*_: object) -> None:
+        raise refusal
 
-    monkeypatch.setattr(os, "pipe", full)
-    output = ChildOutput({"stdout": stream}, lambda _name, text: kept.append(text))
-    output.store("stdout", "parent")
-    output.end()
-
-    assert kept == ["parent"]
-    assert pipes() <= before
-
-
-def test_without_a_free_thread_the_run_goes_on(
-    stream: WatchedStream, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept: list[str] = []
-    before = pipes()
-
-    def full(_thread: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", full)
+    monkeypatch.setattr(place, name, full)
     output = ChildOutput({"stdout": stream}, lambda _name, text: kept.append(text))
     output.store("stdout", "parent")
     output.end()

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.compacted_sessions import DEFAULT, SUMMARY, markers, summaries, with_compact
+from tests.harness.compacted_sessions import DEFAULT, SUMMARY, with_compact
 from tests.harness.http_session import PROVIDERS, HttpSessionHarness
 from tests.harness.session import until
 from tests.harness.time_limits import HeldTimeLimits
@@ -163,25 +163,6 @@ async def test_a_stop_hangs_up_in_the_middle_of_a_part(harness: Small, part: int
     await until(lambda: harness.server.requests[-1].closed_after is not None)
     records = await harness.harness.records(session)
     assert not [record for record in records if isinstance(record.event, SessionCompacted)]
-    await harness.check_requests()
-
-
-@pytest.mark.soak  # with each commit tests/loop/context_management/test_compaction_again.py has two at once; this adds a server, and a turn that waits
-async def test_who_joins_gets_the_summary_that_came(harness: Small) -> None:
-    await harness.grow(3)
-    harness.narrow()
-    slow = says(SUMMARY).drips(0.004)
-    harness.server.script(slow, *[by_purpose] * 5)
-    asking = asyncio.create_task(harness.ask(QUESTION))
-    session = await harness.session()
-    await until(lambda: session.runner.compactions.in_flight)
-
-    joined = await session.compact()
-
-    assert joined.text.strip() == SUMMARY.strip()
-    assert (await asking).text == "It is 43.92."
-    messages = session.snapshot().messages
-    assert len(markers(messages)) == len(summaries(messages)) == 1
     await harness.check_requests()
 
 

@@ -103,8 +103,8 @@ def test_a_lost_name_that_a_prompt_brings_back_was_not_needed() -> None:
     [found] = review.compactions(policy)
 
     assert {word.name for word in found.lost} == {"src/parser.py", "parse_line", "total_cost"}
-    assert (found.needed, found.fetches, found.repair) == ((), 0, 0)
-    assert review.compare([policy]).figures[0].repair == 0
+    assert (found.needed, found.fetches, found.refetching) == ((), 0, 0)
+    assert review.compare([policy]).figures[0].refetching == 0
 
 
 def test_fetching_again_what_was_needed_costs_a_request_for_each_source() -> None:
@@ -114,10 +114,10 @@ def test_fetching_again_what_was_needed_costs_a_request_for_each_source() -> Non
 
     # One name stands in the prompt, the other in the result: two sources.
     assert found.fetches == 2
-    assert found.repair > 2 * 0.1 * 700
+    assert found.refetching > 2 * 0.1 * 700
     assert found.sentences[-1].startswith("To fetch them again would take 2 requests, and cost ")
     assert found.table.title.endswith("3 names lost")
-    assert dear.repair == pytest.approx(found.repair * 5 / 1e6, rel=1e-9)
+    assert dear.refetching == pytest.approx(found.refetching * 5 / 1e6, rel=1e-9)
     assert dear.sentences[-1].endswith("USD: an estimate.")
 
 

@@ -1,4 +1,4 @@
-"""Two requests are compared: what came, went and was rewritten, and what that cost of the cache."""
+"""Two requests are compared: what came, went and changed, and what that cost of the cache."""
 
 import json
 
@@ -33,7 +33,7 @@ def test_a_break_is_told_with_its_tokens_cost_and_cause_as_a_fact() -> None:
     found = pi_review().difference(broken.request, broken.request + 1)
 
     assert found.cache_sentence == (
-        "The cache breaks here: 19,615 tokens were read anew, 0.07 USD; "
+        "The cache breaks here: 19,615 tokens were written anew, 0.07 USD; "
         "558 s passed since the request before; the cache is kept for 300 s."
     )
     assert found.sentences[0] == f"As reported: {found.cache_sentence}"
@@ -59,9 +59,9 @@ def test_what_a_policy_changes_is_an_estimate_with_the_first_place_that_differs(
     found = pi_review().difference(acted, acted + 1, "pi.compact window=64000")
 
     assert found.first_differing == 0
-    assert (found.prefix_items, len(found.of("rewritten"))) == (0, 1)
+    assert (found.prefix_items, len(found.of("changed"))) == (0, 1)
     assert {change.state for change in found.of("went")} == {"summarised"}
-    assert found.rewritten_cost == pytest.approx(found.rewritten_tokens * 3.45 / 1e6)
+    assert found.written_anew_cost == pytest.approx(found.written_anew * 3.45 / 1e6)
     assert all(sentence.startswith("Estimate: ") for sentence in found.sentences)
     assert found.json()["facts"]["prompt"] is None
 

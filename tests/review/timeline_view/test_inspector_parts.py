@@ -13,9 +13,9 @@ from palimpsest.transcript.errors import UserError
 
 
 def test_what_tells_a_hidden_answer_is_hidden_with_it() -> None:
-    assert hidden_with(["notes"]) == ("notes",)
-    assert hidden_with(["wastes"]) == ("wastes", "notes")
-    assert {"sentence", "difference", "figures", "notes"} < {*hidden_with(["cost"])}
+    assert hidden_with(["totals"]) == ("totals",)
+    assert hidden_with(["wastes"]) == ("wastes", "totals")
+    assert {"sentence", "difference", "figures", "totals"} < {*hidden_with(["cost"])}
     assert hidden_with(["cost"]) == tuple(
         part for part in INSPECTOR_PARTS if part in ("cost", *TOLD_ELSEWHERE["cost"])
     )

@@ -116,9 +116,13 @@ def test_every_word_is_cleaned(answers: ViewAnswers) -> None:
     ("policies", "texts", "words"),
     [
         (["no.such"], "none", "no.such"),
-        (["x" * 400], "none", "^'x+ is no policy: .* at most 300"),
+        (
+            [" | ".join(["anthropic.clear_tool_uses trigger=9999"] * 8)],
+            "none",
+            "^The name of a policy has at most 300 characters",
+        ),
         (["raw"], "some", "texts is one of"),
-        (["raw"] * 13, "all", "at most 12"),
+        ([f"sweagent.last_n n={n}" for n in range(1, 14)], "all", "at most 12"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(

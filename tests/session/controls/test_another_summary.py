@@ -13,12 +13,9 @@ from tests.harness.compacted_sessions import (
     words,
 )
 from tests.harness.session import SessionHarness, ask, requested, until
-from tests.live_policies.test_live_policies import NO_PRUNE
-from tests.loop.context_management.test_fit_driver import make_fit_harness, reads
 from tests.recordings.timeline.held_parts import differences
-from tests.sample_size import thinned
 from tests.session.controls.test_postponed_after_restart import reopened
-from tests.session.controls.test_step_mode import LONG, PRICED, held, let_all_go
+from tests.session.controls.test_step_mode import LONG, PRICED, held
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import says
@@ -162,45 +159,6 @@ async def test_where_no_other_comes_the_turn_goes_on_with_the_whole_conversation
     assert (await answering).text == "Yes."
     texts = [text for message in session.snapshot().messages for text in words(message)]
     assert any("No other summary came" in text for text in texts)
-    await assert_rebuilt(harness, session, model)
-
-
-@pytest.mark.soak  # with each commit another of a summary that was asked for does, above; this adds an automatic one
-@pytest.mark.parametrize("comes", thinned([True, False], 2))
-async def test_another_of_an_automatic_summary_ends_the_same_way(
-    tmp_path: Path, *, comes: bool
-) -> None:
-    other = says(BETTER) if comes else says("No.")
-    harness, model = make_fit_harness(
-        tmp_path,
-        *reads(0, 1, 2, 3, 4, 5),
-        says(SUMMARY),
-        other,
-        *[says("Well.")] * 3,
-        policy=NO_PRUNE,
-    )
-    session = await harness.session()
-    session.step_mode.switch(on=True)
-    answering = asyncio.ensure_future(ask(session, "Read the logs."))
-    proposal = await held(session)
-    while proposal.new_summary is None:
-        session.step_mode.release(proposal.id)
-        proposal = await next_held(session, proposal)
-    sent = len(model.requests)
-
-    session.step_mode.another_summary(proposal.id)
-    asked = await next_held(session, proposal)
-    assert (asked.purpose, len(model.requests)) == ("compaction", sent)
-    session.step_mode.release(asked.id)
-    after = await next_held(session, asked)
-
-    assert (after.new_summary is not None) == comes
-    assert after.older_summary is not None
-    await let_all_go(session, answering)
-    answer = await answering
-    assert answer.error is None
-    assert answer.text == "Well."
-    assert ("rows.csv" in str(model.requests[-1].messages)) == comes
     await assert_rebuilt(harness, session, model)
 
 

@@ -153,13 +153,18 @@ async def test_an_undone_compaction_shows_the_history_whole_again(kernel: Kernel
     await rebuilds(harness, session, model)
 
 
-async def test_a_compaction_is_undone_after_a_restart_too(kernel: Kernel) -> None:
-    model = ScriptedModel(*READS, says("B."), says("C."), says(SUMMARY))
-    harness = kernel(model)
+async def compacted(kernel: Kernel) -> tuple[SessionHarness, LiveSession]:
+    """A session of three turns that was compacted."""
+    harness = kernel(ScriptedModel(*READS, says("B."), says("C."), says(SUMMARY)))
     session = await harness.session()
     for words in ("First question", "Second question", "Third question"):
         await ask(session, words)
     await session.compact()
+    return harness, session
+
+
+async def test_a_compaction_is_undone_after_a_restart_too(kernel: Kernel) -> None:
+    harness, _ = await compacted(kernel)
     await harness.workspace.close()
 
     later = ScriptedModel(says("D."))
@@ -185,12 +190,7 @@ async def test_a_compaction_is_undone_after_a_restart_too(kernel: Kernel) -> Non
 
 
 async def test_an_undo_that_only_the_log_knows_is_read_again(kernel: Kernel) -> None:
-    model = ScriptedModel(*READS, says("B."), says("C."), says(SUMMARY))
-    harness = kernel(model)
-    session = await harness.session()
-    for words in ("First question", "Second question", "Third question"):
-        await ask(session, words)
-    await session.compact()
+    harness, session = await compacted(kernel)
     session.journal.checkpoint()
     await session.journal.flush()
     session.edit_context("undo")
@@ -204,12 +204,7 @@ async def test_an_undo_that_only_the_log_knows_is_read_again(kernel: Kernel) -> 
 
 async def test_a_page_is_told_that_what_a_summary_stands_for_is_not_told(kernel: Kernel) -> None:
     """Otherwise a saved cell would show the covered messages as removed."""
-    model = ScriptedModel(*READS, says("B."), says("C."), says(SUMMARY))
-    harness = kernel(model)
-    session = await harness.session()
-    for words in ("First question", "Second question", "Third question"):
-        await ask(session, words)
-    await session.compact()
+    harness, session = await compacted(kernel)
     assert not head_of(session).partial
     await harness.workspace.close()
 

@@ -421,24 +421,18 @@ async def test_a_page_that_is_made_by_itself_holds_the_words(tmp_path: Path) -> 
     assert '<p class="summary">All about gentoos.</p>' in made.read_text()
 
 
-@pytest.mark.parametrize("form", ["md", "ipynb"])
-async def test_an_export_says_what_the_session_is_about(tmp_path: Path, form: Form) -> None:
+async def test_an_export_says_what_the_session_is_about_and_opencodes_in_its_fields(
+    tmp_path: Path,
+) -> None:
     here, _ = make_harness(tmp_path, noted("A", "Did B.", "All about C."))
     session = await here.session()
     await ask(session, "hello")
     await session.turn_summaries.wait()
 
-    made = await here.workspace.sharing.export(session.id, form)
-
-    assert "About: All about C." in made.path.read_text()
-
-
-async def test_an_export_for_opencode_has_the_fields_that_it_asks_for(tmp_path: Path) -> None:
-    here, _ = make_harness(tmp_path, noted("A", "Did B.", "All about C."))
-    session = await here.session()
-    await ask(session, "hello")
-    await session.turn_summaries.wait()
-
+    forms: tuple[Form, ...] = ("md", "ipynb")
+    for form in forms:
+        written = await here.workspace.sharing.export(session.id, form)
+        assert "About: All about C." in written.path.read_text()
     made = await here.workspace.sharing.export(session.id, "opencode", tmp_path / "out")
 
     files = [json.loads(file.read_bytes()) for file in made.path.rglob("*.json")]

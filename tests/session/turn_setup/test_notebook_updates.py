@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.harness.session import SessionHarness, ask
 from tests.loop.context_management.test_fit_driver import rebuilt
 
@@ -88,11 +89,16 @@ async def test_a_cell_is_told_once_and_its_request_can_be_rebuilt(tmp_path: Path
     await rebuilt(harness, session, model)
 
 
-async def test_a_session_that_is_opened_again_tells_nothing_twice(tmp_path: Path) -> None:
+@pytest.mark.parametrize("edited", [False, True])
+async def test_a_session_that_is_opened_again_tells_nothing_twice(
+    tmp_path: Path, *, edited: bool
+) -> None:
     runs = RecordedRuns()
     harness, _ = opened(tmp_path, runs, "One.")
     session = await harness.session()
     runs.add("print(1)", "MARK-1")
+    if edited:
+        runs.show("x = 2", deleted=("id-9",))
     await ask(session, "First")
     await session.close()
 
@@ -288,22 +294,6 @@ async def test_a_cell_that_was_edited_and_then_run_is_told_as_a_run_alone(tmp_pa
     assert [edit.state for edit in first.edits] == ["edited"]
     assert second.edits == ()
     assert [cell.number for cell in second.cells] == [2]
-
-
-async def test_a_session_that_is_opened_again_tells_no_edit_twice(tmp_path: Path) -> None:
-    runs = RecordedRuns()
-    harness, _ = opened(tmp_path, runs, "One.")
-    session = await harness.session()
-    runs.add("x = 1")
-    runs.show("x = 2", deleted=("id-9",))
-    await ask(session, "First")
-    await session.close()
-
-    second, _ = opened(tmp_path, runs, "Two.", store=harness.store)
-    again = await second.workspace.open(session.id)
-    await ask(again, "Second")
-
-    assert len(parts(again)) == 1
 
 
 async def test_the_page_is_asked_once_a_prompt_and_only_where_all_is_told(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ async def recalled(session: LiveSession, model: ScriptedModel, **given: Any) -> 
     return output(parts(session, "recall")[-1])
 
 
-async def test_the_hint_of_a_cut_output_names_what_recall_reads(begin: Begin) -> None:
+async def test_the_hint_of_a_cut_output_names_what_recall_reads_and_searches(begin: Begin) -> None:
     model = ScriptedModel(calls("big"), says("Long."))
     session = await begin(model)
     await ask(session, "Run it")
@@ -85,6 +85,9 @@ async def test_the_hint_of_a_cut_output_names_what_recall_reads(begin: Begin) ->
 
     told = str(model.requests[1].messages[-1])
     read = await recalled(session, model, name=name, offset=2_499, limit=3)
+    one = await recalled(session, model, name=name, pattern="needle", context=1)
+    everywhere = await recalled(session, model, pattern="need.e", context=0)
+    nothing = await recalled(session, model, pattern="no such thing")
 
     assert f"recall {name} reads it from a line on, or searches it" in told
     assert "row 2500" not in told
@@ -92,18 +95,6 @@ async def test_the_hint_of_a_cut_output_names_what_recall_reads(begin: Begin) ->
         "2499: row 2499: hay\n2500: row 2500: needle\n2501: row 2501: hay\n"
         "(Output of big: rows 2,499 to 2,501 of 3,000. Go on with offset 2502.)"
     )
-
-
-async def test_searches_one_output_or_all_that_was_taken_out(begin: Begin) -> None:
-    model = ScriptedModel(calls("big"), says("Long."))
-    session = await begin(model)
-    await ask(session, "Run it")
-    name = short(parts(session, "big")[0].id)
-
-    one = await recalled(session, model, name=name, pattern="needle", context=1)
-    everywhere = await recalled(session, model, pattern="need.e", context=0)
-    nothing = await recalled(session, model, pattern="no such thing")
-
     assert one == (
         f"Output of big (name {name}):\n  2499- row 2499: hay\n  2500: row 2500: needle\n"
         "  2501- row 2501: hay"

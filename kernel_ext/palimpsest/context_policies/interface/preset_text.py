@@ -28,13 +28,18 @@ class UnknownPolicy(UserError):
     """The policy, version or number does not exist, or the number does not take this value."""
 
 
-def preset_named(name: str, presets: Sequence[type[Preset]]) -> type[Preset]:
-    """Return the preset of a name, with or without ``@version``; raises UnknownPolicy."""
+def preset_named(
+    name: str, presets: Sequence[type[Preset]], own_names: Iterable[str] = ()
+) -> type[Preset]:
+    """Return the preset of a name, with or without ``@version``; raises UnknownPolicy.
+
+    The error suggests the most similar names, among them those of one's own policies.
+    """
     bare_name, mark, version = name.partition("@")
     same_name = [preset for preset in presets if preset.preset == bare_name]
     if not same_name:
         raise UnknownPolicy(
-            f"There is no policy {bare_name!r}{nearest_names(bare_name, (preset.preset for preset in presets))}"
+            f"There is no policy {bare_name!r}{nearest_names(bare_name, [*(preset.preset for preset in presets), *own_names])}"
         )
     if not mark:
         return same_name[-1]
@@ -99,15 +104,11 @@ def build_preset(preset: Preset, numbers: Mapping[str, Any]) -> Preset:
         if key in more:
             continue
         if field is None:
-            raise UnknownPolicy(
-                f"The policy {preset.preset!r} has no number {key!r}{nearest_names(key, [*fields_by_name, *more])}"
-            )
-        value = _field_value(given, field.type)
+            raise unknown_number(preset.preset, key, [*fields_by_name, *more])
+        value = field_value(given, field.type)
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if value is None or (is_number and value < preset.smallest.get(key, 0)):
-            raise UnknownPolicy(
-                f"The number {key!r} of {preset.preset!r} takes {_type_words(preset, key, field.type)}, not {given!r}."
-            )
+            raise refused_number(preset.preset, key, _type_words(preset, key, field.type), given)
         values[key] = value
     if "estimator" in values:
         counter(values["estimator"])
@@ -117,6 +118,18 @@ def build_preset(preset: Preset, numbers: Mapping[str, Any]) -> Preset:
         )
     except ConfigError as error:
         raise UnknownPolicy(str(error)) from error
+
+
+def unknown_number(policy: str, key: str, known_names: Iterable[str]) -> UnknownPolicy:
+    """Return the error for a number that a policy does not have, with the most similar of those that it has."""
+    names = [*known_names]
+    known = nearest_names(key, names) if names else ", and no other."
+    return UnknownPolicy(f"The policy {policy!r} has no number {key!r}{known}")
+
+
+def refused_number(policy: str, key: str, kind: str, given: Any) -> UnknownPolicy:
+    """Return the error for a value that a policy's number does not take; ``kind`` says in words what it takes."""
+    return UnknownPolicy(f"The number {key!r} of {policy!r} takes {kind}, not {given!r:.80}.")
 
 
 def nearest_names(value: str, known_names: Iterable[str]) -> str:
@@ -130,7 +143,7 @@ def nearest_names(value: str, known_names: Iterable[str]) -> str:
     return f". There are: {', '.join(names)}."
 
 
-def _field_value(value: Any, kind: Any) -> Any:
+def field_value(value: Any, kind: Any) -> Any:
     """Return a given value as a value of a field's type; None where it does not fit the type."""
     if get_origin(kind) is tuple:
         return _field_words(value)

@@ -6,6 +6,7 @@ from typing import Any
 from palimpsest.context_policies.interface.policy import PolicyView
 from palimpsest.context_policies.items.engine_sizes import call_input
 from palimpsest.context_policies.items.reducible import call_of_result
+from palimpsest.transcript.timeline import TimelineItem
 
 MAX_INPUT_CHARS = 2_000_000
 """Maximum characters of an input that is parsed."""
@@ -57,18 +58,27 @@ def is_of_server(tool: str) -> bool:
 def is_text_command_output(view: PolicyView, result: int) -> bool:
     """Return whether a result is the output of a command that was written as text, so that a user message contains it."""
     call = call_of_result(view, result)
-    if call is None or view.item(call).tool != TEXT_COMMAND:
-        return False
-    return view.item(call).chars <= len(f"{TEXT_COMMAND}{{}}")
+    return call is not None and is_text_command(view.item(call))
+
+
+def is_text_command(call: TimelineItem) -> bool:
+    """Return whether a call is a command that was written as text, so that the call itself has no input."""
+    return call.tool == TEXT_COMMAND and call.chars <= len(f"{TEXT_COMMAND}{{}}")
 
 
 def path_of(view: PolicyView, result: int) -> str:
-    """Return the path that the call of a result names; empty where it names none."""
-    call = call_of_result(view, result)
-    tool_input = input_of(view, call) if call is not None else {}
-    return next(
-        (path for name in PATH_NAMES if isinstance(path := tool_input.get(name), str) and path), ""
-    )
+    """Return the path that the call of a result names; empty where it names none. Each input is parsed once."""
+    paths: dict[int, str] = view.timeline.of_items("paths of results", lambda _timeline: {})
+    if (path := paths.get(result)) is None:
+        call = call_of_result(view, result)
+        path = paths[result] = "" if call is None else named_path(input_of(view, call))
+    return path
+
+
+def named_path(tool_input: Mapping[str, Any]) -> str:
+    """Return the path that the input of a call names; empty where it names none."""
+    named = (tool_input.get(name) for name in PATH_NAMES)
+    return next((path for path in named if isinstance(path, str) and path), "")
 
 
 def input_of(view: PolicyView, call: int) -> Mapping[str, Any]:

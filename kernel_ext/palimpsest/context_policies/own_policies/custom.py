@@ -8,8 +8,10 @@ import inspect
 import json
 import textwrap
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from inspect import Parameter
 from itertools import islice
 from typing import Any, overload
 
@@ -26,9 +28,17 @@ from palimpsest.context_policies.interface.policy import (
     When,
     with_changes,
 )
+from palimpsest.context_policies.interface.preset_text import (
+    field_value,
+    refused_number,
+    unknown_number,
+)
+from palimpsest.context_policies.interface.settings import number_text
 from palimpsest.context_policies.interface.stage_view import StageView
 from palimpsest.context_policies.own_policies.decisions import CLEARED
+from palimpsest.context_policies.own_policies.own_code_errors import failure_of
 from palimpsest.context_policies.own_policies.past_view import PastView
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.timeline import CHARS4, GONE_STATES
 
 PolicyFunction = Callable[[PastView], Iterable[Change | Probe]]
@@ -40,8 +50,10 @@ DECISIONS_PER_ITEM = 4
 class CustomPolicy:
     """A policy that the user wrote as a function; see ``palimpsest.policy``."""
 
-    function: PolicyFunction
-    name: str
+    function: Callable[..., Iterable[Change | Probe]]
+    """A ``PolicyFunction``, which may have numbers after the view."""
+    function_name: str
+    """Its name without numbers."""
     sticky: bool = False
     """Whether its decisions stay in effect until replaced; else each request starts from whole items."""
     when: When = "request"
@@ -50,6 +62,51 @@ class CustomPolicy:
     """The function's source; empty where it is not known."""
     keeps_pins: bool = False
     """Whether decisions about pinned items are ignored, where they would otherwise break a law."""
+    given: tuple[tuple[str, int | float], ...] = ()
+    """The numbers that the function is called with instead of its defaults."""
+
+    @property
+    def name(self) -> str:
+        """Its name, with the numbers that differ from the function's defaults, in the form that ``policies.get`` reads."""
+        return " ".join(
+            [self.function_name, *(f"{name}={number_text(number)}" for name, number in self.given)]
+        )
+
+    @cached_property
+    def defaults(self) -> Mapping[str, int | float]:
+        """The defaults of the function's numbers: of the parameters after the view whose default is a number."""
+        return {
+            parameter.name: parameter.default
+            for parameter in [*inspect.signature(self.function).parameters.values()][1:]
+            if parameter.kind in (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+            and isinstance(parameter.default, int | float)
+            and not isinstance(parameter.default, bool)
+        }
+
+    @property
+    def numbers(self) -> Mapping[str, int | float]:
+        """The numbers that the function is called with: those given, else its defaults."""
+        return {**self.defaults, **dict(self.given)}
+
+    def with_numbers(self, numbers: Mapping[str, Any]) -> "CustomPolicy":
+        """Return the policy with other values of its function's numbers; raises UnknownPolicy for one that it lacks.
+
+        A parameter whose default is a whole number takes whole numbers. Values may be given as written: ``"20_000"``.
+        """
+        values = dict(self.given)
+        for name, given_value in numbers.items():
+            default = self.defaults.get(name)
+            if default is None:
+                raise unknown_number(self.function_name, name, self.defaults)
+            value = field_value(given_value, type(default))
+            if value is None:
+                kind = "a whole number" if isinstance(default, int) else "a number"
+                raise refused_number(self.function_name, name, kind, given_value)
+            values[name] = value
+        changed = ((name, values[name]) for name in self.defaults if name in values)
+        return replace(
+            self, given=tuple(pair for pair in changed if pair[1] != self.defaults[pair[0]])
+        )
 
     @property
     def source(self) -> str:
@@ -58,9 +115,9 @@ class CustomPolicy:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of its source and of the plain global values that it uses."""
+        """SHA-256 of its source, of the plain global values that it uses, and of its numbers."""
         code = self.text or self.function.__code__.co_code.hex()
-        values = json.dumps(self.values, sort_keys=True)
+        values = json.dumps({**self.values, **self.numbers}, sort_keys=True)
         return hashlib.sha256(f"{code}\n{values}".encode()).hexdigest()
 
     @property
@@ -80,6 +137,7 @@ class CustomPolicy:
             "text": self.text,
             "sha256": self.digest,
             "values": self.values,
+            "numbers": {**self.numbers},
             "sticky": self.sticky,
             "when": self.when,
             "estimator": self.estimator,
@@ -87,7 +145,7 @@ class CustomPolicy:
 
     def __call__(self, view: PastView) -> Iterable[Change | Probe]:
         """Return the function's decisions for a view."""
-        return self.function(view)
+        return self.function(view, **dict(self.given))
 
     def __or__(self, other: ContextPolicy) -> Pipeline:
         """Return a pipeline in which another policy sees this one's result."""
@@ -148,10 +206,10 @@ class CustomPolicy:
         most_decisions = DECISIONS_PER_ITEM * past_view.count + DECISIONS_PER_ITEM
         place = f"at request {past_view.request.index + 1}"
         try:
-            answers: list[Any] = list(islice(self.function(past_view) or (), most_decisions + 1))
+            answers: list[Any] = list(islice(self(past_view) or (), most_decisions + 1))
         except Exception as error:
-            raise PolicyBreach(
-                f"The policy {self.name!r} failed {place}: {type(error).__name__}: {error}"
+            raise failure_of(
+                self.name, {self.function.__code__.co_filename}, place, error
             ) from error
         if len(answers) > most_decisions:
             raise PolicyBreach(
@@ -200,7 +258,9 @@ def policy(
     """Turn a function into a context policy: it yields decisions about the items in a view.
 
     It is called before each request, and its decisions apply to that request; an item without a decision is whole again,
-    unless the policy is ``sticky``. It must be pure: the same view, the same decisions.
+    unless the policy is ``sticky``. It must be pure: the same view, the same decisions. Parameters after the view whose
+    default is a number are the policy's numbers, as those of a preset: ``policies.get(mine, keep=3)``. Raises UserError
+    for what is no function.
 
     >>> import palimpsest
     >>> from palimpsest import policies
@@ -213,18 +273,36 @@ def policy(
     """
 
     def decorate(function: PolicyFunction) -> CustomPolicy:
-        own_policy = CustomPolicy(
-            function=function,
-            name=name or getattr(function, "__name__", "policy"),
-            sticky=sticky,
-            when=when,
-            estimator=estimator,
-            text=_text_of(function),
+        own_policy = policy_of_function(
+            function, sticky=sticky, when=when, estimator=estimator, name=name
         )
         OWN_POLICIES[own_policy.name] = own_policy
         return own_policy
 
     return decorate if function is None else decorate(function)
+
+
+def policy_of_function(
+    function: PolicyFunction,
+    *,
+    sticky: bool = False,
+    when: When = "request",
+    estimator: str = CHARS4,
+    name: str = "",
+) -> CustomPolicy:
+    """Return a function as a policy that is not found by its name; raises UserError for what is no function."""
+    if not inspect.isfunction(function) and not inspect.ismethod(function):
+        raise UserError(
+            f"{function!r:.80} is no policy: it is a function of a view that yields decisions, or an object with start and step."
+        )
+    return CustomPolicy(
+        function=function,
+        function_name=name or getattr(function, "__name__", "policy"),
+        sticky=sticky,
+        when=when,
+        estimator=estimator,
+        text=_text_of(function),
+    )
 
 
 def _text_of(function: PolicyFunction) -> str:

@@ -220,7 +220,7 @@ def _late_cache(
         return None
     stored = request.usage.cache_read + request.usage.cache_write
     if following.usage.cache_read <= stored * (1 + SAME_SHARE):
-        # The next request read no more than this one had left: the lost part was written again.
+        # The next request read no more than this one had left: the lost part was written anew.
         return None
     for earlier in reversed(requests[max(before.index - MAX_REQUESTS_BEHIND, 0) : before.index]):
         if earlier.usage is None or earlier.model != request.model:

@@ -235,16 +235,17 @@ class PriceProfile:
     unknown: tuple[str, ...] = ()
     """Models of the session whose price is not known, so that these prices apply to their requests."""
 
-    def prices_at(self, terms: Terms, prompt: float) -> "PriceProfile":
+    def rates_at(self, terms: Terms, prompt: float) -> Rates:
         """Return the prices of a request with ``prompt`` tokens in its prompt."""
         profile = self.of(terms.model)
-        if profile.model_price is None:
-            return profile
-        price = profile.model_price.at(prompt, terms.service_tier)
-        if price is profile.model_price and not profile.writes_hour:
-            return profile
-        rates = rates_of(price, writes_hour=profile.writes_hour)
-        return profile if rates is None else replace(profile, **rates._asdict(), model_price=price)
+        listed = profile.model_price
+        if listed is not None:
+            price = listed.at(prompt, terms.service_tier)
+            if price is not listed or profile.writes_hour:
+                rates = rates_of(price, writes_hour=profile.writes_hour)
+                if rates is not None:
+                    return rates
+        return Rates(profile.input, profile.output, profile.read, profile.write)
 
     @property
     def basis(self) -> Basis:
@@ -296,7 +297,10 @@ class PriceProfile:
 
     def of(self, model: str) -> "PriceProfile":
         """Return the prices of one model's requests."""
-        return next((other for other in self.other_models if other.name == model), self)
+        for other in self.other_models:
+            if other.name == model:
+                return other
+        return self
 
     def cost(
         self,
@@ -309,7 +313,7 @@ class PriceProfile:
         prompt: float | None = None,
     ) -> float:
         """Return the cost of tokens of a request; ``prompt`` is the length of the whole prompt, if they are a part of it."""
-        prices = self.prices_at(terms, uncached + read + write if prompt is None else prompt)
+        prices = self.rates_at(terms, uncached + read + write if prompt is None else prompt)
         return (
             uncached * prices.input
             + read * prices.read

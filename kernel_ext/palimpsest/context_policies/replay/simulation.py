@@ -16,12 +16,12 @@ from typing import Any
 from palimpsest.context_policies.interface.policy import (
     Change,
     ContextPolicy,
-    PolicyResult,
     Probe,
     SessionFacts,
 )
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy, change_of
 from palimpsest.context_policies.interface.window_to_fit import window_to_fit
+from palimpsest.context_policies.own_policies.own_code_errors import decided_by, start_of
 from palimpsest.context_policies.presets.cache_keeping import CacheKeeping
 from palimpsest.context_policies.prompt_cache.cache_walk import (
     CacheWalk,
@@ -162,7 +162,7 @@ class TimelineReplay:
         recorded_window = timeline.requests[0].window if timeline.requests else 0
         facts = SessionFacts(timeline, window or recorded_window, round(unseen), window)
         self._window = window_to_fit(getattr(policy, "policy", policy), facts)
-        self._state = None if policy is None else policy.start(facts)
+        self._state = None if policy is None else start_of(policy, facts)
         is_recorded = isinstance(policy, RecordedPolicy)
         self._fixed_items = HeldItems(replace(timeline, items=()) if is_recorded else timeline)
         self._user_decisions: dict[int, list[Transition]] = {}
@@ -343,7 +343,7 @@ class TimelineReplay:
         policy = self.policy
         if policy is None:
             return
-        decided: PolicyResult = policy.step(self._state, self._view)
+        decided = decided_by(policy, self._state, self._view)
         self._trace.decision_count += 1
         self._trace.idle.update(decided.idle)
         self._state = decided.state

@@ -133,7 +133,8 @@ def _function_key(policy: CustomPolicy) -> Hashable | None:
     if values is None:
         return None
     defaults = (function.__defaults__ or (), tuple((function.__kwdefaults__ or {}).items()))
-    if not all(isinstance(default, _PLAIN_TYPES) for default in defaults[0]) or defaults[1]:
+    default_values = (*defaults[0], *(value for _, value in defaults[1]))
+    if not all(isinstance(value, _PLAIN_TYPES) for value in default_values):
         return None
     options = (policy.name, policy.sticky, policy.when, policy.estimator)
     return policy.text, function.__code__, values, defaults, options

@@ -19,6 +19,7 @@ from palimpsest.transcript.values import Price
 
 if TYPE_CHECKING:
     from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
+    from palimpsest.review.session_review import SessionReview
     from palimpsest.review.timeline_view.view_queries import ViewAnswer, ViewQuery
     from palimpsest.session.open_sessions.workspace import Workspace
 
@@ -121,6 +122,9 @@ class InspectorAnswers(Protocol):
 
     def answers(self, session: str) -> "SessionAnswers":
         """Return an answerer for the questions about a session of the project; it is not cached."""
+
+    async def review(self, session: str, path: str | None = None) -> "SessionReview":
+        """Return the newest review of a session of the project, or of a recording; raises UserError."""
 
     async def answer_session(
         self, session: str, query: "ViewQuery", asker: str = ""

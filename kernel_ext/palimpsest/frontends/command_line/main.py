@@ -32,7 +32,8 @@ EXAMPLES = """examples:
 exit code: 0; 1 where a condition of --fail-if holds; 2 where something cannot be read or is not understood.
 """
 CONDITION_HELP = """a condition is made of columns (the keys of --json), numbers, + - * /, comparisons, and, or, not;
-baseline is what the column of its comparison has in the first row, or in the report that --baseline names."""
+baseline is what the column of its comparison has in the first row, or in the report that --baseline names.
+The first row of several is not judged itself, unless --baseline names a report."""
 
 
 class TerminalParser(ArgumentParser):

@@ -11,6 +11,9 @@ from palimpsest.store.disk import NoFile, TooLarge, read_small
 from palimpsest.transcript.errors import UserError
 
 MAX_BASELINE_BYTES = 64_000_000
+_NO_ROW = (
+    "there is no row beside the baseline; compare several, or name an earlier report by --baseline"
+)
 _NAME_COLUMNS = ("policy", "session", "title", "origin", "model")
 
 
@@ -53,7 +56,7 @@ def _reproduction_columns(values: Mapping[str, Any]) -> Row:
 def failed_conditions(
     conditions: Sequence[Condition], values: Mapping[str, Any], baseline: Mapping[str, Any] | None
 ) -> list[str]:
-    """Return a sentence for each row for which a condition holds.
+    """Return a sentence for each row for which a condition holds; the row that is the baseline is judged by none.
 
     Raises UserError for an unknown column, and for a condition that could be checked for no row.
     """
@@ -65,8 +68,9 @@ def failed_conditions(
     for condition in conditions:
         unknown: list[str] = []
         checked = 0
-        for row, before in _with_baseline(groups, earlier):
+        for row in (row for group in groups for row in group):
             condition.check([key for key in row if key not in _NAME_COLUMNS])
+        for row, before in _judged_rows(groups, earlier, condition):
             try:
                 holds = condition.holds(row, before)
             except UnknownValue as error:
@@ -76,7 +80,7 @@ def failed_conditions(
             if holds:
                 sentences.append(_failure_sentence(condition, row, before))
         if not checked:
-            why = f"{unknown[0]!r} is not known" if unknown else "there is no row"
+            why = f"{unknown[0]!r} is not known" if unknown else _NO_ROW
             raise UserError(f"The condition {condition.text!r} cannot be checked: {why}.")
     return sentences
 
@@ -94,12 +98,21 @@ def read_baseline(path: Path) -> Mapping[str, Any]:
     return baseline
 
 
-def _with_baseline(
-    groups: Sequence[Sequence[Row]], earlier: Sequence[Row]
+def _judged_rows(
+    groups: Sequence[Sequence[Row]], earlier: Sequence[Row], condition: Condition
 ) -> Iterator[tuple[Row, Row]]:
+    """Yield each row that a condition judges, with its baseline.
+
+    Without an earlier report the first row of several is what the others are judged by; a row alone is judged by
+    numbers only.
+    """
     for group in groups:
-        for row in group:
-            yield row, _matching_row(row, earlier) if earlier else group[0]
+        if earlier:
+            yield from ((row, _matching_row(row, earlier)) for row in group)
+        elif len(group) > 1:
+            yield from ((row, group[0]) for row in group[1:])
+        elif not condition.needs_baseline:
+            yield group[0], {}
 
 
 def _matching_row(row: Row, earlier: Sequence[Row]) -> Row:

@@ -8,9 +8,10 @@ stop; a waiting question is dropped when a newer question for a track arrives.
 
 import asyncio
 import logging
-from typing import Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from palimpsest.paused_collection import collection_paused
+from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.view_queries import AskTrack, ViewAnswer, ViewQuery
 
 MAX_PARALLEL = 1
@@ -28,8 +29,11 @@ class AnswerSource(Protocol):
     Contract: called on worker threads, one at a time; an error that the user can fix is part of the answer.
     """
 
-    def answer(self, query: ViewQuery) -> ViewAnswer:
-        """Return the answer, or an error of one sentence."""
+    def answer(self, query: ViewQuery, policies: ChosenPolicies = NO_POLICIES) -> ViewAnswer:
+        """Return the answer, or an error of one sentence; a question may name one of the ``policies``."""
+
+
+Source = TypeVar("Source", bound=AnswerSource)
 
 
 class AnswerQueue:
@@ -39,7 +43,11 @@ class AnswerQueue:
         self._threads = asyncio.Semaphore(MAX_PARALLEL)
 
     async def answer(
-        self, questions: "SessionQuestions", query: ViewQuery, asker: str = ""
+        self,
+        questions: "SessionQuestions[Any]",
+        query: ViewQuery,
+        asker: str = "",
+        policies: ChosenPolicies = NO_POLICIES,
     ) -> ViewAnswer:
         """Wait until the question's turn, and return the answer.
 
@@ -54,23 +62,23 @@ class AnswerQueue:
                     return ViewAnswer(error=SUPERSEDED)
                 del questions.newest[asker]
             try:
-                return await asyncio.to_thread(_compute_answer, questions.source, query)
+                return await asyncio.to_thread(_compute_answer, questions.source, query, policies)
             except DAMAGED_LOG_ERRORS as error:  # a log may hold anything
                 _log.exception("An inspector's question could not be answered")
                 return ViewAnswer(error=f"It cannot be shown: {type(error).__name__}.")
 
 
-class SessionQuestions:
+class SessionQuestions(Generic[Source]):
     """The waiting questions about one session."""
 
-    def __init__(self, source: AnswerSource) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
         self.lock = asyncio.Lock()
         self.newest: dict[str, AskTrack] = {}
         """The newest waiting question for a track, by asker."""
 
 
-def _compute_answer(source: AnswerSource, query: ViewQuery) -> ViewAnswer:
+def _compute_answer(source: AnswerSource, query: ViewQuery, policies: ChosenPolicies) -> ViewAnswer:
     """Compute the answer on this worker thread, with the cyclic garbage collector paused."""
     with collection_paused():
-        return source.answer(query)
+        return source.answer(query, policies)

@@ -13,12 +13,15 @@ from pathlib import Path
 from palimpsest.frontends.inspector.answer_queue import AnswerQueue, SessionQuestions
 from palimpsest.home_paths import home_path
 from palimpsest.review.prices.prices import PriceOf
+from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.recorded_sessions.recording import Recording, open_recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.recorded_sessions.session_answers import SessionAnswers, SessionPlace
+from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.view_queries import AskView, ViewAnswer, ViewQuery
 from palimpsest.store.interface import Store
 from palimpsest.store.log.journal import Journal
+from palimpsest.store.session_notes import store_notes
 from palimpsest.transcript.errors import UserError
 
 MAX_OPEN_SESSIONS = 4
@@ -34,10 +37,10 @@ class _OpenRecording:
     recording: Recording[RecordingReview]
     stamp: tuple[int, int]
     """Size and modification time of the file, to detect changes."""
-    questions: dict[str, SessionQuestions] = field(default_factory=dict)
+    questions: dict[str, SessionQuestions[SessionAnswers]] = field(default_factory=dict)
     closing_timer: asyncio.TimerHandle | None = None
 
-    def questions_about(self, session: str) -> SessionQuestions:
+    def questions_about(self, session: str) -> SessionQuestions[SessionAnswers]:
         """Return the line of a session, or of the recording's first session for an empty id; raises NotFound."""
         questions = self.questions.get(session)
         if questions is None:
@@ -59,13 +62,21 @@ class Inspections:
     _folder: Path
     """The folder to which relative paths of recordings refer."""
     _queue: AnswerQueue = field(default_factory=AnswerQueue)
-    _sessions: OrderedDict[str, SessionQuestions] = field(default_factory=OrderedDict)
+    _sessions: OrderedDict[str, SessionQuestions[SessionAnswers]] = field(
+        default_factory=OrderedDict
+    )
     _recordings: OrderedDict[Path, _OpenRecording] = field(default_factory=OrderedDict)
     _opening: asyncio.Lock = field(default_factory=asyncio.Lock)
 
-    async def answer_session(self, session: str, query: ViewQuery, asker: str = "") -> ViewAnswer:
-        """Answer a question about a session of the project."""
-        return await self._queue.answer(self._questions_about(session), query, asker)
+    async def answer_session(
+        self,
+        session: str,
+        query: ViewQuery,
+        asker: str = "",
+        policies: ChosenPolicies = NO_POLICIES,
+    ) -> ViewAnswer:
+        """Answer a question about a session of the project, which may name one of the ``policies``."""
+        return await self._queue.answer(self._questions_about(session), query, asker, policies)
 
     async def answer_recording(
         self, path: str, session: str, query: ViewQuery, asker: str = ""
@@ -86,9 +97,23 @@ class Inspections:
             self._price_of,
             lambda: self._log_position(session),
             problems_of=self._store.problems,
+            note_files=store_notes(self._store),
         )
 
-    def _questions_about(self, session: str) -> SessionQuestions:
+    async def review(self, session: str, path: str | None = None) -> SessionReview:
+        """Return the newest review of a session of the project, or of a recording; raises UserError."""
+        if path is None:
+            questions = self._questions_about(session)
+        else:
+            try:
+                opened = await self._open_recording(path, is_view=False)
+                questions = opened.questions_about(session)
+            except (OSError, ValueError) as error:
+                raise UserError(_error_sentence(error)) from error
+        async with questions.lock:
+            return await asyncio.to_thread(questions.source.review)
+
+    def _questions_about(self, session: str) -> SessionQuestions[SessionAnswers]:
         questions = self._sessions.pop(session, None)
         self._sessions[session] = questions = questions or SessionQuestions(self.answers(session))
         while len(self._sessions) > MAX_OPEN_SESSIONS:

@@ -10,7 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import traitlets
@@ -24,6 +24,7 @@ from palimpsest.frontends.inspector.place_trait import (
 )
 from palimpsest.frontends.inspector.saved_output import saved_output
 from palimpsest.frontends.static_files import built_file
+from palimpsest.review.recorded_sessions.preset_policies import ChosenPolicies
 from palimpsest.review.recorded_sessions.session_answers import GROWTH
 from palimpsest.review.timeline_view.inspector_parts import (
     OPENS_WHOLE,
@@ -66,6 +67,8 @@ class InspectedSession:
     """Returns the newest view, for the saved output; called on any thread but the engine's."""
     live: KernelSession | None = None
     """A session of this kernel, whose records are observed and which may be edited."""
+    policies: ChosenPolicies = field(default_factory=dict)
+    """The policies that stand before the presets; ``ask`` and ``view`` know them."""
 
 
 class InspectorWidget(CellWidget):
@@ -117,6 +120,11 @@ class InspectorWidget(CellWidget):
         self.own = live is not None and not live.read_only
         if live is not None:
             self._unsubscribe = live.subscribe(self._on_records)
+
+    @property
+    def policies(self) -> ChosenPolicies:
+        """The policies that stand before the presets."""
+        return self._inspected.policies
 
     def bundle(self) -> dict[str, str]:
         """Return the session's picture and tables as HTML, and the tables as plain text."""

@@ -71,7 +71,7 @@ def table_output(head: tuple[str, ...], rows: Rows) -> CommandOutput:
     """Return rows as a Markdown table and as aligned text."""
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
-        cells = [code_span(row[0]), *(inline(cell).replace("|", "\\|") for cell in row[1:])]
+        cells = [code_span(row[0]), *map(inline, row[1:])]
         lines.append(f"| {' | '.join(cells)} |")
     aligned = [head, *rows] if any(head) else rows
     widths = [max(len(row[i]) for row in aligned) for i in range(len(head))]

@@ -30,8 +30,12 @@ class CommandReport:
     """The same values as tables, for people."""
     problems: "Sequence[Problem]" = ()
     """Problems of reading."""
+    markdown_tables: "Sequence[ReportTable]" = ()
+    """The tables of the Markdown form, where they have fewer columns than ``tables``."""
     words: Sequence[str] = ()
     """Lines instead of tables."""
+    link: str = ""
+    """An address of the web that stands below the tables, as a link to the report."""
 
     def as_text(self, form: OutputForm) -> str:
         """Return the report in an output format."""
@@ -40,10 +44,14 @@ class CommandReport:
             is_ascii = not terminal.has_unicode_output()
             values = json.dumps(self.json(), ensure_ascii=is_ascii, indent=2, allow_nan=False)
             return visible_json(values)
-        tables = [table.markdown if form == "markdown" else table.text for table in self.tables]
-        return "\n\n".join(
-            [*(["\n".join(map(visible, self.words))] if self.words else []), *tables]
-        )
+        lines = ["\n".join(map(visible, self.words))] if self.words else []
+        if form == "markdown":
+            lines += [table.markdown for table in self.markdown_tables or self.tables]
+            lines += [f"[Report](<{self.link}>)"] if self.link else []
+        else:
+            lines += [table.text for table in self.tables]
+            lines += [f"Report: {self.link}"] if self.link else []
+        return "\n\n".join(lines)
 
     def json(self) -> dict[str, Any]:
         """Return the report as plain values."""

@@ -6,6 +6,7 @@ describes the page.
 
 import datetime
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from palimpsest import __version__
@@ -16,9 +17,10 @@ from palimpsest.render.formats.inspector_report import (
     InspectorReport,
     inspector_report,
 )
+from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.corpus.progress_bar import default_progress
-from palimpsest.review.session_review import SessionReview
+from palimpsest.review.session_review import PolicyLike, SessionReview
 from palimpsest.review.timeline_view.report_data import ReportTexts, report_data
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_summary import view_picture, view_summary
@@ -47,7 +49,7 @@ def write_report(
     path: str | Path,
     *,
     environment: Mapping[str, str],
-    policies: Sequence[str] | str = (),
+    policies: Sequence[PolicyLike] | PolicyLike = (),
     texts: ReportTexts = "preview",
     price: str | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -56,15 +58,14 @@ def write_report(
 
     ``progress`` is called with the number of computed tracks and of all; without it a terminal shows a bar.
 
-    Raises UserError with one sentence: for an unknown policy, price or choice of texts, and where the file exists
-    and is no report.
+    Raises UserError with one sentence: for an unknown policy, price or choice of texts, a policy that fails, and where
+    the file exists and is no report.
     """
     target = _checked_target(path)
-    policy_names = [policies] if isinstance(policies, str) else [*policies]
     scrub = text_cleaner(environment)
     on_progress = progress or default_progress()
     answers = ViewAnswers(review, keeps_replays=False)
-    view, data = report_data(answers, policy_names, texts, price, clean_json(scrub), on_progress)
+    view, data = report_data(answers, policies, texts, price, clean_json(scrub), on_progress)
     summary = view_summary(view)
     date = datetime.datetime.now(tz=datetime.UTC).strftime("%Y-%m-%d")
     page = inspector_report(
@@ -72,7 +73,7 @@ def write_report(
             title=summary.title,
             about=f"The context of one agent's session, request by request. {TEXTS_SENTENCES[texts]}",
             picture=view_picture(view),
-            tables=summary.tables,
+            tables=(*_notes_tables(review, scrub), *summary.tables),
             sentences=summary.sentences,
             data=data,
             closing=(
@@ -89,6 +90,15 @@ def write_report(
     except OSError as error:
         raise StorageFailed(f"{disk_reason(error)}: {str(target)!r} cannot be written.") from error
     return target
+
+
+def _notes_tables(review: SessionReview, clean: Callable[[str], str]) -> Sequence[ReportTable]:
+    """Return the table of the notes on a session, without keys; none where there is no note."""
+    table = review.notes().table
+    cleaned_rows = tuple(
+        tuple(clean(cell) if isinstance(cell, str) else cell for cell in row) for row in table.rows
+    )
+    return [replace(table, title=clean(table.title), rows=cleaned_rows)] if cleaned_rows else []
 
 
 def _checked_target(path: str | Path) -> Path:

@@ -33,6 +33,11 @@ MODULES = (
         "share unshare export import stop-import",
         {"import": "Import recordings into a project."},
     ),
+    OperationModule(
+        "notes",
+        "note notes",
+        {"notes": "List, write and merge the notes of people on recorded sessions."},
+    ),
     OperationModule("panel", "model agent open-inspector"),
     OperationModule(
         "page",

@@ -4,6 +4,7 @@ Border: the ``review`` package is imported when the first operation runs.
 """
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -100,7 +101,7 @@ class ShowFigures(RecordingOperation):
             return self._folder_overview(self.by)
         with self.open_recording(self.path, context) as recording:
             reports = [
-                SessionReport(session) for session in _select_sessions(recording, self.session)
+                SessionReport(session) for session in selected_sessions(recording, self.session)
             ]
             return CommandReport(
                 "inspect",
@@ -142,9 +143,16 @@ class CompareRecordings(RecordingOperation):
     """tokens of the context window to assume"""
     summary: Annotated[str | None, Argument("TEXT")] = None
     """what stands where policies would have had a summary: stub(1500), extract(2000), recorded"""
+    columns: Annotated[str, Argument("NAME,NAME")] = ""
+    """the columns of the table, of two recordings its figures: keys of --json; else all, of policies six in Markdown"""
+    link: Annotated[str, Argument("URL")] = ""
+    """the address of a report, which stands below the table"""
     forms = (
         _terminal_form(
-            "compare", "path", "policy", "window", "summary", *SHARED_FIELDS, has_rows=True
+            "compare",
+            *("path", "policy", "window", "summary", "columns", "link"),
+            *SHARED_FIELDS,
+            has_rows=True,
         ),
     )
 
@@ -158,43 +166,69 @@ class CompareRecordings(RecordingOperation):
             )
         if others and self.captured:
             raise UserError("--captured belongs to one recording; give one to compare.")
-        if others:
-            return self._compare_recordings(first, others[0], context)
-        return self._compare_policies(first, context)
+        link = _checked_link(self.link)
+        compared = (
+            self._compare_recordings(first, others[0], context)
+            if others
+            else self._compare_policies(first, context)
+        )
+        return replace(compared, link=link)
+
+    @property
+    def _column_keys(self) -> list[str]:
+        """The keys that ``--columns`` names; empty where it is not given."""
+        return [key for word in self.columns.split(",") if (key := word.strip())]
 
     def _compare_policies(self, path: str, context: OperationContext) -> CommandReport:
+        from palimpsest.review.comparison.policy_comparison import (
+            PULL_REQUEST_COLUMNS,
+            check_policy_columns,
+        )
+
+        keys = self._column_keys
+        check_policy_columns(keys)
         policies = _named_policies(
             [name for many in self.policy or [[ALL_POLICIES]] for name in many]
         )
         with self.open_recording(path, context) as recording:
             comparisons = [
                 session.compare(policies, window=self.window, summary=self.summary)
-                for session in _select_sessions(recording, self.session, with_requests=True)
+                for session in selected_sessions(recording, self.session, with_requests=True)
             ]
+            tables = [comparison.table for comparison in comparisons]
             return CommandReport(
                 "compare",
                 {"path": path, "comparisons": [comparison.json() for comparison in comparisons]},
-                [comparison.table for comparison in comparisons],
+                [table.with_columns(keys) for table in tables] if keys else tables,
                 recording.problems,
+                [table.with_columns(keys or PULL_REQUEST_COLUMNS) for table in tables],
             )
 
     def _compare_recordings(
         self, first: str, second: str, context: OperationContext
     ) -> CommandReport:
-        from palimpsest.review.recorded_comparison import compare_recorded
+        from palimpsest.render.reports.table import check_columns
+        from palimpsest.review.recorded_comparison import FIGURE_KEYS, compare_recorded
 
+        keys = self._column_keys or FIGURE_KEYS
+        check_columns(keys, FIGURE_KEYS)
         with (
             self.open_recording(first, context) as recording,
             self.open_recording(second, context) as other,
         ):
-            left = next(_select_sessions(recording, self.session, with_requests=True))
-            right = next(_select_sessions(other, "", with_requests=True))
+            left = next(selected_sessions(recording, self.session, with_requests=True))
+            right = next(selected_sessions(other, "", with_requests=True))
             comparison = compare_recorded(left, right)
+            values = comparison.json()
             return CommandReport(
                 "compare",
-                {"paths": [first, second], "sessions": comparison.json()["sessions"]},
-                [comparison.table],
-                (*recording.problems, *other.problems),
+                {
+                    "paths": [first, second],
+                    "parting": values["parting"],
+                    "sessions": values["sessions"],
+                },
+                [comparison.table_of_figures(keys)],
+                [*dict.fromkeys((*recording.problems, *other.problems))],
             )
 
 
@@ -221,7 +255,7 @@ class WriteReport(RecordingOperation):
             review = context.services.inspections.answers(self.session).review()
             return self._write(review, context.services.services.environment)
         with self.open_recording(self.path, context) as recording:
-            review = next(_select_sessions(recording, self.session, with_requests=True))
+            review = next(selected_sessions(recording, self.session, with_requests=True))
             report = self._write(review, os.environ)
             return replace(report, problems=recording.problems)
 
@@ -245,6 +279,17 @@ class WriteReport(RecordingOperation):
         )
 
 
+def _checked_link(address: str) -> str:
+    """Return an address of the web as it is written in Markdown; raises UserError for any other."""
+    if not address:
+        return ""
+    if not re.fullmatch(r"https?://[^\s<>\\]+", address) or not address.isprintable():
+        raise UserError(
+            f"--link is an address that begins with https:// or http://, not {address!r}."
+        )
+    return address
+
+
 def _named_policies(words: Sequence[str]) -> "list[PolicyLike]":
     from palimpsest.context_policies.interface.recorded_policy import RECORDED
     from palimpsest.context_policies.replay.simulation import RAW
@@ -255,7 +300,7 @@ def _named_policies(words: Sequence[str]) -> "list[PolicyLike]":
     return [policy_from_words(name) for name in dict.fromkeys(names)]
 
 
-def _select_sessions(
+def selected_sessions(
     recording: "Recording[RecordingReview]", session: str, *, with_requests: bool = False
 ) -> "Iterator[SessionReview]":
     """Yield one session, by id or number from 1, or all where ``session`` is empty; those of subagents last.

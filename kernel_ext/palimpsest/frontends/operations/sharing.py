@@ -58,6 +58,8 @@ class ImportedSessions(Value):
 
     imported: tuple[Imported, ...]
     unreadable: tuple[Problem, ...]
+    notes: int = 0
+    """Lines of people's notes on the sessions that came with them."""
     project: str = Field(default="", exclude=True)
     """The project's folder."""
 
@@ -210,7 +212,10 @@ class Import(Operation):
         finally:
             _STOP_EVENTS.pop(self.id, None)
         return ImportedSessions(
-            imported=report.sessions, unreadable=report.problems, project=str(import_place.root)
+            imported=report.sessions,
+            unreadable=report.problems,
+            notes=report.notes,
+            project=str(import_place.root),
         )
 
     def _progress_sender(self, publish: Callable[[BaseModel], None]) -> Callable[[int, int], None]:
@@ -240,6 +245,7 @@ class Import(Operation):
             )
         else:
             lines = ["No session was found there."]
+        lines += [_notes_words(answer.notes)] if answer.notes else []
         shown = answer.unreadable[:MAX_SHOWN_PROBLEMS]
         lines += [f"Not read: {problem.where}. {problem.what}" for problem in shown]
         if len(answer.unreadable) > len(shown):
@@ -253,6 +259,7 @@ class Import(Operation):
             for session in imported
         ]
         words.append(f"{len(imported)} sessions are in {project}.")
+        words += [_notes_words(answer.notes)] if answer.notes else []
         sessions = [
             {
                 "session": session.id,
@@ -262,7 +269,7 @@ class Import(Operation):
             }
             for session in imported
         ]
-        values = {"project": project, "sessions": sessions}
+        values = {"project": project, "sessions": sessions, "notes": answer.notes}
         return CommandReport("import", values, problems=answer.unreadable, words=words)
 
 
@@ -278,6 +285,10 @@ class StopImport(Operation):
         if stop_event is not None:
             stop_event.set()
         return Done(late=stop_event is None)
+
+
+def _notes_words(lines: int) -> str:
+    return f"{some(lines, 'line')} of notes on them came along."
 
 
 def _split_words(rest: str) -> list[str]:

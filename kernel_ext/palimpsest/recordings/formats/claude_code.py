@@ -55,6 +55,7 @@ from palimpsest.recordings.reading.shared_beginnings import (
     shared_beginning,
 )
 from palimpsest.recordings.reading.sources import discard_report, head_of, json_lines, report_beside
+from palimpsest.store.session_notes import NOTES_ENDING
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.relative_paths import recorded_name
 
@@ -172,12 +173,12 @@ def _subagents(
 ) -> Iterator[tuple[Path, ClaudeIndex, Report]]:
     """Yield the files of a session's subagents, with their index and reports: in the folder of its name, or beside it."""
     folder = _subagent_folder(path)
-    files = sorted(folder.glob("agent-*.jsonl"))
+    files = _agent_files(folder)
     files += [
         file
         for run in sorted(folder.glob(f"{WORKFLOWS}/*"))
         if not run.is_symlink() and not run.parent.is_symlink()
-        for file in sorted(run.glob("agent-*.jsonl"))
+        for file in _agent_files(run)
     ]
     files += _agent_files_beside(path, session)
     if len(files) > MAX_SESSIONS:
@@ -186,6 +187,12 @@ def _subagents(
         if file.is_file() and not file.is_symlink():
             file_report = report_beside(report, file.name)
             yield file, _index_of(file, file_report), file_report
+
+
+def _agent_files(folder: Path) -> list[Path]:
+    """Return the files of subagents in a folder, without people's notes on them."""
+    files = sorted(folder.glob("agent-*.jsonl"))
+    return [file for file in files if not file.name.endswith(NOTES_ENDING)]
 
 
 def _agent_files_beside(path: Path, session: str) -> list[Path]:
@@ -203,7 +210,7 @@ def _agent_files_beside(path: Path, session: str) -> list[Path]:
 @lru_cache(maxsize=4)
 def _agent_sessions(folder: Path, _modified: int) -> tuple[tuple[str, str], ...]:
     """Return the files of subagents in a folder with the session of each; read again when the folder has changed."""
-    files = [file for file in sorted(folder.glob("agent-*.jsonl")) if not file.is_symlink()]
+    files = [file for file in _agent_files(folder) if not file.is_symlink()]
     return tuple((file.name, _session_of(file)) for file in files if file.is_file())
 
 

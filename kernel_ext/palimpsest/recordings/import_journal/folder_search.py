@@ -7,6 +7,7 @@ from pathlib import Path
 from palimpsest.recordings.reading.compressed_files import PASSED_OVER, compressed_files
 from palimpsest.recordings.reading.importer import AnyImporter, FilesBeside, FolderFormat
 from palimpsest.store.project_folder.names import FOLDER
+from palimpsest.store.session_notes import NOTES_ENDING
 
 MAX_DEPTH = 6
 """Depth to which folders are searched for recordings; Codex sorts its own by year, month and day."""
@@ -108,7 +109,9 @@ class _Search:
 
 
 def _may_be_recording(file: Path) -> bool:
-    """Return whether a file's name is one that recordings have."""
+    """Return whether a file's name is one that recordings have; people's notes beside them are none."""
+    if file.name.endswith(NOTES_ENDING):
+        return False
     return file.suffix in ENDINGS or file.name.endswith(NAME_ENDINGS)
 
 

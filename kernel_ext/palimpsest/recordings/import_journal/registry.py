@@ -30,9 +30,11 @@ from palimpsest.recordings.reading.reading_budget import reading
 from palimpsest.recordings.reading.sources import head_of, is_compressed
 from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.interface import Store
+from palimpsest.store.session_notes import NOTES_ENDING
 from palimpsest.transcript.errors import NotFound, UserError
 
 GROUP = "palimpsest.importers"
+NOTES_ALONE = "{path!r} holds notes on a recording, not the recording itself; name {recording!r}, and they come along."
 LOG = logging.getLogger(__name__)
 
 FailureHandler = Callable[[AnyImporter, Exception], None]
@@ -90,10 +92,7 @@ class ImporterRegistry:
         joined; in a folder, recordings are joined with the captures there. ``errors_in`` returns the folder in whose
         ``errors.log`` an importer's own error is written; by default that of the store's project.
         """
-        if not path.exists():
-            raise NotFound(f"There is no {str(path)!r}.")
-        if path.is_file() and path.stat().st_size == 0:
-            raise UserError(f"{str(path)!r} is empty: it holds no session.")
+        _check_source(path)
         log = ImportLog(errors_in or partial(errors_folder, store))
         importer = self.recognise(path, partial(_report_failure, log, path))
         has_failed = bool(log.problems)
@@ -148,6 +147,17 @@ class ImporterRegistry:
             return self.recognise(path)
         except (OSError, UserError):
             return None
+
+
+def _check_source(path: Path) -> None:
+    """Raise UserError for a path that cannot be a recording."""
+    if not path.exists():
+        raise NotFound(f"There is no {str(path)!r}.")
+    if path.name.endswith(NOTES_ENDING):
+        recording = str(path).removesuffix(NOTES_ENDING)
+        raise UserError(NOTES_ALONE.format(path=str(path), recording=recording))
+    if path.is_file() and path.stat().st_size == 0:
+        raise UserError(f"{str(path)!r} is empty: it holds no session.")
 
 
 def _captured_answers(

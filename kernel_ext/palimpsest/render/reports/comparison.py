@@ -94,7 +94,7 @@ class Comparison(ShownInCell):
             for total in self.totals
         ]
         lines += ["", f"| {' | '.join(map(inline, self._head))} |", "|--:|--:|--:|--:|--:|---|"]
-        lines += [f"| {' | '.join((*row[:5], _cell(row[5])))} |" for row in self._rows]
+        lines += [f"| {' | '.join((*row[:5], inline(row[5])))} |" for row in self._rows]
         lines += [f"\n{inline(sentence)}" for sentence in (self.more, *self.notes) if sentence]
         return "\n".join(lines)
 
@@ -180,10 +180,6 @@ def _swatch(colour: str) -> str:
         '<span style="display:inline-block;width:10px;height:10px;margin-right:6px;'
         f'border-radius:2px;background-color:{colour}"></span>'
     )
-
-
-def _cell(text: str) -> str:
-    return inline(text).replace("|", "\\|")
 
 
 def _escaped_words(text: str) -> str:

@@ -5,12 +5,13 @@ not only by colour; a value that is not known is a dash, never 0.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Any, Literal, TypeGuard
 
 from palimpsest.render.content.phrases import count, usd_digits, usd_text
 from palimpsest.render.safety.escaping import clean, in_html, inline
+from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.terminal_columns import columns_of
 from palimpsest.transcript.visible_text import visible_line
 
@@ -120,6 +121,22 @@ class ReportTable(ShownAsTable):
         """The table itself."""
         return self
 
+    def with_columns(self, keys: Sequence[str]) -> "ReportTable":
+        """Return the table with the columns of these keys, in their order; the first column, the rows' name, stays first.
+
+        Raises UserError with one sentence for an unknown key.
+        """
+        places = {column.key: place for place, column in enumerate(self.columns)}
+        check_columns(keys, [*places])
+        name_key = self.columns[0].key
+        chosen = [places[key] for key in dict.fromkeys((name_key, *keys))]
+        return replace(
+            self,
+            columns=tuple(self.columns[place] for place in chosen),
+            rows=tuple(tuple(row[place] for place in chosen) for row in self.rows),
+            estimates=frozenset((row, key) for row, key in self.estimates if key in keys),
+        )
+
     def records(self) -> list[dict[str, Cell]]:
         """Return the rows as dicts by the columns' keys."""
         keys = [column.key for column in self.columns]
@@ -156,11 +173,11 @@ class ReportTable(ShownAsTable):
     def markdown(self) -> str:
         """The table as Markdown."""
         rule = ["---" if column.form == "text" else "--:" for column in self.columns]
-        head = [_cell(_column_title(column)) for column in self.columns]
+        head = [inline(_column_title(column)) for column in self.columns]
         lines = [f"**{inline(self.title)}**", ""]
         lines += [f"{inline(sentence)}\n" for sentence in self.lead]
         lines += [f"| {' | '.join(head)} |", f"|{'|'.join(rule)}|"]
-        lines += [f"| {' | '.join(_cell(cell) for cell in row)} |" for row in self._shown_rows()]
+        lines += [f"| {' | '.join(map(inline, row))} |" for row in self._shown_rows()]
         lines += [f"\n{inline(note)}" for note in self.notes]
         return "\n".join(lines)
 
@@ -258,6 +275,13 @@ def table_of(
     )
 
 
+def check_columns(keys: Sequence[str], known: Sequence[str]) -> None:
+    """Raise UserError with one sentence for the first of the keys that is no known column."""
+    for key in keys:
+        if key not in known:
+            raise UserError(f"There is no column {key!r}; there are {', '.join(known)}.")
+
+
 def mark_estimate(text: str, is_estimate: bool) -> str:  # noqa: FBT001  reads as a sentence where it is called
     """Return a shown value with the sign of an estimate, where it is one."""
     return f"{ESTIMATED}{text}" if is_estimate and text != UNKNOWN else text
@@ -316,7 +340,3 @@ def _terminal_line(text: str) -> str:
 def _padded(text: str, columns: int, *, is_left: bool) -> str:
     blanks = " " * (columns - columns_of(text))
     return text + blanks if is_left else blanks + text
-
-
-def _cell(text: str) -> str:
-    return inline(text).replace("|", "\\|")

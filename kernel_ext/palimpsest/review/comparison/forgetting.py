@@ -7,8 +7,7 @@ No model judges anything.
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress, groupby
-from operator import attrgetter
+from itertools import chain, compress
 from typing import NamedTuple
 
 from palimpsest.context.compaction.names import kind_of_name
@@ -30,7 +29,7 @@ class Forgotten(NamedTuple):
     """Share of the uses of names at which the name was still shown; None where no name was used."""
     retention_by_kind: Mapping[str, float]
     """The retention of each kind of used names."""
-    repair: float
+    refetching: float
     """Cost of fetching needed results that are no longer shown: one more request for each result."""
 
 
@@ -63,7 +62,7 @@ def find_forgotten(
             kind: (needed - lost_by_kind[kind]) / needed
             for kind, needed in references.needed.items()
         },
-        repair=sum(
+        refetching=sum(
             fetch_cost(simulation, request, item, price) for item, request in fetched.items()
         ),
     )
@@ -88,16 +87,18 @@ def _lost_uses(
         for transition in transitions
         if transition.state == "summarised" and transition.shown
     )
-    by_request = groupby(references.uses, key=attrgetter("request"))
-    uses = {request: tuple(group) for request, group in by_request}
+    uses = references.by_request
+    after_all = len(timeline.requests)
     names = _NamesShown(timeline, first_not_whole, texts_again)
 
     rows: GrownRows[Sequence[NameUse]] = timeline.earlier.setdefault("lost uses", GrownRows())
     return rows.of(
         lambda request, _: [
             use
-            for use in uses.get(request, ())
-            if not (names.shows(use) or _any_summary_contains(timeline, summaries, use))
+            for newest_source, use in uses.get(request, ())
+            # Most names are still in their newest item.
+            if request >= first_not_whole.get(newest_source, after_all)
+            and not (names.shows(use) or _any_summary_contains(timeline, summaries, use))
         ],
         timeline.requests,
         [uses.get(timeline_request.index) for timeline_request in timeline.requests],
@@ -134,9 +135,6 @@ class _NamesShown:
     def shows(self, use: NameUse) -> bool:
         """Return whether the request of a use shows its name in one of the items that contain it."""
         after_all = len(self._timeline.requests)
-        # Most names are still in their newest item.
-        if use.request < self._first_not_whole.get(use.newest_source, after_all):
-            return True
         sources = self._sources.setdefault(use.name, _Sources())
         for item in use.sources[sources.count :]:
             sources.whole_until = max(

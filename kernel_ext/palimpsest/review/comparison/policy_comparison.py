@@ -15,7 +15,14 @@ from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.context_policies.replay.simulation_cache import SimulationCache
 from palimpsest.model.tokenizer import rough_words
 from palimpsest.render.content.phrases import some
-from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
+from palimpsest.render.reports.table import (
+    Cell,
+    Form,
+    ReportTable,
+    ShownAsTable,
+    TableColumn,
+    check_columns,
+)
 from palimpsest.review.comparison.policy_figures import policy_figures
 from palimpsest.review.tables.cache_breaks import cache_breaks
 from palimpsest.review.tables.figures import PolicyFigures
@@ -50,11 +57,11 @@ _COLUMNS: tuple[tuple[str, str, Form | Literal["money"], str], ...] = (
     ("over", "over window", "count", "Requests that would not fit the window."),
     ("cached", "cached", "share", "Share of the input read from the cache."),
     ("breaks", "breaks", "count", "Requests whose beginning changed while the cache was warm."),
-    ("break_tokens", "rewritten", "count", "Tokens that the breaks wrote to the cache again."),
-    ("rewrite", "rewrite x", "decimal", "Tokens written to the cache as a multiple of the peak."),
+    ("break_tokens", "written anew", "count", "Tokens that the breaks had written anew."),
+    ("rewrite", "written x", "decimal", "Tokens written to the cache as a multiple of the peak."),
     ("cost", "", "money", "With the cache, without calls for summaries."),
     ("summaries", "+ summaries", "money", "The calls for summaries."),
-    ("repair", "+ repair", "money", "Fetching again each name that was needed and gone."),
+    ("refetching", "+ refetching", "money", "Fetching again each name that was needed and gone."),
     ("cost_uncached", "without cache", "money", "If nothing were cached."),
     (
         "repeated",
@@ -72,6 +79,8 @@ _COLUMNS: tuple[tuple[str, str, Form | Literal["money"], str], ...] = (
     ),
 )
 """The figures in a row: key, title, form and description."""
+PULL_REQUEST_COLUMNS = ("policy", "cost", "peak", "cached", "breaks", "retention")
+"""Keys of the columns of the Markdown form where none are named: more do not fit beside each other in a pull request."""
 _RULER = ("estimator", "unseen", "factor", "measured", "low", "high", "odd", "lifetime_seconds")
 _PRICE = ("name", "unit", "input", "output", "read", "write", "source")
 """The fields of ruler and prices that a comparison's plain values contain."""
@@ -94,6 +103,11 @@ def columns(unit: str) -> tuple[TableColumn, ...]:
         *figures,
         TableColumn("verdict", "how often, or why not"),
     )
+
+
+def check_policy_columns(keys: Sequence[str]) -> None:
+    """Raise UserError with one sentence for a key that is no column of a comparison."""
+    check_columns(keys, [column.key for column in columns("USD")])
 
 
 @dataclass(frozen=True)
@@ -147,9 +161,11 @@ class PolicyComparison(ShownAsTable):
 
     @property
     def cheapest(self) -> str | None:
-        """The policy with the lowest cost including repair and summaries, of those whose requests all fit; or None."""
+        """The policy with the lowest cost including refetching and summaries, of those whose requests all fit; or None."""
         fitting = [figure for figure in self.figures if figure.fits]
-        return min(fitting, key=lambda figures: figures.cost_with_repair).name if fitting else None
+        return (
+            min(fitting, key=lambda figures: figures.cost_with_refetching).name if fitting else None
+        )
 
     def json(self) -> dict[str, Any]:
         """Return the table as plain values, with its ruler and prices."""

@@ -26,7 +26,7 @@ def policy_figures(
 ) -> PolicyFigures:
     """Return the figures of a replay."""
     sizes = simulation.sizes
-    costs = _costs(simulation, price)
+    costs = request_costs(simulation, price)
     total = sum(costs["total"])
     peak = max(costs["total"], default=0.0)
     read = sum(costs["read"])
@@ -41,7 +41,7 @@ def policy_figures(
         over=over_count,
         cached=read / total if total else 0.0,
         breaks=len(breaking_sizes),
-        break_tokens=_rewritten_tokens(sizes),
+        break_tokens=_tokens_written_anew(sizes),
         rewrite=(total - read) / peak if peak else 0.0,
         cost=sum(costs["cost"]),
         summaries=sum(costs["summaries"]),
@@ -55,8 +55,8 @@ def policy_figures(
     )
 
 
-def _costs(simulation: Simulation, price: PriceProfile) -> Mapping[str, tuple[float, ...]]:
-    """Return the tokens and costs of each request."""
+def request_costs(simulation: Simulation, price: PriceProfile) -> Mapping[str, tuple[float, ...]]:
+    """Return the billed tokens (``total``, ``read``) and the costs of each request, a column each."""
     columns: GrownColumns = simulation.timeline.earlier.setdefault("costs", GrownColumns())
     return columns.of(
         simulation.sizes,
@@ -65,13 +65,18 @@ def _costs(simulation: Simulation, price: PriceProfile) -> Mapping[str, tuple[fl
             "read": lambda size: size.read if size.is_billed else 0.0,
             "cost": lambda size: size.cost(price),
             "summaries": lambda size: size.summaries_cost(price),
-            "cost_uncached": lambda size: (
-                price.cost(size.total, 0, 0, size.output, terms=size.terms) * size.is_billed
-                + price.cost(size.summary_input, 0, 0, size.summary_output, terms=size.terms)
-            ),
+            "cost_uncached": lambda size: _uncached_cost(size, price),
         },
         price,
     )
+
+
+def _uncached_cost(size: RequestSize, price: PriceProfile) -> float:
+    """Return what a request and the calls for summaries before it would cost without any cache."""
+    cost = price.cost(size.total, 0, 0, size.output, terms=size.terms) if size.is_billed else 0.0
+    if size.summary_input or size.summary_output:
+        cost += price.cost(size.summary_input, 0, 0, size.summary_output, terms=size.terms)
+    return cost
 
 
 def requests_over(simulation: Simulation) -> int:
@@ -93,8 +98,8 @@ def _too_large_sentence(over_count: int, simulation: Simulation) -> str:
     return f"Does not fit: {over_count:,} of {some(len(simulation.sizes), 'request')} would be over {window}. "
 
 
-def _rewritten_tokens(sizes: tuple[RequestSize, ...]) -> float:
-    """Return the tokens that breaks wrote again although the previous request contained them."""
+def _tokens_written_anew(sizes: tuple[RequestSize, ...]) -> float:
+    """Return the tokens that breaks had written anew although the previous request contained them."""
     tokens = 0.0
     for before, size in pairwise(sizes):
         if size.first_changed is not None and size.read:

@@ -41,9 +41,11 @@ class PolicySweep(ShownAsTable):
 
     @property
     def cheapest(self) -> Any:
-        """The value with the lowest cost including repair and summaries, of those whose requests all fit; or None."""
+        """The value with the lowest cost including refetching and summaries, of those whose requests all fit; or None."""
         pairs = zip(self.comparison.figures, self.values, strict=True)
-        costs = [(row.cost_with_repair, index) for index, (row, _) in enumerate(pairs) if row.fits]
+        costs = [
+            (row.cost_with_refetching, index) for index, (row, _) in enumerate(pairs) if row.fits
+        ]
         return self.values[min(costs)[1]] if costs else None
 
     def json(self) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.replay.moved_summaries import SummaryChoice
 from palimpsest.home_paths import home_path
 from palimpsest.model.tokenizer import rough_words
@@ -169,15 +170,13 @@ class Corpus(ShownAsTable):
     ) -> CorpusComparison:
         """Return policies side by side over all sessions that have requests.
 
-        Policies are names, with numbers as in ``"sweagent.last_n n=10"``, or policies that can be sent to
-        another process. ``summary`` is that of a session's ``compare``. Raises UserError for an unknown name.
+        Policies are names, with numbers as in ``"sweagent.last_n n=10"``, or one's own: one that cannot be sent to
+        another process is replayed in this one. ``summary`` is that of a session's ``compare``. Raises UserError for an unknown name.
         """
         if summary is not None:
             SummaryChoice.of(summary)
         names = [policies] if isinstance(policies, str) else list(policies)
-        policies_chosen = tuple(
-            policy_from_words(policy) if isinstance(policy, str) else policy for policy in names
-        )
+        policies_chosen = tuple(map(policy_from_words, names))
         if not policies_chosen:
             raise UserError("Name at least one policy.")
         words = " ".join(filter(None, (self._price, price_words(price, lifetime))))
@@ -200,7 +199,7 @@ class Corpus(ShownAsTable):
     # Work
 
     def _results(
-        self, requested: Mapping[str, PolicyLike], options: ReplayOptions
+        self, requested: Mapping[str, str | ContextPolicy | None], options: ReplayOptions
     ) -> dict[SessionSource, dict[str, StoredRows]]:
         """Return the requested results of each source by key: stored ones, or computed now."""
         results = {source: self._stored_rows(source, requested, options) for source in self.sources}
@@ -284,7 +283,7 @@ def corpus(
     )
 
 
-def policy_key(policy: PolicyLike) -> str:
+def policy_key(policy: str | ContextPolicy | None) -> str:
     """Return the key of a policy in stored results, from its name, numbers, source and code."""
     if policy is None or isinstance(policy, str):
         return str(policy or "raw")
@@ -299,7 +298,7 @@ def policy_key(policy: PolicyLike) -> str:
     return f"{kind.__module__}.{kind.__qualname__} {policy.name} {numbers} {digest}{roughly}"
 
 
-def _estimator(policy: PolicyLike) -> str:
+def _estimator(policy: str | ContextPolicy | None) -> str:
     return "" if policy is None or isinstance(policy, str) else policy.estimator
 
 

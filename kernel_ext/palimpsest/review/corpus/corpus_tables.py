@@ -14,7 +14,7 @@ from palimpsest.store.disk import storage_errors, write_atomically
 from palimpsest.transcript.errors import UserError
 
 NEEDS = 'It needs an extra: pip install "jupyter-palimpsest[corpus]".'
-_MONEY = frozenset({"cost", "summaries", "repair", "cost_uncached"})
+_MONEY = frozenset({"cost", "summaries", "refetching", "cost_uncached"})
 _SUMS = _MONEY | {"input", "over", "breaks", "break_tokens", "repeated", "fired"}
 _SESSION_COLUMNS = (
     TableColumn("session", "session"),

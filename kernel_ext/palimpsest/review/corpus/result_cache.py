@@ -24,7 +24,7 @@ from palimpsest.store.project_folder.layout import (
 )
 from palimpsest.transcript.errors import PalimpsestError
 
-CACHE_VERSION = 6
+CACHE_VERSION = 7
 """Version of the computation; increased when rows are computed differently."""
 ENDING = ".rows"
 MAX_BYTES = 64_000_000

@@ -1,1 +1,1 @@
-"""Open any recording, or a project's sessions, for review: no kernel, no model, nothing written beside it."""
+"""Open any recording, or a project's sessions, for review: no kernel, no model, nothing but notes written beside it."""

@@ -17,6 +17,7 @@ from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.session_review import GetPolicy, session_ruler
 from palimpsest.review.tables.references import GrowingReferences
 from palimpsest.store.interface import Problem, Store
+from palimpsest.store.session_notes import NoteFiles
 from palimpsest.transcript.timeline import Timeline
 
 RULER_TOLERANCE = 0.01
@@ -33,12 +34,14 @@ class GrowingReview:
         price_of: PriceOf,
         get_policy: GetPolicy,
         problems: Sequence[Problem] = (),
+        note_files: NoteFiles | None = None,
     ) -> None:
         self._store = store
         self._session_id = session_id
         self._price_of = price_of
         self._get_policy = get_policy
         self._problems = problems
+        self._note_files = note_files
         self._timelines: dict[str, GrowingTimeline] = {}
         """The timelines of the session and of its subagents."""
         self._references = GrowingReferences()
@@ -60,6 +63,7 @@ class GrowingReview:
             references_of=partial(self._references.at, settled=growing.settled_items),
             ruler=self._ruler,
             problems=self._problems,
+            note_files=self._note_files,
         )
 
     @cached_property

@@ -1,9 +1,21 @@
-"""Policies by their names, for use outside a kernel: on the command line and over many sessions."""
+"""Policies as a person gives them, by name or one's own, for the command line, an inspector and many sessions."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RECORDED
+from palimpsest.context_policies.own_policies.custom import CustomPolicy
 from palimpsest.context_policies.registry import get, presets
 from palimpsest.context_policies.replay.simulation import RAW
+from palimpsest.review.session_review import PolicyLike, listed_policies
+from palimpsest.review.timeline_view.view_queries import MAX_NAME_CHARS
+from palimpsest.transcript.errors import UserError
+
+ChosenPolicies = Mapping[str, str | ContextPolicy | None]
+"""Policies by the names under which an inspector asks for them; ``raw`` and ``recorded`` are given as names."""
+NO_POLICIES: ChosenPolicies = MappingProxyType({})
+"""No policies beside the presets."""
 
 
 def preset_names() -> tuple[str, ...]:
@@ -11,10 +23,31 @@ def preset_names() -> tuple[str, ...]:
     return tuple(preset.preset for preset in presets())
 
 
-def policy_from_words(words: str) -> str | ContextPolicy:
-    """Return the policy for a name with numbers, such as ``sweagent.last_n n=10``.
+def chosen_policies(policies: Sequence[PolicyLike] | PolicyLike) -> ChosenPolicies:
+    """Return the policies of an inspector or a report by their names, in the order in which they were given.
+
+    Raises UserError for an unknown name, for what is no policy, and for a name that an inspector cannot use.
+    """
+    chosen: dict[str, str | ContextPolicy | None] = {}
+    for given in listed_policies(policies):
+        policy = policy_from_words(given)
+        name = policy or RAW if policy is None or isinstance(policy, str) else policy.name
+        if name in (RAW, RECORDED) and isinstance(policy, CustomPolicy):
+            raise UserError(
+                f"Every session has a track {name!r} of its own; give your policy another name: palimpsest.policy(name=...)."
+            )
+        if len(name) > MAX_NAME_CHARS:
+            raise UserError(
+                f"The name of a policy has at most {MAX_NAME_CHARS} characters here, unlike {name!r:.80}."
+            )
+        chosen[name] = policy
+    return chosen
+
+
+def policy_from_words(policy: PolicyLike) -> str | ContextPolicy | None:
+    """Return a policy itself, or that of a name with numbers, such as ``sweagent.last_n n=10``.
 
     ``raw`` and ``recorded`` are returned as names, since they depend on the session. Raises UserError.
     """
-    name = words.strip()
-    return name if name in (RAW, RECORDED) else get(name)
+    name = policy.strip() if isinstance(policy, str) else policy
+    return name if name is None or name in (RAW, RECORDED) else get(name)

@@ -32,6 +32,7 @@ from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.interface import Problem, Store
 from palimpsest.store.log.memory_store import MemoryStore
 from palimpsest.store.project_folder.names import FOLDER
+from palimpsest.store.session_notes import NoteFiles, no_notes, project_notes, recording_notes
 from palimpsest.transcript.errors import NotFound, UserError
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ class Recording(Sequence[Reviewing]):
         remove: Callable[[], object] = lambda: None,
         reads_log: bool = False,
         own_only: bool = False,
+        note_files: NoteFiles | None = None,
     ) -> None:
         """``price`` are the user's prices for all sessions, as words; ``problems`` are those of an import.
 
@@ -80,6 +82,8 @@ class Recording(Sequence[Reviewing]):
         self._price_of = price_of
         self._price = price
         self._remove = remove
+        self.note_files = note_files or no_notes()
+        """The files with the notes on its sessions."""
 
     @cached_property
     def problems(self) -> tuple[Problem, ...]:
@@ -123,6 +127,7 @@ class Recording(Sequence[Reviewing]):
             self._price_of,
             get_policy=self._get_policy,
             problems_of=self._problems_of,
+            note_files=self.note_files,
         )
 
     @collection_paused()
@@ -136,6 +141,7 @@ class Recording(Sequence[Reviewing]):
             problems=self._problems_of(session_id),
             price=self._price,
             own_only=self._own_only,
+            note_files=self.note_files,
         )
 
     def _problems_of(self, session_id: str) -> Sequence[Problem]:
@@ -197,7 +203,8 @@ def open_recording(
 
         project = project_store(root, session)
         ids = [session] if session else [info.id for info in project.list()]
-        return make_recording(project, ids, reads_log=True, own_only=alone)
+        notes = project_notes(project.layout)
+        return make_recording(project, ids, reads_log=True, own_only=alone, note_files=notes)
     reading = _Reading(
         target,
         control or ImportControl(),
@@ -206,7 +213,11 @@ def open_recording(
     )
     store, report, remove = _import_into_memory(reading) or _import_into_folder(reading)
     return make_recording(
-        store, [imported.id for imported in report.sessions], report.problems, remove=remove
+        store,
+        [imported.id for imported in report.sessions],
+        report.problems,
+        remove=remove,
+        note_files=recording_notes(target),
     )
 
 

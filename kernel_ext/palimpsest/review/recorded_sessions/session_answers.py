@@ -7,21 +7,24 @@ streamed answers cause no work.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
 from palimpsest.context_policies.registry import get
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.growing_review import GrowingReview
+from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.recorded_sessions.stored_review import stored_review
 from palimpsest.review.session_review import GetPolicy, SessionReview
+from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_patch import patch_of
 from palimpsest.review.timeline_view.view_queries import AskView, ViewAnswer, ViewQuery
-from palimpsest.review.timeline_view.view_values import TimelineView
+from palimpsest.review.timeline_view.view_values import PolicyOption, TimelineView
 from palimpsest.store.interface import Problem, Store
+from palimpsest.store.session_notes import NoteFiles
 from palimpsest.transcript.errors import UserError
 
 MAX_VIEWS = 4
@@ -81,6 +84,7 @@ class SessionAnswers:
         place: Callable[[], SessionPlace] | None = None,
         get_policy: GetPolicy = get,
         problems_of: Callable[[str], Sequence[Problem]] | None = None,
+        note_files: NoteFiles | None = None,
     ) -> None:
         """``problems_of`` returns the session's unreadable places; it is called for the first view."""
         self.session_id = session_id
@@ -89,33 +93,42 @@ class SessionAnswers:
         self._get_policy = get_policy
         self._place = place or self._stored_place
         self._problems_of = problems_of
+        self._note_files = note_files
         self._growing_review: GrowingReview | None = None
         self._answers: ViewAnswers | None = None
         self._own = False
-        self._views: OrderedDict[tuple[str | None, str, int], TimelineView] = OrderedDict()
-        """The newest views that were sent, by price, epoch and ``seq``."""
+        self._views: OrderedDict[Hashable, TimelineView] = OrderedDict()
+        """The newest views that were sent, by price, chosen policies, epoch and ``seq``."""
 
-    def answer(self, query: ViewQuery) -> ViewAnswer:
-        """Return the answer; for a question that cannot be answered, an error of one sentence."""
+    def answer(self, query: ViewQuery, policies: ChosenPolicies = NO_POLICIES) -> ViewAnswer:
+        """Return the answer; for a question that cannot be answered, an error of one sentence.
+
+        ``policies`` are those of ``ViewAnswers.answer``.
+        """
         try:
             current = None if isinstance(query, AskView) else self._answers
             answers = current or self._current_answers()
         except UserError as error:
             return ViewAnswer(error=str(error))
-        view_answer = answers.answer(query)
-        return self._as_patch(query, view_answer) if isinstance(query, AskView) else view_answer
+        view_answer = answers.answer(query, policies)
+        if not isinstance(query, AskView):
+            return view_answer
+        return self._as_patch(query, view_answer, policy_choices(policies)[: len(policies)])
 
     def review(self) -> SessionReview:
         """Return the review of the session as it is now; raises NotFound."""
         return self._current_answers().review
 
-    def _as_patch(self, query: AskView, answer: ViewAnswer) -> ViewAnswer:
+    def _as_patch(
+        self, query: AskView, answer: ViewAnswer, chosen: Sequence[PolicyOption]
+    ) -> ViewAnswer:
         """Return an answer with a patch of the front end's view instead of the whole view, if that view is known."""
         view = answer.view
         if view is None:
             return answer
-        earlier_view = self._views.get((query.price, query.epoch or "", query.after or 0))
-        self._views[query.price, view.epoch, view.seq] = view
+        view_kind = query.price, tuple(chosen)
+        earlier_view = self._views.get((view_kind, query.epoch or "", query.after or 0))
+        self._views[view_kind, view.epoch, view.seq] = view
         while len(self._views) > MAX_VIEWS:
             self._views.popitem(last=False)
         is_same_session_and_price = earlier_view is not None and (
@@ -144,6 +157,7 @@ class SessionAnswers:
                 self._price_of,
                 self._get_policy,
                 self._problems_of(self.session_id) if self._problems_of is not None else (),
+                self._note_files,
             )
         review = self._growing_review.review()
         is_continued = current is not None and review.ruler == current.review.ruler

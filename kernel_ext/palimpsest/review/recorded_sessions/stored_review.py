@@ -11,6 +11,7 @@ from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.request_contents.sent_requests import SentRequests
 from palimpsest.review.session_review import GetPolicy
 from palimpsest.store.interface import Problem, Store
+from palimpsest.store.session_notes import NoteFiles, store_notes
 from palimpsest.transcript.timeline import Timeline
 
 Reviewing = TypeVar("Reviewing", bound=RecordingReview)
@@ -20,7 +21,9 @@ ReviewMaker = Callable[..., Reviewing]
 
 def stored_review(store: Store, session_id: str, price_of: PriceOf) -> RecordingReview:
     """Return the review of a session; for a long log its timeline is stored in a file. Raises NotFound."""
-    return review_made_by(RecordingReview, store, session_id, price_of, in_file=True)
+    return review_made_by(
+        RecordingReview, store, session_id, price_of, in_file=True, note_files=store_notes(store)
+    )
 
 
 def review_made_by(
@@ -34,6 +37,7 @@ def review_made_by(
     problems: Sequence[Problem] = (),
     price: str | None = None,
     own_only: bool = False,
+    note_files: NoteFiles | None = None,
 ) -> Reviewing:
     """Build the timeline, or read it from its file, and pass it to ``make``; raises NotFound.
 
@@ -62,4 +66,5 @@ def review_made_by(
         keep=None if file is None else file.keep,
         problems=problems,
         price=price,
+        note_files=note_files,
     )

@@ -92,7 +92,7 @@ class CompactionLoss(ShownAsTable):
     lost: tuple[LostWord, ...] = field(repr=False)
     """The names that the next request no longer shows."""
     price: PriceProfile = field(repr=False)
-    repair: float
+    refetching: float
     """Estimated cost of fetching the needed names again, each source once."""
     fetches: int
     """Number of requests for fetching the needed names again."""
@@ -161,7 +161,7 @@ class CompactionLoss(ShownAsTable):
         """The cost of fetching the needed names again, in a sentence; empty where none was needed."""
         if not self.fetches:
             return ()
-        cost = money_words(self.repair, self.price.unit, "estimate")
+        cost = money_words(self.refetching, self.price.unit, "estimate")
         many = some(self.fetches, "request")
         return (f"To fetch them again would take {many}, and cost {cost}: an estimate.",)
 
@@ -251,7 +251,7 @@ class CompactionLoss(ShownAsTable):
                 }
                 for word in self.lost
             ],
-            "repair": round(self.repair, 6),
+            "refetching": round(self.refetching, 6),
             "fetches": self.fetches,
             "unit": self.price.unit,
             "sentences": list(self.sentences),
@@ -303,7 +303,7 @@ class CompactionLosses(ShownAsTable):
             ),
             (TableColumn("needed", "needed later", "count"), lambda loss: len(loss.needed)),
             TableColumn(
-                "repair", f"{unit} to repair", "usd" if unit == "USD" else "count", "estimate"
+                "refetching", f"{unit} to refetch", "usd" if unit == "USD" else "count", "estimate"
             ),
         )
         notes = (*(loss.needed_sentence for loss in self), *self.failures)
@@ -476,7 +476,7 @@ def _loss(
         found=lost.found,
         lost=tuple(LostWord(name, kind, needed[name]) for name, kind in lost.kinds.items()),
         price=price,
-        repair=sum(
+        refetching=sum(
             fetch_cost(simulation, request_of_use, item, price)
             for item, request_of_use in fetched.items()
         ),

@@ -1,4 +1,4 @@
-"""The difference of two requests: added, removed and rewritten items, the shared beginning, and the cost."""
+"""The difference of two requests: added, removed and changed items, the shared beginning, and the cost."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,8 +11,8 @@ from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColu
 from palimpsest.review.request_contents.shown_items import ShownItem, shown_items
 from palimpsest.transcript.timeline import Timeline
 
-Changed = Literal["came", "went", "rewritten"]
-CHANGES: tuple[Changed, ...] = ("came", "went", "rewritten")
+Changed = Literal["came", "went", "changed"]
+CHANGES: tuple[Changed, ...] = ("came", "went", "changed")
 AS_REPORTED = "As reported"
 ESTIMATED = "Estimate"
 
@@ -58,10 +58,10 @@ class RequestDifference(ShownAsTable):
     """Estimated tokens of this common beginning, with the part of the prompt that the recording does not show."""
     first_differing: int | None
     """The first item that differs; None where the second request only adds to the first, or equals it."""
-    rewritten_tokens: float
+    written_anew: float
     """Estimated tokens that both requests contain after the first differing item, so that the cache does not have them."""
-    rewritten_cost: float
-    """Estimated cost of ``rewritten_tokens`` beyond reading them from the cache, in the profile's unit."""
+    written_anew_cost: float
+    """Estimated cost of ``written_anew`` beyond reading them from the cache, in the profile's unit."""
     tokens: tuple[float, float]
     """Estimated tokens of both requests."""
     price: PriceProfile
@@ -86,9 +86,9 @@ class RequestDifference(ShownAsTable):
             return ""
         if self.loss is not None:
             money = self.price.amount_text(self.loss.cost)
-            return f"The cache breaks here: {self.loss.tokens:,} tokens were read anew, {money}; {self.loss.cause}."
+            return f"The cache breaks here: {self.loss.tokens:,} tokens were written anew, {money}; {self.loss.cause}."
         if not usage.cache_read:
-            return f"No cache was read: all {usage.prompt:,} tokens were read anew."
+            return f"No cache was read: all {usage.prompt:,} tokens were paid in full."
         return f"The cache held: {usage.cache_read:,} of {usage.prompt:,} tokens were read from it."
 
     @property
@@ -102,8 +102,8 @@ class RequestDifference(ShownAsTable):
             )
         return (
             f"Request {second} differs from request {first} from item {self.first_differing + 1} on: "
-            f"~{self.prefix_tokens:,.0f} tokens stay as they are, and ~{self.rewritten_tokens:,.0f} of the "
-            f"others are read anew, ~{self.price.amount_text(self.rewritten_cost)}."
+            f"~{self.prefix_tokens:,.0f} tokens stay as they are, and ~{self.written_anew:,.0f} of the "
+            f"others are written anew, ~{self.price.amount_text(self.written_anew_cost)}."
         )
 
     @property
@@ -162,8 +162,8 @@ class RequestDifference(ShownAsTable):
                 "first_differing": None
                 if self.first_differing is None
                 else self.first_differing + 1,
-                "rewritten_tokens": self.rewritten_tokens,
-                "rewritten_cost": self.rewritten_cost,
+                "written_anew": self.written_anew,
+                "written_anew_cost": self.written_anew_cost,
             },
             "unit": self.price.unit,
             "sentences": list(self.sentences),
@@ -192,9 +192,9 @@ def request_difference(
     # A request that only grew begins with the whole other request.
     differing_tokens = sum(shown_item.tokens for shown_item in after[shared:])
     prefix = sizes[0] if differing is None else sizes[1] - differing_tokens
-    rewritten = max(min(sizes) - prefix, 0.0) if differing is not None else 0.0
+    written_anew = max(min(sizes) - prefix, 0.0) if differing is not None else 0.0
     until = simulation.facts_until
-    prices = price.prices_at(simulation.timeline.requests[second].terms, sizes[1])
+    prices = price.rates_at(simulation.timeline.requests[second].terms, sizes[1])
     return RequestDifference(
         timeline=simulation.timeline,
         first=first,
@@ -204,8 +204,8 @@ def request_difference(
         prefix_items=shared,
         prefix_tokens=prefix,
         first_differing=differing,
-        rewritten_tokens=rewritten,
-        rewritten_cost=rewritten * (prices.write - prices.read) / 1_000_000,
+        written_anew=written_anew,
+        written_anew_cost=written_anew * (prices.write - prices.read) / 1_000_000,
         tokens=sizes,
         price=price,
         follows=second == first + 1 and (until is None or second < until),
@@ -242,7 +242,7 @@ def _changes(
             yield ItemChange(index, "came", 0, shown_item.tokens, shown_item.state)
         elif item_before.key != shown_item.key:
             yield ItemChange(
-                index, "rewritten", item_before.tokens, shown_item.tokens, shown_item.state
+                index, "changed", item_before.tokens, shown_item.tokens, shown_item.state
             )
     for index, item_before in before_by_index.items():
         state = simulation.timeline.state(index, second) or "not yet there"

@@ -41,7 +41,7 @@ class CacheBreak:
     """Tokens that the request should have read from the cache."""
     read: int
     loss: int
-    """Tokens that were written again or paid in full again."""
+    """Tokens that the cache should have held and that were written anew."""
     cost: float
     """Cost of the lost tokens beyond reading them from the cache, in the profile's unit."""
     first_of_turn: bool
@@ -226,7 +226,7 @@ def _follower(
 
 def cost_beyond_reading(request: TimelineRequest, tokens: int, price: PriceProfile) -> float:
     """Return what tokens that a request wrote, or paid in full, cost beyond reading them from the cache."""
-    prices = price.prices_at(request.terms, request.reported or 0)
+    prices = price.rates_at(request.terms, request.reported or 0)
     write = (
         prices.write if request.usage is not None and request.usage.cache_write else prices.input
     )

@@ -20,14 +20,14 @@ class PolicyFigures:
     breaks: int
     """Number of requests whose beginning changed while the cache was warm."""
     break_tokens: float
-    """Tokens that the breaks wrote again, without new tokens."""
+    """Tokens that the breaks had written anew, without new tokens."""
     rewrite: float
     """Tokens written to the cache as a multiple of the peak: 1 where nothing is written twice."""
     cost: float
     """Cost with the cache, without the calls for summaries."""
     summaries: float | None = None
     """Cost of the calls for summaries."""
-    repair: float | None = None
+    refetching: float | None = None
     """Cost of fetching results again that were needed and no longer shown."""
     cost_uncached: float
     """Cost if no provider cached anything."""
@@ -52,9 +52,9 @@ class PolicyFigures:
         return not self.over
 
     @property
-    def cost_with_repair(self) -> float:
+    def cost_with_refetching(self) -> float:
         """Cost of requests, summaries, and fetching again."""
-        return self.cost + (self.summaries or 0) + (self.repair or 0)
+        return self.cost + (self.summaries or 0) + (self.refetching or 0)
 
 
 @dataclass(frozen=True, slots=True)

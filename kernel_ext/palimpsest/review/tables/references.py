@@ -127,6 +127,14 @@ class References:
         return used
 
     @cached_property
+    def by_request(self) -> Mapping[int, tuple[tuple[int, NameUse], ...]]:
+        """For each request whose answer uses names: the uses, each behind the newest item that contains the name."""
+        return {
+            request: tuple((use.newest_source, use) for use in uses)
+            for request, uses in groupby(self.uses, key=_request_of)
+        }
+
+    @cached_property
     def needed(self) -> Mapping[str, int]:
         """Number of uses of names of each kind."""
         return Counter(kind_of_name(use.name) for use in self.uses)

@@ -136,10 +136,8 @@ def _kinds(candidates: Sequence[_WasteCandidate]) -> Iterator[WasteKind]:
 
 def _cache_breaks(timeline: Timeline, price: PriceProfile) -> Iterator[_WasteCandidate]:
     def sentence(cache_break: CacheBreak) -> str:
-        action = (
-            "wrote {} to the cache again" if cache_break.written else "paid for {} in full again"
-        )
-        return f"Request {cache_break.request + 1} {action.format(f'{cache_break.loss:,} tokens')}: {cache_break.words}."
+        price = "" if cache_break.written else ", at the full price"
+        return f"Request {cache_break.request + 1} had {cache_break.loss:,} tokens written anew{price}: {cache_break.words}."
 
     for cache_break in _breaks_of(timeline, price):
         yield _WasteCandidate(

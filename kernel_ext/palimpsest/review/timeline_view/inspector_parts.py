@@ -26,17 +26,17 @@ InspectorPart = Literal[
     "figures",
     "breaks",
     "wastes",
-    "notes",
+    "totals",
 ]
 INSPECTOR_PARTS: tuple[InspectorPart, ...] = get_args(InspectorPart)
 TOLD_ELSEWHERE: Mapping[str, tuple[InspectorPart, ...]] = {
     "cost": (
         *("sentence", "difference", "requests", "compactions"),
-        *("figures", "breaks", "wastes", "notes"),
+        *("figures", "breaks", "wastes", "totals"),
     ),
-    "breaks": ("sentence", "difference", "requests", "wastes", "notes", "cost", "figures"),
-    "wastes": ("notes",),
-    "figures": ("notes", "cost"),
+    "breaks": ("sentence", "difference", "requests", "wastes", "totals", "cost", "figures"),
+    "wastes": ("totals",),
+    "figures": ("totals", "cost"),
 }
 """Parts that tell what another part shows. Tracks and card stay, without their marks, figures and sentences of it."""
 

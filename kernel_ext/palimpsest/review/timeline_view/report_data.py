@@ -10,8 +10,9 @@ from hashlib import sha256
 from typing import Any, Literal, get_args
 
 from palimpsest.render.content.phrases import some
-from palimpsest.review.session_review import SessionReview
-from palimpsest.review.timeline_view.sliders import policy_choices
+from palimpsest.review.recorded_sessions.preset_policies import ChosenPolicies, chosen_policies
+from palimpsest.review.session_review import PolicyLike, SessionReview
+from palimpsest.review.timeline_view.note_views import notes_text
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import (
     AskCompaction,
@@ -34,7 +35,7 @@ SHARED_LENGTH = 8
 
 def report_data(
     answers: ViewAnswers,
-    policies: Sequence[str],
+    policies: Sequence[PolicyLike] | PolicyLike,
     texts: ReportTexts,
     price: str | None,
     clean: Callable[[Any], Any],
@@ -42,28 +43,32 @@ def report_data(
 ) -> tuple[TimelineView, str]:
     """Return the report's view, and its data as JSON, both processed by ``clean``.
 
-    ``progress`` is called with the number of computed tracks. Raises UserError for an unknown policy, price or choice
-    of texts.
+    ``progress`` is called with the number of computed tracks. Raises UserError for an unknown policy, price or choice of
+    texts, and for a policy that fails.
     """
-    _check_arguments(policies, texts)
-    policy_names = tuple(dict.fromkeys(policies or DEFAULT_POLICIES))
-    answer = answers.answer(checked_query(AskView, price=price))
+    chosen = chosen_policies(policies or DEFAULT_POLICIES)
+    _check_arguments(chosen, texts)
+    answer = answers.answer(checked_query(AskView, price=price), chosen)
     if answer.view is None:
         raise UserError(answer.error)
     view = _with_texts_removed(answer.view, texts, answers.review)
     view = TimelineView.model_validate(clean(view.model_dump(mode="json")))
-    view = view.model_copy(update={"policies": _policies(view.policies, clean([*policy_names]))})
+    view = view.model_copy(update={"policies": view.policies[: len(chosen)]})
     columns = _Columns()
     # Tracks are computed one after the other, so that only one is in memory.
     data = {
         "view": columns.shared(view.model_dump(mode="json", exclude_none=True)),
         "stops": [
-            columns.shared(clean(stop)) for stop in _stops(answers, policy_names, price, progress)
+            columns.shared(clean(stop))
+            for stop in _stops(answers, chosen, answer.view.policies, price, progress)
         ],
         "texts": texts,
         "items": columns.shared(clean(_texts(answers, texts))),
         "compactions": columns.shared(
             clean(_compactions(answers, texts, price)) if texts != "none" else []
+        ),
+        "notes": clean(
+            notes_text(answers.review.notes()).model_dump(mode="json", exclude_none=True)
         ),
     }
     return view, f'{{"columns":[{",".join(columns.written)}],"data":{_json(data)}}}'
@@ -73,7 +78,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _check_arguments(policies: Sequence[str], texts: str) -> None:
+def _check_arguments(policies: ChosenPolicies, texts: str) -> None:
     if texts not in TEXTS:
         raise UserError(f"texts is one of {', '.join(TEXTS)}, not {texts!r:.60}.")
     if len(policies) > MAX_POLICIES:
@@ -102,53 +107,39 @@ def _with_texts_removed(
 
 def _stops(
     answers: ViewAnswers,
-    policies: Sequence[str],
+    policies: ChosenPolicies,
+    options: Sequence[PolicyOption],
     price: str | None,
     progress: Callable[[int, int], None],
 ) -> Iterator[dict[str, Any]]:
-    """Yield the track of each policy with its defaults, then with each stop of its sliders, one moved at a time."""
+    """Yield the track of each policy with its defaults, then with each stop of its sliders, one moved at a time.
+
+    Raises UserError with the reason where a policy has no track, unless it does not take a stop with its other numbers.
+    """
     track_queries = [
-        (policy, numbers, moved_numbers)
-        for policy in policies
-        for numbers, moved_numbers in _stop_numbers(policy)
+        (checked_query(AskTrack, policy=option.name, numbers=moved, price=price), numbers)
+        for option in options[: len(policies)]
+        for numbers, moved in _stop_numbers(option)
     ]
-    for done, (policy, numbers, moved_numbers) in enumerate(track_queries):
+    for done, (query, numbers) in enumerate(track_queries):
         progress(done, len(track_queries))
-        answer = answers.answer(
-            checked_query(AskTrack, policy=policy, numbers=moved_numbers, price=price)
-        )
-        if answer.track is None:
-            if not moved_numbers:
-                raise UserError(answer.error)
-            continue  # a number that this policy does not accept with its others
-        yield {
-            "policy": policy,
-            "numbers": numbers,
-            "track": answer.track.model_dump(mode="json", exclude_none=True),
-        }
+        answer = answers.answer(query, policies)
+        if answer.track is not None:
+            track = answer.track.model_dump(mode="json", exclude_none=True)
+            yield {"policy": query.policy, "numbers": numbers, "track": track}
+        elif not query.numbers or answers.accepts(query, policies):
+            raise UserError(answer.error)
     progress(len(track_queries), len(track_queries))
 
 
-def _stop_numbers(policy: str) -> Iterator[tuple[dict[str, float], dict[str, float]]]:
+def _stop_numbers(option: PolicyOption) -> Iterator[tuple[dict[str, float], dict[str, float]]]:
     """Yield the numbers of a policy for its defaults and for each stop, with the numbers that are moved in it."""
-    option = next((option for option in policy_choices() if option.name == policy), None)
-    sliders = option.sliders if option is not None else ()
-    defaults = {slider.name: slider.default for slider in sliders}
+    defaults = {slider.name: slider.default for slider in option.sliders}
     yield defaults, {}
-    for slider in sliders:
+    for slider in option.sliders:
         for stop in slider.stops:
             if stop != slider.default:
                 yield {**defaults, slider.name: stop}, {slider.name: stop}
-
-
-def _policies(options: Sequence[PolicyOption], policies: Sequence[str]) -> tuple[PolicyOption, ...]:
-    """Return the policies that the report can show; a policy with numbers in its name has no sliders."""
-    by_name = {option.name: option for option in options}
-    return tuple(
-        by_name.get(name)
-        or PolicyOption(name=name, what=f"{name}, as chosen for this report.", source="")
-        for name in dict.fromkeys(policies)
-    )
 
 
 def _texts(answers: ViewAnswers, texts: ReportTexts) -> list[str]:

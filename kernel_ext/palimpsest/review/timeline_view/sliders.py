@@ -1,14 +1,19 @@
-"""The sliders of each policy: at most three of its numbers, with nine stops each.
+"""The policies of a view with their sliders: at most three numbers of each, with nine stops.
 
 The stops are the same in a kernel, where a slider sends a query, and in a report, where each stop is precomputed, so
 that both show the same picture for the same number.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
+from inspect import getdoc
 
+from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.settings import Preset
+from palimpsest.context_policies.own_policies.custom import CustomPolicy
 from palimpsest.context_policies.registry import presets, summary
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.view_values import PolicyOption, SliderView
 
 MAX_SLIDERS = 3
@@ -44,11 +49,65 @@ SECONDS = (0, 60, 300, 900, 1_800, 3_600, 7_200, 21_600, 86_400)
 KEPT_FROM_NONE = (0, 2_000, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000, 60_000)
 FACTORS = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 5)
 """Multiples of a number's default, for tokens, characters and seconds."""
+MAX_DECIMALS = 6
+"""Decimals of a multiple of a fraction."""
+OWN = "your own"
+"""The heading in a list of policies of those that a person wrote or put together."""
+MAX_WHAT_CHARS = 300
+"""Maximum characters of the sentence on a function."""
 
 
-def policy_choices() -> tuple[PolicyOption, ...]:
-    """Return every preset with its sliders, sorted by name."""
-    return _choices(tuple(presets()))
+def policy_choices(chosen: ChosenPolicies = NO_POLICIES) -> tuple[PolicyOption, ...]:
+    """Return the policies of a view with their sliders: the chosen ones, then the other presets, sorted by name."""
+    preset_options = _choices(tuple(presets()))
+    by_name = {option.name: option for option in preset_options}
+    chosen_options = (
+        by_name[name]
+        if name in by_name and isinstance(policy, Preset)
+        else _chosen_option(name, policy)
+        for name, policy in chosen.items()
+    )
+    return (*chosen_options, *(option for option in preset_options if option.name not in chosen))
+
+
+def _chosen_option(name: str, policy: str | ContextPolicy | None) -> PolicyOption:
+    """Return a policy of one's own with its sliders, or a pipeline or a preset with other numbers without any."""
+    if isinstance(policy, CustomPolicy) and not policy.given:
+        sentence = " ".join((getdoc(policy.function) or "").split("\n\n")[0].split())
+        return PolicyOption(
+            name=name,
+            what=one_line(sentence, MAX_WHAT_CHARS) or f"The function {name}.",
+            source=f"{OWN}, sha256 {policy.digest[:12]}",
+            sliders=tuple(_own_sliders(policy.numbers)),
+        )
+    source = getattr(policy, "source", "")
+    return PolicyOption(
+        name=name,
+        what=f"{name}, as it was chosen.",
+        source=source if isinstance(policy, Preset) else f"{OWN}, {source}".removesuffix(", "),
+    )
+
+
+def _own_sliders(numbers: Mapping[str, int | float]) -> Iterator[SliderView]:
+    """Yield the sliders of a function's first numbers, in the order in which it takes them."""
+    for name, default in [*numbers.items()][:MAX_SLIDERS]:
+        is_share = isinstance(default, float) and 0 <= default <= 1
+        is_counted = isinstance(default, int) and default >= 0
+        values = (
+            _stops(name, default, is_share)
+            if is_share or is_counted
+            else (
+                round(default * factor, MAX_DECIMALS if isinstance(default, float) else None)
+                for factor in FACTORS
+            )
+        )
+        yield _slider(name, {*values, default}, default)
+
+
+def _slider(name: str, stops: Iterable[float], default: float) -> SliderView:
+    return SliderView(
+        name=name, stops=tuple(_at_most_nine(sorted(stops), default)), default=default
+    )
 
 
 @lru_cache(maxsize=4)
@@ -81,10 +140,8 @@ def _sliders(preset: type[Preset]) -> Iterator[SliderView]:
         default = float(str(numbers[name]))
         is_share = isinstance(numbers[name], float)
         smallest = preset.smallest.get(name, 0)
-        stops = sorted(
-            {*(stop for stop in _stops(name, default, is_share) if stop >= smallest), default}
-        )
-        yield SliderView(name=name, stops=tuple(_at_most_nine(stops, default)), default=default)
+        stops = {*(stop for stop in _stops(name, default, is_share) if stop >= smallest), default}
+        yield _slider(name, stops, default)
 
 
 def _stops(name: str, default: float, is_share: bool) -> Iterator[float]:  # noqa: FBT001

@@ -9,6 +9,7 @@ from typing import Any
 from palimpsest.context_policies.prompt_cache.recorded_clock import clock_sentence
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_words
 from palimpsest.render.content.phrases import some
+from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.review.tables.break_avoidance import avoided_by
 from palimpsest.review.tables.cache_breaks import CacheBreak
@@ -73,10 +74,11 @@ def timeline_view(
     seq: int = 0,
     epoch: str = "",
     picture: bool = False,
+    policies: ChosenPolicies = NO_POLICIES,
 ) -> TimelineView:
     """Return the view of a session, without texts; ``view_values`` has the schema.
 
-    ``price`` is that of ``SessionReview.price``. With ``picture`` it lacks what is not needed to draw the first picture
+    ``price`` is that of ``SessionReview.price``; the ``policies`` stand before the presets. With ``picture`` it lacks what is not needed to draw the first picture
     and takes longer, such as what answers used of each item. Raises UserError for an unknown
     price.
     """
@@ -115,11 +117,13 @@ def timeline_view(
         gaps=(*timeline.gaps, *problem_sentences(review.problems)),
         pruned=_prune_views(track, items),
         coming=ComingColumns(item=tuple(coming), state=tuple(coming.values())),
-        **({} if picture else _later_fields(review, price)),
+        **({} if picture else _later_fields(review, price, policies)),
     )
 
 
-def _later_fields(review: SessionReview, price: PriceLike) -> dict[str, Any]:
+def _later_fields(
+    review: SessionReview, price: PriceLike, policies: ChosenPolicies
+) -> dict[str, Any]:
     """Return the fields of a view that the first picture does without."""
     proof = review.proof(price, engine=False)
     subagents = review.subagent_runs(price)
@@ -130,7 +134,7 @@ def _later_fields(review: SessionReview, price: PriceLike) -> dict[str, Any]:
         "waste_kinds": wastes.kinds,
         "used": review.references.used_by(len(review.timeline.requests)),
         "subagents": tuple(_subagents(subagents)),
-        "policies": policy_choices(),
+        "policies": policy_choices(policies),
     }
 
 

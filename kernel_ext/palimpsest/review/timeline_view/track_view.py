@@ -10,7 +10,7 @@ from palimpsest.context_policies.interface.recorded_policy import RECORDED
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.review.comparison.policy_comparison import reported_figures
-from palimpsest.review.comparison.policy_figures import policy_figures
+from palimpsest.review.comparison.policy_figures import policy_figures, request_costs
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.review.tables.explanation import transition_words
 from palimpsest.review.tables.figures import PolicyFigures
@@ -44,6 +44,7 @@ def track_of(
     texts = _transition_texts(review, simulation)
     words = {word: place for place, word in enumerate(dict.fromkeys(texts))}
     grown: GrownColumns = timeline.earlier.setdefault("track", GrownColumns())
+    costs = request_costs(simulation, price)
     return TrackView.model_construct(
         policy=simulation.policy,
         facts_until=simulation.facts_until,
@@ -57,6 +58,10 @@ def track_of(
         if sizes and has_figures
         else None,
         facts=facts,
+        cost=tuple(
+            round(cost + of_summaries, 6)
+            for cost, of_summaries in zip(costs["cost"], costs["summaries"], strict=True)
+        ),
         **grown.of(
             sizes,
             {
@@ -64,9 +69,7 @@ def track_of(
                 "prefix": lambda size: round(size.prefix),
                 "read": lambda size: round(size.read),
                 "output": lambda size: round(size.output),
-                "cost": lambda size: round(size.cost(price) + size.summaries_cost(price), 6),
             },
-            price,
         ),
     )
 

@@ -2,15 +2,18 @@
 
 import re
 import time
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from palimpsest.context_policies.interface.policy import ContextPolicy
+from palimpsest.context_policies.interface.preset_text import UnknownPolicy
 from palimpsest.context_policies.replay.simulation import Simulation, simulate
 from palimpsest.review.prices.price_file import without_files
+from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.review.session_review import SessionReview
+from palimpsest.review.timeline_view.note_views import notes_text
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.track_view import track_of
 from palimpsest.review.timeline_view.view_queries import (
@@ -22,6 +25,7 @@ from palimpsest.review.timeline_view.view_queries import (
     TEXT_CHARS,
     AskCompaction,
     AskItem,
+    AskNotes,
     AskRequest,
     AskTrack,
     AskUses,
@@ -45,7 +49,7 @@ class ViewAnswers:
     """Answers the questions about one session.
 
     Responsibilities: turn errors that the user can correct into one sentence; keep contents that are requested in pieces.
-    It only reads: nothing is run, sent or written.
+    It only reads: nothing is sent or written, and no code is run but that of policies that a person gave in this process.
     """
 
     def __init__(
@@ -67,11 +71,14 @@ class ViewAnswers:
         self._earlier: dict[str, dict[str, Any]] | None = None if keeps_replays else {}
         """By policy, the values derived from its newest replay."""
 
-    def answer(self, query: ViewQuery) -> ViewAnswer:
-        """Return the answer; a question that cannot be answered has one sentence instead."""
+    def answer(self, query: ViewQuery, policies: ChosenPolicies = NO_POLICIES) -> ViewAnswer:
+        """Return the answer; a question that cannot be answered has one sentence instead.
+
+        The ``policies`` stand before the presets in a view, and a question may name them.
+        """
         began = time.perf_counter()
         try:
-            answer = self._answer(query)
+            answer = self._answer(query, policies)
         except (UserError, ValueError) as error:
             answer = ViewAnswer(error=str(error))
         except IndexError:
@@ -80,7 +87,15 @@ class ViewAnswers:
         milliseconds = round(1000 * (time.perf_counter() - began))
         return answer.model_copy(update={"milliseconds": milliseconds})
 
-    def _answer(self, query: ViewQuery) -> ViewAnswer:
+    def accepts(self, query: AskTrack, policies: ChosenPolicies = NO_POLICIES) -> bool:
+        """Return whether the policy of a question takes the numbers in it."""
+        try:
+            self._policy(query, policies)
+        except UnknownPolicy:
+            return False
+        return True
+
+    def _answer(self, query: ViewQuery, policies: ChosenPolicies) -> ViewAnswer:
         match query:
             case AskView(after=self.seq, epoch=None | self.epoch, part=None | "picture"):
                 return ViewAnswer(unchanged=True)
@@ -92,39 +107,49 @@ class ViewAnswers:
                     seq=self.seq,
                     epoch=self.epoch,
                     picture=part == "picture",
+                    policies=policies,
                 )
                 return ViewAnswer(view=view)
             case AskTrack():
                 words = without_files(query.price)
                 price = self.review.replay_price(words)
-                simulation = self._simulation(query.policy, query.numbers, query.window, words)
+                simulation = self._simulation(query, policies, query.window, words)
                 return ViewAnswer(track=track_of(self.review, simulation, price))
             case AskItem():
-                return ViewAnswer(item=self._item(query))
+                return ViewAnswer(item=self._item(query, policies))
             case AskUses():
                 return ViewAnswer(uses=self._uses(query))
             case AskRequest():
-                return ViewAnswer(request=self._request(query))
+                return ViewAnswer(request=self._request(query, policies))
             case AskCompaction():
                 return ViewAnswer(compaction=self._compaction(query))
+            case AskNotes():
+                return ViewAnswer(notes=notes_text(self.review.notes()))
 
     def _simulation(
         self,
-        policy: str,
-        numbers: Mapping[str, float],
+        query: AskTrack | AskItem | AskRequest,
+        policies: ChosenPolicies,
         window: int = 0,
         price: str | None = None,
     ) -> Simulation:
-        policy_numbers = {name: _number(value) for name, value in numbers.items()}
-        policy_chosen = self.review.policy(policy, **policy_numbers)
+        policy_chosen = self._policy(query, policies)
         ruler = self.review.ruler_at(price)
         if self._earlier is None:
             return self.review.replays.simulation(policy_chosen, ruler, window)
-        earlier = self._earlier.setdefault(policy, {})
+        earlier = self._earlier.setdefault(query.policy, {})
         return simulate(self.review.timeline, policy_chosen, ruler, window, earlier)
 
-    def _item(self, query: AskItem) -> ItemText:
-        timeline = self._simulation(query.policy, query.numbers).timeline
+    def _policy(
+        self, query: AskTrack | AskItem | AskRequest, policies: ChosenPolicies
+    ) -> ContextPolicy | None:
+        """Return the policy that a question names, with the question's numbers; raises UserError."""
+        given = policies.get(query.policy, query.policy)
+        numbers = {name: _number(value) for name, value in query.numbers.items()}
+        return self.review.policy(given, **numbers)
+
+    def _item(self, query: AskItem, policies: ChosenPolicies) -> ItemText:
+        timeline = self._simulation(query, policies).timeline
         self._check(query.request, query.item)
         transition = timeline.at(query.item, query.request)
         text = timeline.read(query.item)
@@ -152,9 +177,9 @@ class ViewAnswers:
             for request, names in later[:MAX_USES]
         )
 
-    def _request(self, query: AskRequest) -> RequestText:
+    def _request(self, query: AskRequest, policies: ChosenPolicies) -> RequestText:
         self._check(query.request, 0)
-        simulation = self._simulation(query.policy, query.numbers)
+        simulation = self._simulation(query, policies)
         shown = self._contents(simulation, query.request)
         pattern = re.compile(re.escape(query.find), re.IGNORECASE)
         matching = [
@@ -218,7 +243,7 @@ class ViewAnswers:
                     :MAX_LOST
                 ]
             ),
-            repair=round(loss.repair, 6),
+            refetching=round(loss.refetching, 6),
             fetches=loss.fetches,
             sentences=loss.sentences,
         )

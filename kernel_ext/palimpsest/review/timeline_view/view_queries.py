@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 from palimpsest.review.request_contents.lost_word import LostWord
 from palimpsest.review.timeline_view.view_patch import ViewPatch
 from palimpsest.review.timeline_view.view_values import (
+    NoteView,
     TimelineView,
     TrackView,
 )
@@ -104,8 +105,14 @@ class AskCompaction(Value):
     """The price of the view, for the cost of fetching lost names again."""
 
 
+class AskNotes(Value):
+    """Ask for the notes of people on the session, as they are on the disk now."""
+
+    ask: Literal["notes"] = "notes"
+
+
 ViewQuery = Annotated[
-    AskView | AskTrack | AskItem | AskUses | AskRequest | AskCompaction,
+    AskView | AskTrack | AskItem | AskUses | AskRequest | AskCompaction | AskNotes,
     Field(discriminator="ask"),
 ]
 
@@ -197,11 +204,20 @@ class CompactionText(Value):
     """Every kind that has names; the numbers count all names."""
     lost: tuple[LostWord, ...]
     """Names that were needed later come first; beyond a limit the others are only counted."""
-    repair: float
+    refetching: float
     """Estimated cost of fetching the needed names again, in the money of the view's price."""
     fetches: int
     """Number of requests for that."""
     sentences: tuple[str, ...]
+
+
+class NotesText(Value):
+    """The notes on the session."""
+
+    notes: tuple[NoteView, ...]
+    """Oldest first."""
+    problems: tuple[str, ...] = ()
+    """Sentences on lines of the files that cannot be read."""
 
 
 class ViewAnswer(Value):
@@ -216,6 +232,7 @@ class ViewAnswer(Value):
     """The first answers that used names of the item, at most ``MAX_USES``."""
     request: RequestText | None = None
     compaction: CompactionText | None = None
+    notes: NotesText | None = None
     unchanged: bool = False
     """Whether the front end's view is the newest."""
     milliseconds: int = 0

@@ -57,7 +57,7 @@ def view_summary(
         tables=tuple(table for table in tables if table.rows),
         sentences=(
             *((HIDDEN.format(parts=", ".join(hidden)),) if hidden else ()),
-            *(view.totals if is_shown("notes") else ()),
+            *(view.totals if is_shown("totals") else ()),
             *filter(None, (view.limit_words if is_shown("tracks") else "",)),
             *view.gaps,
         ),
@@ -150,7 +150,7 @@ def _breaks(view: TimelineView) -> ReportTable:
     columns: tuple[Told, ...] = (
         (TableColumn("request", "request", "count", "fact"), lambda broken: broken.request + 1),
         (TableColumn("cause", "cause", "text"), lambda broken: broken.words or broken.cause),
-        TableColumn("loss", "read anew", "count", "fact"),
+        TableColumn("loss", "written anew", "count", "fact"),
         TableColumn(
             "cost",
             "cost, USD" if unit == "usd" else "cost, units",

@@ -6,7 +6,9 @@ are by the ruler's estimator; a reader multiplies by its factor. Texts are fetch
 """
 
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
+from palimpsest.review.session_notes.note_places import FoundPlace
 from palimpsest.review.tables.figures import PolicyFigures, Waste, WasteKind
+from palimpsest.transcript.session_record.notes import Note
 from palimpsest.transcript.timeline import EventKind, ItemState, RequestStatus, Seen
 from palimpsest.transcript.values import Value
 
@@ -245,6 +247,14 @@ class TimelineView(Value):
     pruned: tuple[PruneView, ...] = ()
     coming: ComingColumns = ComingColumns()
     policies: tuple[PolicyOption, ...] = ()
+
+
+class NoteView(Value):
+    """A person's note on the session, with its place in the view."""
+
+    note: Note
+    """Its words are data, not markup, and may hold line breaks."""
+    found: FoundPlace
 
 
 class TrackStop(Value):

@@ -1,12 +1,13 @@
 """Import sessions into a project's store, from paths that may be confined to the project."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from palimpsest.home_paths import home_path
 from palimpsest.store.exchange.import_report import ImportControl, ImportReport
 from palimpsest.store.interface import Store
+from palimpsest.store.session_notes import recording_notes, store_notes
 from palimpsest.transcript.errors import NotFound, UserError
 
 
@@ -36,4 +37,14 @@ class ImportPlace:
             raise UserError(
                 f"{str(target)!r} is outside the project; %agent import reads it there."
             )
-        return self.reader(self.store, target, self.clock, control)
+        report = self.reader(self.store, target, self.clock, control)
+        return self._with_notes(target, report)
+
+    def _with_notes(self, target: Path, report: ImportReport) -> ImportReport:
+        """Bring in the notes beside a recording on the sessions that were imported from it."""
+        ids = [session.id for session in report.sessions]
+        beside = recording_notes(target).read(*ids)
+        notes_here = store_notes(self.store)
+        can_be_kept = bool(beside.lines) and notes_here.can_write
+        added = notes_here.merge(beside, ids).added if can_be_kept else 0
+        return replace(report, problems=(*report.problems, *beside.problems), notes=added)

@@ -38,6 +38,8 @@ class ImportReport:
 
     sessions: tuple[Imported, ...]
     problems: tuple[Problem, ...]
+    notes: int = 0
+    """Lines of people's notes on the sessions that came with the recording."""
 
 
 def never_stopped() -> bool:

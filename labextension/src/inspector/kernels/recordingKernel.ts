@@ -11,6 +11,7 @@ import type { ILink } from '../../kernel/kernelLink';
 import type { LinkRegistry } from '../../kernel/linkRegistry';
 import type { IWords } from '../../views/host';
 import { FileWatch } from './fileWatch';
+import { nameOf, recordingSession } from './recordingSession';
 import { pathForKernel, renamedPath } from './renamedFiles';
 import type { IInspectedKernel, InspectedState } from './inspectedKernel';
 import { ReaderSet } from '../../state/store/readerSet';
@@ -149,10 +150,7 @@ export class RecordingKernel implements IInspectedKernel {
       this._startedFile = this._file;
       this._folder = '';
       const session = await this._services.sessions.startNew({
-        // The kernel starts in the file's folder; the name tells it from the file's own sessions.
-        path: `${this._file}-inspector-${Date.now()}`,
-        name: nameOf(this._file),
-        type: 'file',
+        ...recordingSession(this._file),
         kernel: { name: specs?.default ?? 'python3' }
       });
       if (this._isDisposed || this._session !== null) {
@@ -283,10 +281,6 @@ export class RecordingKernel implements IInspectedKernel {
       this._readers.notify();
     }
   };
-}
-
-function nameOf(path: string): string {
-  return path.split('/').at(-1) ?? path;
 }
 
 /** Reads the folder from the reply; '.' where it is not there. */

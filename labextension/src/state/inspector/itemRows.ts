@@ -1,7 +1,8 @@
 /** The items that the grid shows as rows, filtered and sorted. */
 import type { ItemFilter } from '../../protocol/generated';
 import { itemLabel } from './labels';
-import type { ItemStates } from './figures/itemStates';
+import { isGone, type ItemStates } from './figures/itemStates';
+import { isInRange, type IRequestRange } from './figures/rangeFigures';
 
 export const ALL_ITEMS: ItemFilter = {
   kind: '',
@@ -11,8 +12,15 @@ export const ALL_ITEMS: ItemFilter = {
   sort: 'order'
 };
 
-/** Returns the items that match, largest first or in the order of their appearance. */
-export function itemRows(states: ItemStates, filter: ItemFilter): Int32Array {
+/**
+ * Returns the items that match, largest first or in the order of their appearance; with a range only those that one
+ * of its requests holds something of.
+ */
+export function itemRows(
+  states: ItemStates,
+  filter: ItemFilter,
+  range: IRequestRange | null = null
+): Int32Array {
   const { view } = states;
   const { items } = view;
   const kind = filter.kind === '' ? -1 : view.kinds.indexOf(filter.kind);
@@ -22,7 +30,8 @@ export function itemRows(states: ItemStates, filter: ItemFilter): Int32Array {
     if (
       (filter.kind === '' || items.kind[item] === kind) &&
       (filter.tool === '' || items.tool[item] === filter.tool) &&
-      (!filter.changed || states.transitionsOf(item).length > 0) &&
+      (range === null || isHeld(states, item, range)) &&
+      (!filter.changed || isChanged(states, item, range)) &&
       (text === '' || itemLabel(view, item).toLowerCase().includes(text))
     ) {
       matches.push(item);
@@ -31,6 +40,37 @@ export function itemRows(states: ItemStates, filter: ItemFilter): Int32Array {
   return filter.sort === 'size'
     ? largestFirst(matches, items.tokens)
     : Int32Array.from(matches);
+}
+
+/** Returns whether some request of a range holds an item, or what stands in its place. */
+function isHeld(
+  states: ItemStates,
+  item: number,
+  range: IRequestRange
+): boolean {
+  const { entered } = states.view.items;
+  const first = Math.max(range.first, entered[item] ?? 0);
+  const { request } = states.track.transitions;
+  return [
+    first,
+    ...[...states.transitionsOf(item)].map(at => request[at] ?? 0)
+  ].some(at => {
+    const state = isInRange(range, at) ? states.state(item, at) : null;
+    return state !== null && (!isGone(state) || states.tokens(item, at) > 0);
+  });
+}
+
+/** Returns whether an item's row changes, in a range where there is one. */
+function isChanged(
+  states: ItemStates,
+  item: number,
+  range: IRequestRange | null
+): boolean {
+  const transitions = states.transitionsOf(item);
+  const { request } = states.track.transitions;
+  return range === null
+    ? transitions.length > 0
+    : transitions.some(at => isInRange(range, request[at] ?? 0));
 }
 
 /** More than the items of any session; multiplied by an item's tokens it is still an exact integer. */

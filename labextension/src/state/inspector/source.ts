@@ -6,6 +6,7 @@ import type {
   ViewAnswer,
   ViewQuery
 } from '../../protocol/generated';
+import type { IRequestRange } from './figures/rangeFigures';
 
 export type EditAction = 'pin' | 'unpin' | 'exclude' | 'restore';
 
@@ -40,7 +41,7 @@ export interface IInspectorPlace extends Partial<
   /** The request that the shown one is compared with; by default the one before. */
   readonly against?: number | null;
   /** The first and the last request to which grid, tables and sums are narrowed. */
-  readonly range?: readonly [number, number] | null;
+  readonly range?: IRequestRange | null;
 }
 
 /** The newest request, as an inspector opens without a place. */

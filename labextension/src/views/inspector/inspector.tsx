@@ -1,5 +1,7 @@
 /** The inspector: a session's context over all its requests, and what other policies would have sent. */
 import {
+  startTransition,
+  useCallback,
   useEffect,
   useId,
   useMemo,
@@ -9,6 +11,10 @@ import {
   type SetStateAction
 } from 'react';
 import { INSPECTOR_TABS, type TimelineView } from '../../protocol/generated';
+import {
+  rangeWithin,
+  type IRequestRange
+} from '../../state/inspector/figures/rangeFigures';
 import { ALL_ITEMS } from '../../state/inspector/itemRows';
 import {
   NOWHERE,
@@ -123,6 +129,11 @@ function Session(props: ISessionProps) {
     () => tracks.of(view, view.recorded, 'recorded', {}),
     [tracks, view]
   );
+  const { range, brushed, chooseRange } = useRange(
+    place.range ?? null,
+    view.requests.id.length,
+    go
+  );
   const last = view.requests.id.length - 1;
   const request = Math.min(place.request ?? last, last);
   const item =
@@ -141,6 +152,8 @@ function Session(props: ISessionProps) {
       recorded,
       whatIf: track.shown,
       shown: isWhatIf ? (track.shown ?? recorded) : recorded,
+      range,
+      chooseRange,
       go,
       openLink: openLink ?? null,
       card,
@@ -153,6 +166,8 @@ function Session(props: ISessionProps) {
       recorded,
       track.shown,
       isWhatIf,
+      range,
+      chooseRange,
       go,
       openLink,
       card,
@@ -160,8 +175,8 @@ function Session(props: ISessionProps) {
     ]
   );
   const cursor = useMemo<IInspectorCursor>(
-    () => ({ request, item, against }),
-    [request, item, against]
+    () => ({ request, item, against, brushed }),
+    [request, item, against, brushed]
   );
   const { filter = ALL_ITEMS, zoom = 0 } = place;
   const grid = useMemo<IGridChoice>(() => ({ filter, zoom }), [filter, zoom]);
@@ -233,11 +248,52 @@ function Session(props: ISessionProps) {
   );
 }
 
+/**
+ * Returns the place's range of so many requests, as the tracks show it and as the views below them do, and how to
+ * choose it: those follow when it is no longer being chosen, and then as soon as there is time.
+ */
+function useRange(
+  range: IRequestRange | null,
+  total: number,
+  go: IInspectedSession['go']
+): {
+  range: IRequestRange | null;
+  brushed: IRequestRange | null;
+  chooseRange: IInspectedSession['chooseRange'];
+} {
+  const [brushed, setBrushed] = useState(range);
+  const [lastRange, setLastRange] = useState(range);
+  if (lastRange !== range) {
+    setLastRange(range);
+    setBrushed(range);
+  }
+  const chooseRange = useCallback(
+    (chosen: IRequestRange | null, isBrushed = false) => {
+      setBrushed(chosen);
+      if (!isBrushed) {
+        startTransition(() => {
+          go({ range: chosen });
+        });
+      }
+    },
+    [go]
+  );
+  // A recording that was written anew may have become shorter.
+  return useMemo(
+    () => ({
+      range: rangeWithin(range, total),
+      brushed: rangeWithin(brushed, total),
+      chooseRange
+    }),
+    [range, brushed, total, chooseRange]
+  );
+}
+
 /** Returns a remark where an older view, or another place than requested, is shown. */
 function noticeOf(
   view: TimelineView,
   error: string,
-  { request, item }: IInspectorPlace,
+  { request, item, range }: IInspectorPlace,
   words: IWords
 ): string {
   const isPast = (request ?? 0) >= view.requests.id.length;
@@ -252,6 +308,11 @@ function noticeOf(
       words.__(
         'There is no request %1: the last one is shown.',
         count((request ?? 0) + 1)
+      ),
+    (range?.first ?? 0) >= view.requests.id.length &&
+      words.__(
+        'There is no request %1: all are shown.',
+        count((range?.first ?? 0) + 1)
       ),
     isUnknown && words.__('There is no item %1.', count((item ?? 0) + 1))
   ]

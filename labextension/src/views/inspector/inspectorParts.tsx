@@ -21,6 +21,7 @@ import { ShownTrackChoice } from './shownTrackChoice';
 import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
 import { PolicyControls } from './timeline/policyControls';
+import { RangeSentence } from './timeline/rangeSentence';
 import { TimelineTracks } from './timeline/timelineTracks';
 
 interface IShownPartProps {
@@ -78,6 +79,7 @@ function drawPart(
       return (
         <div>
           <TimelineTracks isExplained={policy.isExplained} />
+          <RangeSentence />
           <KindLegend />
         </div>
       );
@@ -134,7 +136,7 @@ function drawTable(
       return <BreaksTable />;
     case 'wastes':
       return <Wastes />;
-    case 'notes':
+    case 'totals':
       return <Notes />;
   }
 }
@@ -181,7 +183,7 @@ function partWords(part: InspectorPartName, words: IWords): string {
       return words.__('Cache breaks.');
     case 'wastes':
       return words.__('Largest wastes.');
-    case 'notes':
-      return words.__('Notes.');
+    case 'totals':
+      return words.__('Totals.');
   }
 }

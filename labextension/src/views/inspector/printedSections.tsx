@@ -16,6 +16,7 @@ import { RequestTable } from './requests/requestTable';
 import { Subagents } from './requests/subagents';
 import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
+import { RangeSentence } from './timeline/rangeSentence';
 import { TimelineTracks } from './timeline/timelineTracks';
 
 /** Draws the views, each in a card of its own. */
@@ -26,6 +27,7 @@ export function PrintedSections() {
     <>
       <ShownPart part="tracks">
         <TimelineTracks isExplained />
+        <RangeSentence />
         <KindLegend />
       </ShownPart>
       <PolicyNumbers />
@@ -81,7 +83,7 @@ export function PrintedSections() {
           </ShownPart>
         </div>
         <div className="plm-Inspector-card">
-          <ShownPart part="notes">
+          <ShownPart part="totals">
             <Notes />
           </ShownPart>
         </div>

@@ -26,7 +26,9 @@ import { ShownTrackChoice } from './shownTrackChoice';
 import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
 import { PolicyControls } from './timeline/policyControls';
+import { RangeSentence } from './timeline/rangeSentence';
 import { TimelineTracks } from './timeline/timelineTracks';
+import { TermButton } from './glossary/term';
 
 interface ITabContentProps {
   tab: TabName;
@@ -50,6 +52,7 @@ export function TabContent({ tab, ...props }: ITabContentProps) {
     <>
       <ShownPart part="tracks">
         <TimelineTracks isSmall />
+        <RangeSentence />
       </ShownPart>
       <ShownTrackChoice />
       <DeferredCursor>
@@ -92,7 +95,7 @@ export function TabContent({ tab, ...props }: ITabContentProps) {
                 <ChosenItemCard />
               </ShownPart>
               <div className="plm-Inspector-card">
-                <ShownPart part="notes">
+                <ShownPart part="totals">
                   <Notes />
                 </ShownPart>
               </div>
@@ -121,6 +124,7 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
     <>
       <ShownPart part="tracks">
         <TimelineTracks isExplained={isExplained} />
+        <RangeSentence />
       </ShownPart>
       <div className="plm-Inspector-reading">
         <ShownPart part="tracks" otherwise={null}>
@@ -139,6 +143,11 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
         >
           ?
         </button>
+        {isExplained && (
+          <TermButton term={null} className="plm-Button plm-Button-small">
+            {words.__('Glossary')}
+          </TermButton>
+        )}
       </div>
       <DeferredCursor>
         <ShownPart part="sentence">

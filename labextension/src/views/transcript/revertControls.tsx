@@ -1,11 +1,12 @@
 /** Reverts: a button on each prompt, a preview, and a way to undo it. */
-import { useEffect, useId, useRef, useState, type ReactNode } from 'react';
+import { useEffect, useState, type ReactNode } from 'react';
 import type { RevertPreview } from '../../protocol/generated';
 import type { IRevertedMessages } from '../../state/session/reverts';
 import { useRevertActions, type IRevertActions } from '../actions/reverts';
 import { useHost } from '../host';
 import { Preview } from './revertPreview';
 import { unlessGone } from '../dom/effects';
+import { closeDialog, ModalDialog } from '../controls/modalDialog';
 
 /** Draws the button of a prompt; nothing in a read-only view. */
 export function RevertButton({ target }: { target: string }) {
@@ -78,21 +79,10 @@ export function RevertDialog({
   children
 }: IRevertDialogProps) {
   const { words } = useHost();
-  const place = useRef<HTMLDialogElement>(null);
-  const title = useId();
   const [preview, setPreview] = useState<RevertPreview | null>(null);
   const [problem, setProblem] = useState(failure);
   const [overwrite, setOverwrite] = useState<readonly string[]>([]);
   const [isWaiting, setWaiting] = useState(false);
-  useEffect(() => {
-    const node = place.current;
-    // An older browser draws it in place; elsewhere it is a modal dialog.
-    if (typeof node?.showModal === 'function') {
-      node.showModal();
-    } else {
-      node?.setAttribute('open', '');
-    }
-  }, []);
   useEffect(() => {
     return unlessGone(actions.preview(target), outcome => {
       setPreview(outcome.revert ?? null);
@@ -109,17 +99,7 @@ export function RevertDialog({
     }
   };
   return (
-    <dialog
-      ref={place}
-      className="plm-Revert"
-      aria-labelledby={title}
-      onClose={onClose}
-      // Escape and the notebook's keys must not reach the page below.
-      onKeyDown={event => {
-        event.stopPropagation();
-      }}
-    >
-      <h2 id={title}>{heading}</h2>
+    <ModalDialog className="plm-Revert" title={heading} onClose={onClose}>
       {children}
       {preview === null && problem === '' && (
         <p className="plm-Muted">{words.__('Looking at the files…')}</p>
@@ -152,19 +132,14 @@ export function RevertDialog({
         <button
           type="button"
           className="plm-Button"
-          onClick={() => {
-            // Closed by the browser it gives the keyboard back to the button that opened it.
-            if (typeof place.current?.close === 'function') {
-              place.current.close();
-            } else {
-              onClose();
-            }
+          onClick={event => {
+            closeDialog(event.currentTarget, onClose);
           }}
         >
           {words.__('Cancel')}
         </button>
       </div>
-    </dialog>
+    </ModalDialog>
   );
 }
 

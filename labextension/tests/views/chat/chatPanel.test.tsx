@@ -708,6 +708,18 @@ describe('the text field', () => {
     expect(screen.getByText(/Another kernel writes/)).toBeTruthy();
   });
 
+  it('cannot be used for a subagent’s session, and a button leads back', () => {
+    const session = { id: 'ses_2', parent_id: 'ses_1' } as never;
+    const { actions } = draw({
+      readOnly: true,
+      transcript: { ...EMPTY_TRANSCRIPT, session }
+    });
+    expect(screen.getByText(/it is here to read/)).toBeTruthy();
+    fireEvent.click(screen.getByRole('button', { name: 'Back' }));
+
+    expect(actions.opener.open).toHaveBeenCalledWith('ses_1');
+  });
+
   it('folds a prompt of hundreds of words, and keeps all of it in the page', () => {
     const words = Array.from({ length: 400 }, (_, at) => `word${at}`).join(' ');
     const prompt = build.user([build.text(words)]);

@@ -10,15 +10,23 @@ import {
 import axe from 'axe-core';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { difference } from '../../../src/state/inspector/figures/difference';
-import { readAnew } from '../../../src/state/inspector/figures/readAnew';
+import { writtenAnew } from '../../../src/state/inspector/figures/writtenAnew';
 import { why } from '../../../src/state/inspector/why';
 import { ItemStates } from '../../../src/state/inspector/figures/itemStates';
+import {
+  lightestFirst,
+  markPath,
+  marksByRequest,
+  recordedMarks
+} from '../../../src/views/inspector/timeline/trackMarks';
 import type {
+  BreakView,
   CompactionText,
   TimelineView
 } from '../../../src/protocol/generated';
 import { sampleSource } from '../../inspector/sampleSource';
 import { sample } from '../../inspector/samples';
+import { HOST } from '../../plainHost';
 import {
   explain,
   cursor,
@@ -108,7 +116,7 @@ describe('the timeline', () => {
     await press('Break before');
     expect(cursor().getAttribute('aria-valuenow')).toBe('209');
     expect(told.textContent).toMatch(
-      /108,563 tokens.*108,197 of them were read anew for ~0\.62 USD more: nothing in the recording explains it\./
+      /108,563 tokens.*108,197 of them were written anew for ~0\.62 USD more: nothing in the recording explains it\./
     );
     expect(told.textContent).toContain('With a warm cache it would have cost');
 
@@ -300,8 +308,8 @@ describe('the marks of the recorded track', () => {
     expect(legend()).toEqual([
       'compaction',
       'cache break',
-      'the policy acted',
-      'cache break of the recording'
+      'cache break of the recording',
+      'the policy acted'
     ]);
     const [track] = container.querySelectorAll('.plm-Track');
     const at = (kind: string) =>
@@ -310,6 +318,49 @@ describe('the marks of the recorded track', () => {
         ?.getAttribute('d')
         ?.split(' ')[0];
     expect(at('compact')).not.toBe(at('break'));
+  });
+
+  it('are listed and painted by weight, and what a policy did has a form of its own', () => {
+    const { view } = sample('swe_agent');
+    const [light, dear] = [0.1, 0.4].map(cost => ({
+      request: cost === 0.1 ? 7 : 8,
+      turn: 0,
+      cause: '',
+      words: '',
+      expected: 0,
+      read: 0,
+      loss: 2000,
+      cost,
+      avoided_by: ''
+    })) as [BreakView, BreakView];
+    const events = [
+      { request: 8, kind: 'model' as const, cause: '' },
+      { request: 8, kind: 'compact' as const, cause: '' }
+    ];
+    const marks = recordedMarks(
+      { ...view, events, breaks: [light, dear] },
+      HOST.words
+    );
+
+    expect(
+      marks.slice(0, 3).map(({ request, kind }) => [request, kind])
+    ).toEqual([
+      [8, 'compact'],
+      [8, 'break'],
+      [7, 'break']
+    ]);
+    expect(marksByRequest(marks).get(8)).toEqual([
+      'compact',
+      'break',
+      'prune',
+      'model'
+    ]);
+    expect(
+      lightestFirst(marks)
+        .map(({ kind }) => kind)
+        .slice(-3)
+    ).toEqual(['break', 'break', 'compact']);
+    expect(markPath('fired', 0, 0)).not.toBe(markPath('prune', 0, 0));
   });
 
   it('stand below figures that say of how many requests they are', async () => {
@@ -322,7 +373,7 @@ describe('the marks of the recorded track', () => {
 });
 
 describe('the items', () => {
-  it('say what clearing them saved, and what it had read anew', async () => {
+  it('say what clearing them saved, and what it had written anew', async () => {
     const { tracks } = sample('pi');
     const [, track] = tracks;
     const cleared = track?.transitions.item[0] ?? -1;
@@ -343,7 +394,7 @@ describe('the items', () => {
     ).toMatch(
       new RegExp(
         `^It saves ~[\\d,]+ tokens a request, ~[\\d,]+ in 3 requests so far\\. The change at request ${request + 1}.* ` +
-          'had ~[\\d,]+ tokens read anew, for ~[\\d.]+ USD more\\. What it leaves out pays for that after [\\d,]+ requests?; it stays so in [\\d,]+ requests\\.$'
+          'had ~[\\d,]+ tokens written anew, for ~[\\d.]+ USD more\\. What it leaves out pays for that after [\\d,]+ requests?; it stays so in [\\d,]+ requests\\.$'
       )
     );
   });
@@ -480,7 +531,7 @@ describe('the difference', () => {
 
     expect(
       screen.getByText('The cache breaks here:').parentElement?.textContent
-    ).toContain('162,834 tokens were read anew, ~0.94 USD.');
+    ).toContain('162,834 tokens were written anew, ~0.94 USD.');
   });
 
   it('says about an estimate that it is one', async () => {
@@ -496,11 +547,11 @@ describe('the difference', () => {
     expect(
       screen.getByText('The cache breaks here:').parentElement?.textContent
     ).toMatch(
-      /~[\d,]+ tokens are read anew, ~0\.\d+ USD\. That is by the price of anthropic\/claude-opus-4-5\. The first difference is/
+      /~[\d,]+ tokens are written anew, ~0\.\d+ USD\. That is by the price of anthropic\/claude-opus-4-5\. The first difference is/
     );
   });
 
-  it('shows what stands in the place of what was rewritten', async () => {
+  it('shows what stands in the place of what was changed', async () => {
     const { tracks } = sample('swe_agent');
     const request = tracks[0]?.total.length ?? 0;
     await draw(sourceOf('swe_agent'), {
@@ -508,16 +559,16 @@ describe('the difference', () => {
       tab: 'requests'
     });
 
-    const rewritten = screen.getByRole('list', { name: 'rewritten' });
-    expect(rewritten.textContent).toMatch(/cleared · [\d,]+ → [\d,]+/);
+    const changed = screen.getByRole('list', { name: 'changed' });
+    expect(changed.textContent).toMatch(/cleared · [\d,]+ → [\d,]+/);
     fireEvent.click(
-      within(rewritten).getByRole('button', { name: 'What changed' })
+      within(changed).getByRole('button', { name: 'What changed' })
     );
     await settle();
 
     for (const value of [request - 1, request]) {
       expect(
-        within(rewritten).getByRole('group', { name: `Request ${value} shows` })
+        within(changed).getByRole('group', { name: `Request ${value} shows` })
       ).toBeTruthy();
     }
   });
@@ -549,7 +600,7 @@ describe('the difference where nothing was paid twice', () => {
     await draw(sourceOf('pi'), { ...PI, request: 207, tab: 'requests' });
 
     expect(told()).toContain(
-      '108,085 tokens were read from the cache, and 113 were new: nothing was read anew.'
+      '108,085 tokens were read from the cache, and 113 were new: nothing was written anew.'
     );
   });
 
@@ -724,7 +775,7 @@ describe('a compaction', () => {
         { name: 'a/needed.py', kind: 'paths', needed: [3] },
         { name: 'b/other.py', kind: 'paths', needed: [] }
       ],
-      repair: 0.25,
+      refetching: 0.25,
       fetches: 1
     };
     const { onPlace } = await draw(
@@ -947,7 +998,7 @@ describe('the words of a request without a cache', () => {
     };
     const states = new ItemStates(plain, plain.recorded);
 
-    const told = readAnew(plain, difference(states, first, second));
+    const told = writtenAnew(plain, difference(states, first, second));
 
     const reported = plain.requests.reported;
     expect(told).toMatchObject({
@@ -997,7 +1048,7 @@ describe('a request of which nothing was cached', () => {
       reported: { read: 0, written: 0, input: 90 }
     };
 
-    expect(readAnew({ ...view, breaks: [] }, found)).toMatchObject({
+    expect(writtenAnew({ ...view, breaks: [] }, found)).toMatchObject({
       anew: 45,
       fresh: 45
     });
@@ -1008,7 +1059,7 @@ describe('a recording without reported usage', () => {
   it('tells no break of the cache as a fact', async () => {
     await draw(sourceOf('swe_agent'));
     expect(
-      screen.getByText(/^~.* tokens in · peak .* · 7 rewrites · /)
+      screen.getByText(/^~.* tokens in · peak .* · 7 changed beginnings · /)
     ).toBeTruthy();
     await openTab('Cost');
     expect(

@@ -31,7 +31,7 @@ const COST_AND_BREAKS: readonly InspectorPartName[] = [
   'figures',
   'breaks',
   'wastes',
-  'notes'
+  'totals'
 ];
 
 const SOURCE = sourceOf('claude_code');

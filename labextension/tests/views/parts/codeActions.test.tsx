@@ -126,6 +126,28 @@ describe('a listing in an answer', () => {
     expect(status()).toBe('Copied.');
   });
 
+  it('is copied beside a table and within a list, each by its own button', async () => {
+    const copied: string[] = [];
+    const copy = (text: string) => Promise.resolve(void copied.push(text));
+    const table = '| island | mass |\n|---|---:|\n| Biscoe | 4,716 |';
+    const told = `${table}\n\n${fence('select 1', 'sql')}\n\n1. Or:\n   \`\`\`sh\n   ls -l\n   \`\`\``;
+    draw(told, { actions: null, host: { ...HOST, copy } });
+
+    for (const name of ['Copy as TSV', 'Copy as Markdown', 'Copy the code']) {
+      for (const button of screen.getAllByRole('button', { name })) {
+        fireEvent.click(button);
+        await act(() => Promise.resolve());
+      }
+    }
+
+    expect(copied).toEqual([
+      'island\tmass\nBiscoe\t4,716',
+      table,
+      'select 1',
+      'ls -l'
+    ]);
+  });
+
   it('has no buttons where nothing can be done with it', () => {
     draw(answer, { actions: null });
 

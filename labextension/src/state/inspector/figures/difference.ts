@@ -1,5 +1,5 @@
 /**
- * The difference of two requests: what came, went and was rewritten, and what they have in common from the
+ * The difference of two requests: what came, went and changed, and what they have in common from the
  * beginning on, which is what a provider's cache can read.
  */
 import type { TimelineView } from '../../../protocol/generated';
@@ -18,13 +18,13 @@ export interface IDifference {
   readonly to: number;
   readonly came: readonly IChangedItem[];
   readonly went: readonly IChangedItem[];
-  readonly rewritten: readonly IChangedItem[];
+  readonly changed: readonly IChangedItem[];
   readonly unchanged: number;
   /** Tokens of the unchanged items, scaled. */
   readonly unchangedTokens: number;
   /** Tokens that both have in common from the beginning on, whole messages; scaled. */
   readonly common: number;
-  /** Tokens of the later request after the common beginning: unchanged, and new or rewritten; scaled. */
+  /** Tokens of the later request after the common beginning: unchanged, and new or changed; scaled. */
   readonly again: number;
   readonly fresh: number;
   /** The first place where they differ; null where the later only grew. */
@@ -44,7 +44,7 @@ export function difference(
   const newer = scaleAt(states, to);
   const came: IChangedItem[] = [];
   const went: IChangedItem[] = [];
-  const rewritten: IChangedItem[] = [];
+  const changedItems: IChangedItem[] = [];
   const order = view.items.order;
   const count = Math.max(
     view.requests.items[from] ?? 0,
@@ -89,7 +89,7 @@ export function difference(
     } else if (!isInNewer) {
       went.push(changed);
     } else {
-      rewritten.push(changed);
+      changedItems.push(changed);
     }
     const itemBlock = view.items.block[item] ?? 0;
     if (itemBlock !== block) {
@@ -102,7 +102,7 @@ export function difference(
     } else {
       if (firstChanged === null && isInOlder) {
         firstChanged = item;
-        // The cache holds whole messages: earlier items of this message are read anew, too.
+        // The cache holds whole messages: earlier items of this message are written anew, too.
         common -= blockTokens;
         again += blockTokens;
       }
@@ -118,7 +118,7 @@ export function difference(
     to,
     came,
     went,
-    rewritten,
+    changed: changedItems,
     unchanged,
     unchangedTokens,
     // A request that only grew begins with the whole of the other one.

@@ -1,7 +1,7 @@
 /** The tokens that a reduced item saves in each request, and the cache loss that its reduction caused. */
 import { difference } from './difference';
 import { isGone, type ItemStates } from './itemStates';
-import { readAnew } from './readAnew';
+import { writtenAnew } from './writtenAnew';
 
 export interface IReductionBalance {
   /** Tokens that a request is smaller by, and how many requests up to the asked one were; scaled. */
@@ -10,7 +10,7 @@ export interface IReductionBalance {
   /** The request of the change, counted from 0, and how many items it reduced besides. */
   readonly since: number;
   readonly others: number;
-  /** Tokens that it had read anew, and their price in the money of the view; of an estimate: would have. */
+  /** Tokens that it had written anew, and their price in the money of the view; of an estimate: would have. */
   readonly anew: number;
   readonly cost: number;
   readonly isFact: boolean;
@@ -44,10 +44,10 @@ export function reductionBalance(
     return null;
   }
   const change = difference(states, since - 1, since);
-  const paid = readAnew(view, change);
+  const paid = writtenAnew(view, change);
   const { read, input } = view.price;
   const perToken = (read || input) / 1e6;
-  const reductions = change.rewritten.map(reduction => ({
+  const reductions = change.changed.map(reduction => ({
     saved: (reduction.before - reduction.since) * perToken,
     requests: requestsReduced(states, reduction.item, since)
   }));
@@ -55,7 +55,7 @@ export function reductionBalance(
     saved,
     requests: request - since + 1,
     since,
-    others: Math.max(change.rewritten.length - 1, 0),
+    others: Math.max(change.changed.length - 1, 0),
     anew: paid.isBreak ? paid.anew : 0,
     cost: paid.isBreak ? paid.cost : 0,
     isFact: paid.isFact,

@@ -1,4 +1,4 @@
-/** The cost of one request and its cause: tokens sent, tokens read anew, and the cost with a warm cache. */
+/** The cost of one request and its cause: tokens sent, tokens written anew, and the cost with a warm cache. */
 import type {
   BreakView,
   TimelineView,

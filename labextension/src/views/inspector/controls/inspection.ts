@@ -8,6 +8,7 @@ import type {
 import { ALL_ITEMS } from '../../../state/inspector/itemRows';
 import type { ItemStates } from '../../../state/inspector/figures/itemStates';
 import type { IKindSeries } from '../../../state/inspector/figures/kindSeries';
+import type { IRequestRange } from '../../../state/inspector/figures/rangeFigures';
 import type {
   IInspectorPlace,
   IInspectorSource,
@@ -35,6 +36,13 @@ export interface IInspectedSession {
   readonly whatIf: IShownTrack | null;
   /** The track that grid, window, difference and request show. */
   readonly shown: IShownTrack;
+  /** The requests that grid and tables show; null for all. */
+  readonly range: IRequestRange | null;
+  /** Chooses requests, or all with null; while they are `isBrushed` grid and tables stay as they are. */
+  readonly chooseRange: (
+    range: IRequestRange | null,
+    isBrushed?: boolean
+  ) => void;
   readonly go: (place: Partial<IInspectorPlace>) => void;
   readonly openLink: ((link: string) => void) | null;
   readonly card: CardFocus;
@@ -46,6 +54,8 @@ export interface IInspectorCursor {
   readonly request: number;
   readonly item: number | null;
   readonly against: number | null;
+  /** The range as the tracks show it, also while it is being chosen. */
+  readonly brushed: IRequestRange | null;
 }
 
 /** How the grid shows the items; it moves with nothing else. */

@@ -1,44 +1,86 @@
-/** The rows of a long table in pages, of which one is drawn. */
-import { useState, type ReactNode } from 'react';
+/** The rows of a long table in pages, of which one is drawn, in the order of a column. */
+import { useMemo, useState, type ReactNode } from 'react';
+import {
+  pageStarts,
+  sortedPlaces,
+  type RowOrder
+} from '../../../state/inspector/rowOrder';
 import { count as whole } from '../../../state/text/numberFormat';
 import { useHost } from '../../host';
 import { StepButton } from './stepButton';
 
 const PAGE_ROWS = 25;
 
+export interface ITableColumn {
+  readonly head: string;
+  readonly isNumber?: boolean;
+  /** The head is only for screen readers, and for narrow places, where each value has it. */
+  readonly isHeadHidden?: boolean;
+  /** What rows are sorted by, the largest first; null where a row has none. Without it the head is no button. */
+  readonly valueAt?: (place: number) => number | null;
+  /** The rows come in the order of this column, the smallest first. */
+  readonly isRowOrder?: boolean;
+}
+
 interface IPagedRowsProps {
   /** The table's name for screen readers. */
   caption: string;
-  heads: readonly string[];
+  columns: readonly ITableColumn[];
   /** How many rows there are. */
   count: number;
   /** The cells of a row; the first is its head. */
   row: (place: number) => readonly ReactNode[];
-  /** The row whose page is shown first. */
+  /** The row whose page is shown, first and whenever it is another. */
   around?: number;
-  /** The first column of numbers, and the first one after them. */
-  numbersFrom?: number;
-  numbersUntil?: number;
 }
 
-/** Draws a table with buttons for the rows before and after. */
+/** Draws a table with buttons for the rows before and after; a head by which rows can be sorted is a button. */
 export function PagedRows(props: IPagedRowsProps) {
-  const { caption, heads, count, row, around = 0 } = props;
-  const { numbersFrom = 1, numbersUntil = Infinity } = props;
-  const isNumber = (column: number) =>
-    column >= numbersFrom && column < numbersUntil;
+  const { caption, columns, count, row, around = 0 } = props;
   const { words } = useHost();
-  const [chosen, setChosen] = useState<{ around: number; page: number } | null>(
+  const [sort, setSort] = useState<{ head: string; order: RowOrder } | null>(
     null
   );
-  const pages = Math.max(Math.ceil(count / PAGE_ROWS), 1);
-  const requestedPage =
-    chosen?.around === around ? chosen.page : Math.floor(around / PAGE_ROWS);
-  const page = Math.min(Math.max(requestedPage, 0), pages - 1);
-  const first = page * PAGE_ROWS;
+  // A column may be gone since.
+  const sorted =
+    columns.find(({ head }) => head === sort?.head) ??
+    columns.find(({ isRowOrder }) => isRowOrder);
+  const order = sorted?.head === sort?.head ? sort?.order : undefined;
+  const valueAt = sorted?.valueAt;
+  const places = useSortedPlaces(count, valueAt, order);
+  const starts = pageStarts(count, PAGE_ROWS);
+  const index = places === null ? around : places.indexOf(around);
+  const pageOfAround = Math.floor(index / PAGE_ROWS);
+  const [requestedPage, setPage] = useState(pageOfAround);
+  const [followed, setFollowed] = useState(around);
+  const [news, setNews] = useState<'page' | 'order' | null>(null);
+  const page = Math.min(Math.max(requestedPage, 0), starts.length - 1);
+  const first = starts[page] ?? 0;
   const last = Math.min(first + PAGE_ROWS, count);
+  if (followed !== around) {
+    setFollowed(around);
+    setNews(null);
+    if (index < first || index >= last) {
+      setPage(pageOfAround);
+    }
+  }
   const showPage = (to: number) => {
-    setChosen({ around, page: to });
+    setPage(to);
+    setNews('page');
+  };
+  const sortBy = (column: ITableColumn) => {
+    const isSorted = column === sorted;
+    const firstOrder = column.isRowOrder ? 'ascending' : 'descending';
+    const shownOrder = isSorted ? (order ?? 'ascending') : null;
+    const next =
+      shownOrder === null
+        ? firstOrder
+        : shownOrder === 'ascending'
+          ? 'descending'
+          : 'ascending';
+    setSort({ head: column.head, order: next });
+    setPage(0);
+    setNews('order');
   };
   const range = words.__(
     '%1 to %2 of %3',
@@ -58,26 +100,27 @@ export function PagedRows(props: IPagedRowsProps) {
           <caption className="plm-Hidden">{caption}</caption>
           <thead>
             <tr>
-              {heads.map((head, column) => (
-                <th key={head} scope="col" data-number={isNumber(column)}>
-                  {head}
-                </th>
+              {columns.map(column => (
+                <Head
+                  key={column.head}
+                  column={column}
+                  order={column === sorted ? (order ?? 'ascending') : null}
+                  onSort={() => {
+                    sortBy(column);
+                  }}
+                />
               ))}
             </tr>
           </thead>
           <tbody>
-            {Array.from({ length: last - first }, (_, place) => (
-              <Row
-                key={first + place}
-                heads={heads}
-                cells={row(first + place)}
-                isNumber={isNumber}
-              />
-            ))}
+            {Array.from({ length: last - first }, (_, line) => {
+              const place = places?.[first + line] ?? first + line;
+              return <Row key={place} columns={columns} cells={row(place)} />;
+            })}
           </tbody>
         </table>
       </div>
-      {pages > 1 && (
+      {starts.length > 1 && (
         <div className="plm-Inspector-pages">
           <StepButton
             isAtEnd={page === 0}
@@ -89,40 +132,93 @@ export function PagedRows(props: IPagedRowsProps) {
           </StepButton>
           <span className="plm-Muted">{range}</span>
           <StepButton
-            isAtEnd={page === pages - 1}
+            isAtEnd={page === starts.length - 1}
             onStep={() => {
               showPage(page + 1);
             }}
           >
             {words.__('Rows after')}
           </StepButton>
-          <span className="plm-Hidden" role="status">
-            {chosen?.around === around && range}
-          </span>
         </div>
+      )}
+      {(starts.length > 1 || valueAt !== undefined) && (
+        <span className="plm-Hidden" role="status">
+          {news === 'page' && range}
+          {news === 'order' &&
+            (order === 'descending'
+              ? words.__('Sorted by %1, the largest first.', sorted?.head ?? '')
+              : words.__(
+                  'Sorted by %1, the smallest first.',
+                  sorted?.head ?? ''
+                ))}
+        </span>
       )}
     </div>
   );
 }
 
-function Row({
-  heads,
-  cells,
-  isNumber
+/** Returns the places of the rows in a column's order; null where they stay as they are. */
+function useSortedPlaces(
+  count: number,
+  valueAt: ITableColumn['valueAt'],
+  order: RowOrder | undefined
+): number[] | null {
+  return useMemo(
+    () =>
+      valueAt === undefined || order === undefined
+        ? null
+        : sortedPlaces(count, valueAt, order),
+    [count, valueAt, order]
+  );
+}
+
+/** Draws a column's head, as a button where rows can be sorted by it. */
+function Head({
+  column,
+  order,
+  onSort
 }: {
-  heads: readonly string[];
+  column: ITableColumn;
+  order: RowOrder | null;
+  onSort: () => void;
+}) {
+  const { head, isNumber = false, isHeadHidden = false, valueAt } = column;
+  const isSortable = valueAt !== undefined;
+  return (
+    <th
+      scope="col"
+      data-number={isNumber}
+      {...(isSortable && order !== null ? { 'aria-sort': order } : {})}
+    >
+      {isSortable ? (
+        <button type="button" className="plm-SortButton" onClick={onSort}>
+          {head}
+        </button>
+      ) : isHeadHidden ? (
+        <span className="plm-Hidden">{head}</span>
+      ) : (
+        head
+      )}
+    </th>
+  );
+}
+
+function Row({
+  columns,
+  cells
+}: {
+  columns: readonly ITableColumn[];
   cells: readonly ReactNode[];
-  isNumber: (column: number) => boolean;
 }) {
   const [head, ...others] = cells;
   return (
     <tr>
       <th scope="row">{head}</th>
-      {others.map((cell, column) => (
+      {others.map((cell, place) => (
         <td
-          key={column}
-          data-number={isNumber(column + 1)}
-          data-head={heads[column + 1]}
+          key={place}
+          data-number={columns[place + 1]?.isNumber ?? false}
+          data-head={columns[place + 1]?.head}
         >
           {cell}
         </td>

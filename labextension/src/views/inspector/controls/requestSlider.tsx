@@ -1,10 +1,18 @@
 /** A picture over all requests that the cursor is moved on, by pointer and by keys. */
 import {
+  useRef,
   useState,
+  type KeyboardEvent,
   type PointerEvent,
   type ReactNode,
   type RefObject
 } from 'react';
+import {
+  rangeBetween,
+  rangeMovedTo,
+  rangeWithin,
+  type IRequestRange
+} from '../../../state/inspector/figures/rangeFigures';
 import { useInspection } from './inspection';
 import { requestStep } from './requestKeys';
 
@@ -23,11 +31,27 @@ interface IRequestSliderProps {
   children: ReactNode;
 }
 
-/** Draws the picture, the cursor, and beside a mouse what is under it. */
+/** A button of the pointer, or a finger, that was moved less far has not chosen a range. */
+const MIN_BRUSH_PX = 4;
+
+/** A pointer that is held down on the picture. */
+interface IHeldPointer {
+  /** Where the range begins that it chooses. */
+  readonly anchor: number;
+  readonly x: number;
+  /** The range so far; null while it has moved the cursor alone. */
+  range: IRequestRange | null;
+}
+
+/**
+ * Draws the picture, the cursor, the chosen range, and beside a mouse what is under it. A click moves the cursor; a
+ * drag, Shift with a click or with the keys of the cursor choose a range, which Escape lets go.
+ */
 export function RequestSlider(props: IRequestSliderProps) {
   const { name, value, total, width, place, hint, children } = props;
-  const { request: chosen, go } = useInspection();
+  const { request: chosen, go, brushed, chooseRange } = useInspection();
   const [hovered, setHovered] = useState<number | null>(null);
+  const held = useRef<IHeldPointer | null>(null);
   // The track of a policy may end before a request that has just been sent.
   const request = Math.min(chosen, total - 1);
   const requestAt = (event: PointerEvent<HTMLDivElement>) => {
@@ -43,6 +67,60 @@ export function RequestSlider(props: IRequestSliderProps) {
   const leave = () => {
     setHovered(null);
   };
+  const press = (event: PointerEvent<HTMLDivElement>) => {
+    const to = requestAt(event);
+    if (event.button !== 0 || to === null) {
+      return;
+    }
+    event.currentTarget.setPointerCapture(event.pointerId);
+    const range = event.shiftKey ? rangeMovedTo(brushed, request, to) : null;
+    const anchor = range?.first === to ? range.last : (range?.first ?? to);
+    held.current = { anchor, x: event.clientX, range };
+    if (range !== null) {
+      chooseRange(range, true);
+    }
+    moveTo(to);
+  };
+  const drag = (event: PointerEvent<HTMLDivElement>) => {
+    const to = requestAt(event);
+    const pointer = held.current;
+    if (event.buttons !== 1 || to === null || pointer === null) {
+      return;
+    }
+    const isMoved =
+      to !== pointer.anchor &&
+      Math.abs(event.clientX - pointer.x) > MIN_BRUSH_PX;
+    if (pointer.range !== null || isMoved) {
+      pointer.range = rangeBetween(pointer.anchor, to);
+      chooseRange(pointer.range, true);
+    }
+    moveTo(to);
+  };
+  const release = () => {
+    const range = held.current?.range ?? null;
+    held.current = null;
+    if (range !== null) {
+      chooseRange(range);
+    }
+  };
+  const pressKey = (event: KeyboardEvent<HTMLDivElement>) => {
+    if (event.key === 'Escape' && brushed !== null) {
+      event.preventDefault();
+      held.current = null;
+      chooseRange(null);
+      return;
+    }
+    const next = requestStep(event, request, total);
+    if (next === null) {
+      return;
+    }
+    event.preventDefault();
+    leave();
+    if (event.shiftKey && next !== request) {
+      chooseRange(rangeMovedTo(brushed, request, next));
+    }
+    moveTo(next);
+  };
   return (
     <div
       className="plm-Track-plot"
@@ -54,31 +132,22 @@ export function RequestSlider(props: IRequestSliderProps) {
       aria-valuemax={total}
       aria-valuenow={request + 1}
       aria-valuetext={value}
-      onPointerDown={event => {
-        if (event.button === 0) {
-          event.currentTarget.setPointerCapture(event.pointerId);
-          moveTo(requestAt(event));
-        }
-      }}
+      onPointerDown={press}
       onPointerMove={event => {
-        if (event.buttons === 1) {
-          moveTo(requestAt(event));
-        }
+        drag(event);
         // A finger covers what would be said beside it.
         setHovered(event.pointerType === 'touch' ? null : requestAt(event));
       }}
       onPointerLeave={leave}
-      onPointerCancel={leave}
-      onKeyDown={event => {
-        const next = requestStep(event, request, total);
-        if (next !== null) {
-          event.preventDefault();
-          leave();
-          moveTo(next);
-        }
+      onPointerUp={release}
+      onPointerCancel={() => {
+        leave();
+        release();
       }}
+      onKeyDown={pressKey}
     >
       {children}
+      <RangeMark range={rangeWithin(brushed, total)} {...{ total, width }} />
       <RequestMark
         className="plm-Inspector-cursor"
         {...{ request, total, width }}
@@ -113,6 +182,36 @@ function RequestMark({
       className={className}
       style={{ transform: `translateX(${middle(place).toFixed(1)}px)` }}
     />
+  );
+}
+
+/** Draws a veil over the requests before and after a range, and a line at both of its ends. */
+function RangeMark({
+  range,
+  total,
+  width
+}: {
+  range: IRequestRange | null;
+  total: number;
+  width: number;
+}) {
+  if (range === null) {
+    return null;
+  }
+  const x = (request: number) => (request * width) / Math.max(total, 1);
+  return (
+    <span aria-hidden="true">
+      <span
+        className="plm-Track-veil"
+        data-side="before"
+        style={{ left: 0, width: x(range.first) }}
+      />
+      <span
+        className="plm-Track-veil"
+        data-side="after"
+        style={{ left: x(range.last + 1), right: 0 }}
+      />
+    </span>
   );
 }
 

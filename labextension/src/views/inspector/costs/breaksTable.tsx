@@ -1,15 +1,22 @@
 /** The cache's breaks: depth, price, cause, and what would have avoided each. */
 import { memo, useMemo, useState } from 'react';
+import type { TimelineView } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
 import {
   foreignPrice,
   money,
   usdDigits
 } from '../../../state/inspector/labels';
+import {
+  isInRange,
+  rangeFigures,
+  type IRequestRange
+} from '../../../state/inspector/figures/rangeFigures';
 import { useHost } from '../../host';
 import { useInspectedSession } from '../controls/inspection';
 import { FoldedRest } from '../controls/foldedRest';
 import { RequestLink } from '../controls/placeLinks';
+import { TermButton } from '../glossary/term';
 
 const FIRST_ROWS = 3;
 const SOME_ROWS = 12;
@@ -23,17 +30,21 @@ export const BreaksTable = memo(function BreaksTable({
   isWhole?: boolean;
 }) {
   const { words } = useHost();
-  const { view } = useInspectedSession();
+  const { view, range } = useInspectedSession();
   const [isUnfolded, setUnfolded] = useState(false);
   // The tokens are facts; what they cost is one only at prices that the recording holds.
   const { unit, recorded: isFact } = view.price;
   const price = foreignPrice(view);
   const breaks = useMemo(
-    () => [...view.breaks].sort((left, right) => right.cost - left.cost),
-    [view]
+    () =>
+      view.breaks
+        .filter(({ request }) => range === null || isInRange(range, request))
+        .sort((left, right) => right.cost - left.cost),
+    [view, range]
   );
+  const facts = useMemo(() => rangeFacts(view, range), [view, range]);
   // The recorded cost is at the recorded model's price.
-  const recordedCost = price === '' ? (view.recorded.facts?.cost ?? 0) : 0;
+  const recordedCost = price === '' ? facts.cost : 0;
   const total = breaks.reduce((sum, entry) => sum + entry.cost, 0);
   const firstRows = isShort ? FIRST_ROWS : SOME_ROWS;
   const shown = isUnfolded || isWhole ? breaks : breaks.slice(0, firstRows);
@@ -48,11 +59,7 @@ export const BreaksTable = memo(function BreaksTable({
                 '%1 · %2 of %3',
                 breaks.length,
                 money(total, unit, isFact).replace(` ${unit}`, ''),
-                money(
-                  recordedCost,
-                  unit,
-                  view.recorded.facts?.cost_is_fact ?? false
-                )
+                money(recordedCost, unit, facts.isFact)
               )
             : words.__('%1 · %2', breaks.length, money(total, unit, isFact))}
           {price !== '' && words.__(' by the price of %1', price)}
@@ -64,9 +71,11 @@ export const BreaksTable = memo(function BreaksTable({
             ? words.__(
                 'No usage was reported, so that nobody knows where the cache broke.'
               )
-            : words.__(
-                'No reported request read less from the cache than it could.'
-              )}
+            : range !== null && view.breaks.length > 0
+              ? words.__('The cache breaks at none of the chosen requests.')
+              : words.__(
+                  'No reported request read less from the cache than it could.'
+                )}
         </p>
       ) : (
         <div
@@ -86,7 +95,9 @@ export const BreaksTable = memo(function BreaksTable({
                   {words.__('price')}
                 </th>
                 <th scope="col" data-number="true">
-                  {words.__('read anew')}
+                  <TermButton term="written anew">
+                    {words.__('written anew')}
+                  </TermButton>
                 </th>
                 <th scope="col">{words.__('cause')}</th>
                 <th scope="col">{words.__('avoided by')}</th>
@@ -104,7 +115,7 @@ export const BreaksTable = memo(function BreaksTable({
                   <td data-number="true" data-head={words.__('price')}>
                     {money(entry.cost, unit, isFact, digits)}
                   </td>
-                  <td data-number="true" data-head={words.__('read anew')}>
+                  <td data-number="true" data-head={words.__('written anew')}>
                     {count(entry.loss)}
                   </td>
                   <td
@@ -146,3 +157,19 @@ export const BreaksTable = memo(function BreaksTable({
     </section>
   );
 });
+
+/** Returns what was reported to cost in a range, or in all; 0 where nothing was. */
+function rangeFacts(
+  view: TimelineView,
+  range: IRequestRange | null
+): { cost: number; isFact: boolean } {
+  const facts = view.recorded.facts ?? null;
+  if (facts === null) {
+    return { cost: 0, isFact: false };
+  }
+  if (range === null) {
+    return { cost: facts.cost, isFact: facts.cost_is_fact };
+  }
+  const figures = rangeFigures(view, view.recorded, range);
+  return figures.isReported ? figures : { cost: 0, isFact: false };
+}

@@ -16,6 +16,7 @@ import { useHost } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
 import { useInspection } from '../controls/inspection';
 import { RequestSlider } from '../controls/requestSlider';
+import { rangeName } from '../timeline/rangeWords';
 
 const HEIGHT = 220;
 
@@ -26,10 +27,15 @@ interface ICostLine {
   readonly sums: Float64Array;
 }
 
+/** Returns what was spent up to a request; 0 before the first one. */
+function spentUpTo({ sums }: ICostLine, at: number): number {
+  return sums[Math.min(at, sums.length - 1)] ?? 0;
+}
+
 /** Draws the lines, moves the cursor on them, and says what was spent up to it and in all. */
 export function CostChart() {
   const { words } = useHost();
-  const { view, recorded, whatIf, request } = useInspection();
+  const { view, recorded, whatIf, request, range } = useInspection();
   const { unit } = view.price;
   const plot = useRef<HTMLDivElement>(null);
   const width = useElementWidth(plot);
@@ -73,12 +79,8 @@ export function CostChart() {
     );
   const shape = { width, height: HEIGHT, most };
   const y = (value: number) => HEIGHT - (value / most) * HEIGHT;
-  const spentText = (line: ICostLine, at: number) =>
-    money(
-      line.sums[Math.min(at, line.sums.length - 1)] ?? 0,
-      unit,
-      line.kind === 'fact' && isFact
-    );
+  const spentText = (line: ICostLine, at: number, before = 0) =>
+    money(spentUpTo(line, at) - before, unit, line.kind === 'fact' && isFact);
   const hintAt = (at: number) =>
     words.__(
       'Up to request %1 of %2: %3',
@@ -161,6 +163,11 @@ export function CostChart() {
             <th scope="col" data-number="true">
               {words.__('up to request %1', request + 1)}
             </th>
+            {range !== null && (
+              <th scope="col" data-number="true">
+                {rangeName(range, words)}
+              </th>
+            )}
             <th scope="col" data-number="true">
               {words.__('in all')}
             </th>
@@ -182,6 +189,15 @@ export function CostChart() {
                 </span>
               </th>
               <td data-number="true">{spentText(line, request)}</td>
+              {range !== null && (
+                <td data-number="true">
+                  {spentText(
+                    line,
+                    range.last,
+                    spentUpTo(line, range.first - 1)
+                  )}
+                </td>
+              )}
               <td data-number="true">
                 {spentText(line, line.sums.length - 1)}
               </td>

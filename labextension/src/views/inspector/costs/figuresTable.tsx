@@ -13,6 +13,8 @@ import {
 import { useHost } from '../../host';
 import { BreakableName } from '../controls/breakableName';
 import { useInspectedSession } from '../controls/inspection';
+import type { Term } from '../glossary/glossary';
+import { TermButton } from '../glossary/term';
 
 /** Draws a column for the facts, one for the recording's estimate, and one for the policy. */
 export const FiguresTable = memo(function FiguresTable() {
@@ -51,12 +53,20 @@ export const FiguresTable = memo(function FiguresTable() {
     cellText: (value: number) => string
   ) => (typeof value === 'number' ? cellText(value) : '–');
   const price = (value: number) => money(value, unit, false);
-  const rows: [string, (figures: PolicyFigures) => string][] = [
+  const rows: [string, (figures: PolicyFigures) => string, Term?][] = [
     [words.__('tokens in'), figures => count(figures.input)],
     [words.__('largest request'), figures => count(figures.peak)],
-    [words.__('from the cache'), figures => percent(figures.cached)],
-    [words.__('cache breaks'), figures => count(figures.breaks)],
-    [words.__('tokens read anew'), figures => count(figures.break_tokens)],
+    [
+      words.__('read from cache'),
+      figures => percent(figures.cached),
+      'read from cache'
+    ],
+    [words.__('cache breaks'), figures => count(figures.breaks), 'cache break'],
+    [
+      words.__('written anew'),
+      figures => count(figures.break_tokens),
+      'written anew'
+    ],
     [
       words.__('cost'),
       figures => money(figures.cost, unit, figures.cost_is_fact)
@@ -66,8 +76,9 @@ export const FiguresTable = memo(function FiguresTable() {
       figures => textIfKnown(figures.summaries, price)
     ],
     [
-      words.__('cost of fetching again'),
-      figures => textIfKnown(figures.repair, price)
+      words.__('cost of refetching'),
+      figures => textIfKnown(figures.refetching, price),
+      'with refetching'
     ],
     [
       words.__('repeated calls'),
@@ -75,7 +86,8 @@ export const FiguresTable = memo(function FiguresTable() {
     ],
     [
       words.__('needed names that stay'),
-      figures => textIfKnown(figures.retention, percent)
+      figures => textIfKnown(figures.retention, percent),
+      'needed names that stay'
     ],
     [words.__('cost without a cache'), figures => price(figures.cost_uncached)]
   ];
@@ -101,9 +113,15 @@ export const FiguresTable = memo(function FiguresTable() {
             </tr>
           </thead>
           <tbody>
-            {rows.map(([name, cellText]) => (
+            {rows.map(([name, cellText, term]) => (
               <tr key={name}>
-                <th scope="row">{name}</th>
+                <th scope="row">
+                  {term === undefined ? (
+                    name
+                  ) : (
+                    <TermButton term={term}>{name}</TermButton>
+                  )}
+                </th>
                 {columns.map(column => (
                   <td
                     key={column.name}

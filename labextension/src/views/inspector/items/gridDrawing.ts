@@ -4,6 +4,10 @@ import type {
   ItemState,
   ItemStates
 } from '../../../state/inspector/figures/itemStates';
+import {
+  isInRange,
+  type IRequestRange
+} from '../../../state/inspector/figures/rangeFigures';
 import type { GridPalette } from './gridPalette';
 
 export const ROW_PX = 17;
@@ -22,6 +26,8 @@ export interface IGridShape {
   readonly names: number;
   /** Of a column. */
   readonly column: number;
+  /** The requests that have columns. */
+  readonly range: IRequestRange;
   readonly left: number;
   readonly top: number;
 }
@@ -134,6 +140,7 @@ function alphaOf(
 class GridBrush {
   private readonly _firstRow: number;
   private readonly _lastRow: number;
+  /** The first request that is seen, and the one behind the last. */
   private readonly _firstColumn: number;
   private readonly _lastColumn: number;
 
@@ -143,34 +150,38 @@ class GridBrush {
     private readonly _shape: IGridShape,
     private readonly _content: IGridContent
   ) {
-    const { height, width, names, column, left, top } = _shape;
-    const { rows, states } = _content;
+    const { height, width, names, column, left, top, range } = _shape;
+    const { rows } = _content;
     this._firstRow = Math.floor(top / ROW_PX);
     this._lastRow = Math.min(
       Math.ceil((top + height - HEAD_PX) / ROW_PX),
       rows.length
     );
-    this._firstColumn = Math.floor(left / column);
+    this._firstColumn = range.first + Math.floor(left / column);
     this._lastColumn = Math.min(
-      Math.ceil((left + width - names) / column),
-      states.view.requests.id.length
+      range.first + Math.ceil((left + width - names) / column),
+      range.last + 1
     );
   }
 
   cells(): void {
     const { rows, tracks } = this._content;
-    const step = requestsInColumn(this._shape.column);
-    const first = Math.floor(this._firstColumn / step) * step;
+    const { range, column: width } = this._shape;
+    const step = requestsInColumn(width);
+    const first =
+      range.first + Math.floor((this._firstColumn - range.first) / step) * step;
     for (let row = this._firstRow; row < this._lastRow; row++) {
       const item = rows[row] ?? 0;
       tracks.forEach((states, part) => {
         let from = first;
-        let state = worstState(states, item, from, step);
+        const worst = (at: number) =>
+          worstState(states, item, at, Math.min(step, range.last + 1 - at));
+        let state = worst(from);
         for (let column = from + step; ; column += step) {
           const isLast = column >= this._lastColumn;
-          const next = isLast ? null : worstState(states, item, column, step);
+          const next = isLast ? null : worst(column);
           if (next !== state || isLast) {
-            const to = Math.min(column, states.view.requests.id.length);
+            const to = Math.min(column, range.last + 1);
             this._run({ row, item, states, part }, state, from, to);
             from = column;
             state = next;
@@ -233,8 +244,9 @@ class GridBrush {
   }
 
   cursor(): void {
-    const { names, height, column } = this._shape;
+    const { names, height, column, range } = this._shape;
     const { rows, request, item } = this._content;
+    const isShown = isInRange(range, request);
     const context = this._context;
     const x = this._x(request);
     context.save();
@@ -245,9 +257,11 @@ class GridBrush {
     context.lineWidth = 1.5;
     const bottom = Math.min(this._y(rows.length), height - 1);
     const width = Math.max(column, MIN_CURSOR_PX);
-    context.strokeRect(x - 0.5, HEAD_PX - 2, width, bottom - HEAD_PX + 2);
+    if (isShown) {
+      context.strokeRect(x - 0.5, HEAD_PX - 2, width, bottom - HEAD_PX + 2);
+    }
     const row = item === null ? -1 : rows.indexOf(item);
-    if (row >= this._firstRow && row < this._lastRow) {
+    if (isShown && row >= this._firstRow && row < this._lastRow) {
       context.lineWidth = 2.5;
       context.strokeStyle = this._colour('text');
       context.strokeRect(x - 1.5, this._y(row) - 0.5, width + 2, ROW_PX);
@@ -322,7 +336,8 @@ class GridBrush {
   }
 
   private _x(request: number): number {
-    return this._shape.names + request * this._shape.column - this._shape.left;
+    const { names, range, column, left } = this._shape;
+    return names + (request - range.first) * column - left;
   }
 
   private _y(row: number): number {

@@ -13,6 +13,11 @@ import {
 import type { ItemFilter } from '../../../protocol/generated';
 import { itemLabel } from '../../../state/inspector/labels';
 import { itemRows } from '../../../state/inspector/itemRows';
+import {
+  isInRange,
+  wholeRange,
+  type IRequestRange
+} from '../../../state/inspector/figures/rangeFigures';
 import { stateWords } from '../../../state/inspector/why';
 import { useHost } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
@@ -50,6 +55,7 @@ export const ItemGrid = memo(function ItemGrid({
   const { words } = useHost();
   const inspection = useInspection();
   const { view, recorded, whatIf, shown, request, item, go, card } = inspection;
+  const { range: chosenRange, chooseRange } = inspection;
   const { filter, zoom: chosenZoom } = useGridChoice();
   const setFilter = (changed: ItemFilter) => {
     go({ filter: changed });
@@ -64,11 +70,16 @@ export const ItemGrid = memo(function ItemGrid({
   const idPrefix = useId();
   const width = useElementWidth(box);
   const rows = useMemo(
-    () => itemRows(shown.states, filter),
-    [shown.states, filter]
+    () => itemRows(shown.states, filter, chosenRange),
+    [shown.states, filter, chosenRange]
   );
   const names = width < 520 ? 132 : Math.min(300, Math.round(width * 0.4));
-  const total = view.requests.id.length;
+  const range = useMemo(
+    () => chosenRange ?? wholeRange(view),
+    [chosenRange, view]
+  );
+  const { first } = range;
+  const total = range.last - first + 1;
   const { column, zoom, zooms } = columnAt(
     chosenZoom,
     (width - names - MARGIN_PX) / total
@@ -91,6 +102,7 @@ export const ItemGrid = memo(function ItemGrid({
         height: visibleHeight,
         names,
         column,
+        range,
         ...scrolled.current
       };
       palette.current ??= new GridPalette(canvas.current);
@@ -111,6 +123,7 @@ export const ItemGrid = memo(function ItemGrid({
     width,
     names,
     column,
+    range,
     visibleHeight
   ]);
   useLayoutEffect(paint, [paint]);
@@ -120,21 +133,24 @@ export const ItemGrid = memo(function ItemGrid({
   const showCursor = useCallback(() => {
     const { left } = scrolled.current;
     const columnRoom = width - names;
-    const x = request * column;
+    const x = (request - range.first) * column;
     const element = box.current;
-    if (element !== null && (x < left || x + column > left + columnRoom)) {
+    const isHidden = x < left || x + column > left + columnRoom;
+    if (element !== null && isHidden && isInRange(range, request)) {
       element.scrollLeft = Math.max(x - columnRoom * 0.7, 0);
     }
-  }, [request, column, names, width]);
-  const laidOut = useRef(width);
+  }, [request, column, names, width, range]);
+  const laidOut = useRef({ width, chosenRange });
   useLayoutEffect(() => {
-    // A box that became wider than what it holds was scrolled back before its contents grew.
-    if (laidOut.current !== width && box.current !== null) {
-      laidOut.current = width;
+    // A box that became wider than what it holds was scrolled back before its contents grew; with a range it holds less.
+    const before = laidOut.current;
+    const isSame = before.width === width && before.chosenRange === chosenRange;
+    if (!isSame && box.current !== null) {
+      laidOut.current = { width, chosenRange };
       scrolled.current = scrollOf(box.current);
     }
     showCursor();
-  }, [showCursor, width]);
+  }, [showCursor, width, chosenRange]);
   useThemeChange(() => {
     palette.current = null;
     // Another theme lays the page out anew, which may scroll the grid without saying so.
@@ -173,10 +189,10 @@ export const ItemGrid = memo(function ItemGrid({
     const frame = element.getBoundingClientRect();
     const x = event.clientX - frame.left;
     const y = event.clientY - frame.top - HEAD_PX;
-    const at = Math.floor((x - names + element.scrollLeft) / column);
+    const at = first + Math.floor((x - names + element.scrollLeft) / column);
     const chosen = rows[Math.floor((y + element.scrollTop) / ROW_PX)];
     go({
-      ...(x >= names && at >= 0 && at < total
+      ...(x >= names && isInRange(range, at)
         ? { request: at, against: null }
         : {}),
       ...(y >= 0 && chosen !== undefined ? { item: chosen } : {})
@@ -189,9 +205,14 @@ export const ItemGrid = memo(function ItemGrid({
       }
       return;
     }
+    if (event.key === 'Escape' && chosenRange !== null) {
+      event.preventDefault();
+      chooseRange(null);
+      return;
+    }
     const next = cellStep(
       event,
-      { rows, row, request, total, item },
+      { rows, row, request, range, item },
       shown.states
     );
     if (next !== null) {
@@ -237,7 +258,7 @@ export const ItemGrid = memo(function ItemGrid({
         tabIndex={0}
         aria-label={words.__('Items by requests')}
         aria-rowcount={rows.length}
-        aria-colcount={total}
+        aria-colcount={view.requests.id.length}
         aria-activedescendant={cell}
         aria-describedby={`${idPrefix}-keys`}
         style={{ height: visibleHeight }}
@@ -319,31 +340,33 @@ interface IGridCell {
   rows: Int32Array;
   row: number;
   request: number;
-  total: number;
+  range: IRequestRange;
   item: number | null;
 }
 
 /** Returns where a key moves the cell; null for a key that moves nothing. */
 function cellStep(
   event: KeyboardEvent,
-  { rows, row, request, total, item }: IGridCell,
+  { rows, row, request, range, item }: IGridCell,
   states: {
     nextChange(item: number, request: number): number | null;
     previousChange(item: number, request: number): number | null;
   }
 ): { request?: number; item?: number; against?: null } | null {
+  const { first, last } = range;
   const isJump = event.ctrlKey || event.metaKey;
   if (isJump && item !== null && /^Arrow(Left|Right)$/.test(event.key)) {
     const at =
       event.key === 'ArrowRight'
         ? states.nextChange(item, request)
         : states.previousChange(item, request);
-    return { request: at ?? request, against: null };
+    const isThere = at !== null && isInRange(range, at);
+    return { request: isThere ? at : request, against: null };
   }
   const corner = CORNERS[event.key];
   const end = corner === undefined ? undefined : rows.at(corner);
   if (isJump && corner !== undefined && end !== undefined) {
-    const at = corner === 0 ? 0 : total - 1;
+    const at = corner === 0 ? first : last;
     return { request: at, item: end, against: null };
   }
   const down = ROW_STEPS[event.key];
@@ -354,8 +377,9 @@ function cellStep(
   if (event.key === 'Enter' && item === null && rows[0] !== undefined) {
     return { item: rows[0] };
   }
-  const next = requestStep(event, request, total);
-  return next === null ? null : { request: next, against: null };
+  // A cursor beside the range comes into it.
+  const next = requestStep(event, request - first, last - first + 1);
+  return next === null ? null : { request: first + next, against: null };
 }
 
 /** With Control: to the first cell, and to the last. */

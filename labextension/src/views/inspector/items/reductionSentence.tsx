@@ -64,7 +64,7 @@ function costWords(
   return anew < 1
     ? words.__('%1 has no cache break of its own.', what)
     : words.__(
-        '%1 had %2 tokens read anew, for %3 more.',
+        '%1 had %2 tokens written anew, for %3 more.',
         what,
         `${isFact ? '' : ESTIMATED}${count(anew)}`,
         money(cost, unit, isFact && recorded)

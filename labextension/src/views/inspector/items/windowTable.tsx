@@ -78,16 +78,14 @@ export function WindowTable() {
       </label>
       <PagedRows
         caption={words.__('Items in the window')}
-        heads={[
-          words.__('item'),
-          words.__('tokens'),
-          words.__('share'),
-          words.__('age'),
-          words.__('kind'),
-          words.__('state')
+        columns={[
+          { head: words.__('item') },
+          { head: words.__('tokens'), isNumber: true },
+          { head: words.__('share'), isNumber: true },
+          { head: words.__('age'), isNumber: true },
+          { head: words.__('kind') },
+          { head: words.__('state') }
         ]}
-        numbersFrom={1}
-        numbersUntil={4}
         count={sorted.length}
         row={place => {
           const windowRow = sorted[place];

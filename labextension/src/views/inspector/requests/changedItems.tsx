@@ -1,4 +1,4 @@
-/** The items that came, went or were rewritten between two requests; of a rewritten one also what each shows. */
+/** The items that came, went or changed between two requests; of a changed one also what each shows. */
 import { useState } from 'react';
 import { count } from '../../../state/text/numberFormat';
 import type { IChangedItem } from '../../../state/inspector/figures/difference';

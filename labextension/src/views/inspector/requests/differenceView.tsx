@@ -1,4 +1,4 @@
-/** The difference of two requests: items added, removed and rewritten, and tokens paid anew. */
+/** The difference of two requests: items added, removed and changed, and tokens written anew. */
 import { memo, useMemo } from 'react';
 import { count } from '../../../state/text/numberFormat';
 import {
@@ -6,9 +6,9 @@ import {
   type IDifference
 } from '../../../state/inspector/figures/difference';
 import {
-  readAnew,
-  type IReadAnew
-} from '../../../state/inspector/figures/readAnew';
+  writtenAnew,
+  type IWrittenAnew
+} from '../../../state/inspector/figures/writtenAnew';
 import {
   ESTIMATED,
   foreignPrice,
@@ -20,6 +20,7 @@ import { useInspection } from '../controls/inspection';
 import { ItemLink } from '../controls/placeLinks';
 import { RequestField } from '../controls/requestField';
 import { ChangedItems } from './changedItems';
+import { TermButton } from '../glossary/term';
 
 /** Draws the shown request beside the one before it, or beside another that is chosen. */
 export const DifferenceView = memo(function DifferenceView() {
@@ -58,7 +59,7 @@ export const DifferenceView = memo(function DifferenceView() {
       {[
         { sign: '+', name: words.__('came'), changes: change.came },
         { sign: '−', name: words.__('went'), changes: change.went },
-        { sign: '~', name: words.__('rewritten'), changes: change.rewritten }
+        { sign: '~', name: words.__('changed'), changes: change.changed }
       ].map(piece => (
         <ChangedItems key={piece.sign} {...piece} from={from} to={request} />
       ))}
@@ -94,25 +95,28 @@ function unchangedWords(change: IDifference, words: IWords): string {
   }
 }
 
-/** Draws the tokens read from the cache, paid anew, and new. */
+/** Draws the tokens read from the cache, written anew, and new. */
 function PaidBar({ change }: { change: IDifference }) {
   const { words } = useHost();
   const { view } = useInspection();
-  const { read, anew, fresh, isFact } = readAnew(view, change);
+  const { read, anew, fresh, isFact } = writtenAnew(view, change);
   const mark = isFact ? '' : '~';
   const pieces = [
     {
       kind: 'read',
+      term: 'read from cache' as const,
       tokens: read,
-      name: words.__('same, read from the cache %1%2', mark, count(read))
+      name: words.__('same, read from cache %1%2', mark, count(read))
     },
     {
       kind: 'anew',
+      term: 'written anew' as const,
       tokens: anew,
-      name: words.__('same words, paid anew %1%2', mark, count(anew))
+      name: words.__('same words, written anew %1%2', mark, count(anew))
     },
     {
       kind: 'new',
+      term: null,
       tokens: fresh,
       name: words.__('new %1%2', mark, count(fresh))
     }
@@ -128,10 +132,10 @@ function PaidBar({ change }: { change: IDifference }) {
         className="plm-Difference-legend"
         aria-label={words.__('What was paid, in tokens')}
       >
-        {pieces.map(({ kind, name }) => (
+        {pieces.map(({ kind, name, term }) => (
           <li key={kind}>
             <span className="plm-Inspector-square" data-paid={kind} />
-            {name}
+            {term === null ? name : <TermButton term={term}>{name}</TermButton>}
           </li>
         ))}
       </ul>
@@ -143,7 +147,7 @@ function PaidBar({ change }: { change: IDifference }) {
 function FirstDifference({ change }: { change: IDifference }) {
   const { words } = useHost();
   const { view } = useInspection();
-  const paid = readAnew(view, change);
+  const paid = writtenAnew(view, change);
   const { anew, cost, why, isBreak, isFact } = paid;
   const price = foreignPrice(view, change.to);
   const place =
@@ -177,12 +181,12 @@ function FirstDifference({ change }: { change: IDifference }) {
       <strong>{words.__('The cache breaks here:')}</strong>{' '}
       {isFact
         ? words.__(
-            '%1 tokens were read anew, %2.',
+            '%1 tokens were written anew, %2.',
             count(anew),
             money(cost, view.price.unit, view.price.recorded)
           )
         : words.__(
-            '%1 tokens are read anew, %2.',
+            '%1 tokens are written anew, %2.',
             `${ESTIMATED}${count(anew)}`,
             money(cost, view.price.unit, false)
           )}
@@ -198,7 +202,7 @@ function FirstDifference({ change }: { change: IDifference }) {
 /** Returns how much came from the cache and how much was new, where the cache did not break. */
 function unbrokenWords(
   change: IDifference,
-  { read, anew, fresh, isFact }: IReadAnew,
+  { read, anew, fresh, isFact }: IWrittenAnew,
   words: IWords
 ): string {
   const unread = count(anew + fresh);
@@ -225,7 +229,7 @@ function unbrokenWords(
   if (isFact) {
     return anew < 1
       ? words.__(
-          '%1 tokens were read from the cache, and %2 were new: nothing was read anew.',
+          '%1 tokens were read from the cache, and %2 were new: nothing was written anew.',
           count(read),
           unread
         )

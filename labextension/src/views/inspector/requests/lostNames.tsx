@@ -37,12 +37,12 @@ export function LostNames({ compaction }: { compaction: CompactionText }) {
           'Compaction %1: names kept and lost, by kind',
           compaction.number + 1
         )}
-        heads={[
-          words.__('kind'),
-          words.__('before'),
-          words.__('kept'),
-          words.__('lost'),
-          words.__('needed later')
+        columns={[
+          { head: words.__('kind') },
+          { head: words.__('before'), isNumber: true },
+          { head: words.__('kept'), isNumber: true },
+          { head: words.__('lost'), isNumber: true },
+          { head: words.__('needed later'), isNumber: true }
         ]}
         count={compaction.kinds.length}
         row={place => kindCells(compaction, place)}
@@ -66,15 +66,14 @@ export function LostNames({ compaction }: { compaction: CompactionText }) {
                 'Compaction %1: lost names',
                 compaction.number + 1
               )}
-              heads={[
-                words.__('name'),
-                words.__('kind'),
-                words.__('needed at'),
-                words.__('uses later')
+              columns={[
+                { head: words.__('name') },
+                { head: words.__('kind') },
+                { head: words.__('needed at') },
+                { head: words.__('uses later'), isNumber: true }
               ]}
               count={shown.length}
               row={place => nameCells(shown[place])}
-              numbersFrom={3}
             />
           )}
           {unlisted > 0 && (

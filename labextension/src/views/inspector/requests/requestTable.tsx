@@ -1,11 +1,13 @@
 /** Every request with what was reported of it: the table beside the timeline. */
-import { useMemo } from 'react';
-import { count } from '../../../state/text/numberFormat';
+import { useMemo, type ReactNode } from 'react';
+import type { TimelineView } from '../../../protocol/generated';
+import { count, seconds } from '../../../state/text/numberFormat';
 import { money, usdDigits } from '../../../state/inspector/labels';
-import { useHost } from '../../host';
+import { wholeRange } from '../../../state/inspector/figures/rangeFigures';
+import { useHost, type IWords } from '../../host';
 import { BreakableName } from '../controls/breakableName';
-import { useInspection } from '../controls/inspection';
-import { PagedRows } from '../controls/pagedRows';
+import { useInspection, type IShownTrack } from '../controls/inspection';
+import { PagedRows, type ITableColumn } from '../controls/pagedRows';
 import { RequestLink } from '../controls/placeLinks';
 import {
   marksByRequest,
@@ -13,102 +15,203 @@ import {
   policyMarks,
   recordedMarks
 } from '../timeline/trackMarks';
+import { CompareBox, useComparedRequests } from './comparedRequests';
 
-/** Draws the page of the table that holds the cursor. */
+const NOT_KNOWN = '–';
+
+interface INumberColumn extends IRequestColumn {
+  readonly valueAt: (place: number) => number | null;
+}
+
+interface IRequestColumn extends ITableColumn {
+  readonly cell: (place: number) => ReactNode;
+}
+
+/** Draws the page of the table that holds the cursor; two rows that are ticked are compared. */
 export function RequestTable() {
   const { words } = useHost();
-  const { view, shown, recorded, request } = useInspection();
-  const { requests } = view;
+  const { view, shown, recorded, range } = useInspection();
+  const { first, last } = range ?? wholeRange(view);
   const isRecorded = shown === recorded;
-  const countOrDash = (value: number | null | undefined) =>
-    typeof value === 'number' ? count(value) : '–';
-  // A column that says the same in each row is a sentence instead.
-  const hasStates = requests.status.some(value => value !== 'ok');
-  const hasModels = new Set(requests.model).size > 1;
-  const marksAt = useMemo(
-    () =>
-      marksByRequest(
-        isRecorded
-          ? recordedMarks(view, words)
-          : policyMarks(shown.track.fired, shown.track.taken, words)
-      ),
-    [isRecorded, view, shown.track, words]
+  const columns = useMemo(
+    () => [
+      ...numberColumns(view, shown, isRecorded, words).map(column => ({
+        ...column,
+        valueAt: (row: number) => column.valueAt(first + row)
+      })),
+      ...wordColumns(view, shown, isRecorded, words)
+    ],
+    [view, shown, isRecorded, first, words]
   );
-  const model = (place: number) =>
-    view.models[requests.model[place] ?? -1] ?? '';
-  const digits = useMemo(
-    () =>
-      [...requests.cost, ...shown.track.cost].reduce(
-        (most: number, value) =>
-          value === null ? most : Math.max(most, usdDigits(value)),
-        0
-      ),
-    [requests, shown]
-  );
+  const compared = useComparedRequests();
+  const hasTwo = view.requests.id.length > 1;
+  const models = new Set(view.requests.model);
+  const model = view.models[view.requests.model[0] ?? -1] ?? '';
   return (
     <>
       <PagedRows
         caption={words.__('Requests, %1', shown.track.policy)}
-        heads={[
-          words.__('request'),
-          words.__('cost'),
-          words.__('reported'),
-          words.__('from cache'),
-          words.__('counted'),
-          words.__('answer'),
-          ...(hasStates ? [words.__('state')] : []),
-          ...(marksAt.size > 0 ? [words.__('marks')] : []),
-          ...(hasModels ? [words.__('model')] : [])
+        columns={[
+          { ...REQUEST_COLUMN, head: words.__('request') },
+          ...(hasTwo
+            ? [{ head: words.__('compare'), isHeadHidden: true }]
+            : []),
+          ...columns
         ]}
-        numbersFrom={1}
-        numbersUntil={6}
-        count={requests.id.length}
-        around={request}
-        row={place => [
+        count={last - first + 1}
+        around={Math.min(Math.max(compared.around, first), last) - first}
+        row={row => [
           <RequestLink
             key="request"
-            request={place}
-            text={String(place + 1)}
+            request={first + row}
+            text={String(first + row + 1)}
           />,
-          isRecorded
-            ? typeof requests.cost[place] === 'number'
-              ? money(
-                  requests.cost[place],
-                  view.price.unit,
-                  !(requests.listed[place] ?? false),
-                  digits
-                )
-              : '–'
-            : money(
-                shown.track.cost[place] ?? 0,
-                view.price.unit,
-                false,
-                digits
-              ),
-          isRecorded ? countOrDash(requests.reported[place]) : '–',
-          isRecorded
-            ? countOrDash(requests.read[place])
-            : `~${count(shown.track.read[place] ?? 0)}`,
-          count(shown.track.total[place] ?? 0),
-          countOrDash(requests.output[place]),
-          ...(hasStates ? [requests.status[place] ?? ''] : []),
-          ...(marksAt.size > 0
+          ...(hasTwo
             ? [
-                (marksAt.get(place) ?? [])
-                  .map(value => markWords(value, words))
-                  .join(', ')
+                <CompareBox
+                  key="compare"
+                  request={first + row}
+                  compared={compared}
+                />
               ]
             : []),
-          ...(hasModels
-            ? [<BreakableName key="model" name={model(place)} />]
-            : [])
+          ...columns.map(({ cell }) => cell(first + row))
         ]}
       />
-      {!hasModels && model(0) !== '' && (
+      {hasTwo && (
+        <p className="plm-Muted plm-CompareBox-words" role="status">
+          {compared.sentence}
+        </p>
+      )}
+      {models.size === 1 && model !== '' && (
         <p className="plm-Muted">
-          <bdi>{words.__('All were sent to %1.', model(0))}</bdi>
+          <bdi>{words.__('All were sent to %1.', model)}</bdi>
         </p>
       )}
     </>
   );
+}
+
+const REQUEST_COLUMN = {
+  valueAt: (place: number) => place,
+  isRowOrder: true
+} as const;
+
+/** Returns the columns of numbers, by each of which the rows can be sorted. */
+function numberColumns(
+  view: TimelineView,
+  { track }: IShownTrack,
+  isRecorded: boolean,
+  words: IWords
+): INumberColumn[] {
+  const { requests } = view;
+  const digits = [...requests.cost, ...track.cost].reduce(
+    (most: number, value) =>
+      value === null ? most : Math.max(most, usdDigits(value)),
+    0
+  );
+  const losses = new Map(
+    isRecorded ? view.breaks.map(({ request, loss }) => [request, loss]) : []
+  );
+  const secondsOf = (place: number) => {
+    const [started, ended] = [requests.started[place], requests.ended[place]];
+    return typeof started === 'number' && typeof ended === 'number'
+      ? Math.max(ended - started, 0) / 1000
+      : null;
+  };
+  const column = (
+    head: string,
+    valueAt: (place: number) => number | null,
+    text: (value: number, place: number) => string = count
+  ): INumberColumn => ({
+    head,
+    isNumber: true,
+    valueAt,
+    cell: place => {
+      const value = valueAt(place);
+      return value === null ? NOT_KNOWN : text(value, place);
+    }
+  });
+  return [
+    column(
+      words.__('cost'),
+      place =>
+        (isRecorded ? requests.cost[place] : track.cost[place]) ??
+        (isRecorded ? null : 0),
+      (value, place) =>
+        money(
+          value,
+          view.price.unit,
+          isRecorded && !(requests.listed[place] ?? false),
+          digits
+        )
+    ),
+    column(words.__('reported'), place =>
+      isRecorded ? (requests.reported[place] ?? null) : null
+    ),
+    isRecorded
+      ? column(words.__('from cache'), place => requests.read[place] ?? null)
+      : column(
+          words.__('from cache'),
+          place => track.read[place] ?? 0,
+          value => `~${count(value)}`
+        ),
+    ...(losses.size > 0
+      ? [column(words.__('written anew'), place => losses.get(place) ?? null)]
+      : []),
+    column(words.__('counted'), place => track.total[place] ?? 0),
+    column(words.__('answer'), place => requests.output[place] ?? null),
+    ...(requests.id.some((_, place) => secondsOf(place) !== null)
+      ? [column(words.__('time'), secondsOf, seconds)]
+      : [])
+  ];
+}
+
+/** Returns the columns of words that say more than the same in each row. */
+function wordColumns(
+  view: TimelineView,
+  { track }: IShownTrack,
+  isRecorded: boolean,
+  words: IWords
+): IRequestColumn[] {
+  const { requests } = view;
+  const marksAt = marksByRequest(
+    isRecorded
+      ? recordedMarks(view, words)
+      : policyMarks(track.fired, track.taken, words)
+  );
+  return [
+    ...(requests.status.some(value => value !== 'ok')
+      ? [
+          {
+            head: words.__('state'),
+            cell: (place: number) => requests.status[place] ?? ''
+          }
+        ]
+      : []),
+    ...(marksAt.size > 0
+      ? [
+          {
+            head: words.__('marks'),
+            cell: (place: number) =>
+              (marksAt.get(place) ?? [])
+                .map(value => markWords(value, words))
+                .join(', ')
+          }
+        ]
+      : []),
+    ...(new Set(requests.model).size > 1
+      ? [
+          {
+            head: words.__('model'),
+            cell: (place: number) => (
+              <BreakableName
+                key="model"
+                name={view.models[requests.model[place] ?? -1] ?? ''}
+              />
+            )
+          }
+        ]
+      : [])
+  ];
 }

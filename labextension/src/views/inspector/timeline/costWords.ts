@@ -8,9 +8,9 @@ import type { IWords } from '../../host';
 export interface ICostWords {
   /** The size and the cost. */
   readonly amount: string;
-  /** The tokens read anew; '' where there are none. */
+  /** The tokens written anew; '' where there are none. */
   readonly anew: string;
-  /** Sentences: why it was read anew and what would have avoided it, or what came from the cache. */
+  /** Sentences: why it was written anew and what would have avoided it, or what came from the cache. */
   readonly sentences: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export function costWords(
   return {
     amount,
     anew: words.__(
-      '%1 of them were read anew for %2 more',
+      '%1 of them were written anew for %2 more',
       count(broken.loss),
       money(broken.cost, unit, isFact)
     ),

@@ -4,6 +4,7 @@ import { requestCost } from '../../../state/inspector/figures/requestCost';
 import { why } from '../../../state/inspector/why';
 import { useHost, type IWords } from '../../host';
 import { costText, costWords } from './costWords';
+import { rangeSentence } from './rangeWords';
 import { useInspection, type IInspection } from '../controls/inspection';
 
 /** Longer than between two presses of a key: of the requests on the way nothing is said. */
@@ -11,24 +12,28 @@ const REST_MS = 600;
 
 /**
  * Holds one sentence, read aloud once a person has moved the cursor and rests: why the chosen item is in the
- * request or not, or what the request cost. What moves by itself, as a session grows, is not read aloud.
+ * request or not, what the request cost, or the sums of the chosen range. What moves by itself, as a session grows, is not read aloud.
  */
 export function CursorNews() {
   const { words } = useHost();
   const inspection = useInspection();
-  const { view, request, item } = inspection;
+  const { view, request, item, brushed } = inspection;
   const [announced, setAnnounced] = useState('');
   const place = useRef<HTMLSpanElement>(null);
   const newest = useRef(inspection);
-  const lastSeen = useRef({ view, request, item });
+  const lastSeen = useRef({ view, request, item, brushed });
+  /** The range was chosen or changed since a sentence was last read. */
+  const isRangeNews = useRef(false);
   const timer = useRef<ReturnType<typeof setTimeout>>();
   useEffect(() => {
     newest.current = inspection;
   });
   useEffect(() => {
     const before = lastSeen.current;
-    lastSeen.current = { view, request, item };
-    const isMoved = before.request !== request || before.item !== item;
+    lastSeen.current = { view, request, item, brushed };
+    const isBrushed = before.brushed !== brushed;
+    const isMoved =
+      isBrushed || before.request !== request || before.item !== item;
     const views = place.current?.closest('.plm-Inspector');
     if (
       !isMoved ||
@@ -38,12 +43,18 @@ export function CursorNews() {
     ) {
       return;
     }
+    isRangeNews.current ||= isBrushed;
     setAnnounced('');
     clearTimeout(timer.current);
     timer.current = setTimeout(() => {
-      setAnnounced(sentence(newest.current, words));
+      setAnnounced(
+        isRangeNews.current
+          ? rangeNews(newest.current, words)
+          : sentence(newest.current, words)
+      );
+      isRangeNews.current = false;
     }, REST_MS);
-  }, [view, request, item, words]);
+  }, [view, request, item, brushed, words]);
   useEffect(
     () => () => {
       clearTimeout(timer.current);
@@ -55,6 +66,12 @@ export function CursorNews() {
       {announced}
     </span>
   );
+}
+
+function rangeNews(inspection: IInspection, words: IWords): string {
+  return inspection.brushed === null
+    ? words.__('All requests are shown.')
+    : rangeSentence(inspection, inspection.brushed, words);
 }
 
 function sentence(

@@ -12,6 +12,7 @@ import { useInspection } from '../controls/inspection';
 import { RequestField } from '../controls/requestField';
 import { StepButton } from '../controls/stepButton';
 import { costWords, type ICostWords } from './costWords';
+import { TermButton } from '../glossary/term';
 
 /** Draws the request's number as a field, its sentence, and buttons to the dearest request and to breaks. */
 export const CursorSentence = memo(function CursorSentence() {
@@ -103,13 +104,16 @@ export const CursorSentence = memo(function CursorSentence() {
   );
 });
 
-/** Draws how many tokens were read anew and why, or that the cache held. */
+/** Draws how many tokens were written anew and why, or that the cache held. */
 function Cause({ texts }: { texts: ICostWords }) {
   return (
     <>
       {texts.anew !== '' && (
         <>
-          <span className="plm-CursorSentence-anew">{texts.anew}</span>:{' '}
+          <span className="plm-CursorSentence-anew">
+            <TermButton term="written anew">{texts.anew}</TermButton>
+          </span>
+          :{' '}
         </>
       )}
       {texts.sentences.map((sentence, place) => (

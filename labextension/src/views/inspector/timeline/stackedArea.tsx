@@ -8,7 +8,12 @@ import {
   ticks
 } from '../../../state/inspector/figures/areaPaths';
 import { KindPatterns, patternFill } from './kinds';
-import { MARK_PX, markPath, type ITrackMark } from './trackMarks';
+import {
+  lightestFirst,
+  MARK_PX,
+  markPath,
+  type ITrackMark
+} from './trackMarks';
 
 interface IStackedAreaProps {
   series: IKindSeries;
@@ -110,7 +115,7 @@ export const StackedArea = memo(function StackedArea(props: IStackedAreaProps) {
         />
       )}
       <line className="plm-Track-axis" x2={width} y1={plot} y2={plot} />
-      {props.marks.map(({ request, kind, title, place }) => (
+      {lightestFirst(props.marks).map(({ request, kind, title, place }) => (
         <path
           key={`${kind} ${request}`}
           className="plm-Track-mark"

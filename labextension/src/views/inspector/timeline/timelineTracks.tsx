@@ -25,6 +25,7 @@ import {
   recordedMarks,
   shownMarks
 } from './trackMarks';
+import { TermButton } from '../glossary/term';
 
 /**
  * Draws both tracks; `isSmall` leaves a strip of the recorded one, to move the cursor by. `isExplained` adds what each
@@ -48,7 +49,7 @@ export const TimelineTracks = memo(function TimelineTracks({
   const track = { most, isExplained };
   return (
     <div className="plm-Tracks">
-      {!hidden.has('notes') && (
+      {!hidden.has('totals') && (
         <ProofSentences view={view} isExplained={isExplained} />
       )}
       <Track {...track} shown={recorded} height={96} />
@@ -172,6 +173,14 @@ function Track({
         </strong>
         <span className="plm-Track-figures">
           {headline(view, shown, isRecorded, hidden, words)}
+          {!isRecorded && !hidden.has('cost') && shown.track.figures && (
+            <>
+              {' · '}
+              <TermButton term="estimate of the recording">
+                {savingWords(view, shown.track.figures, words)}
+              </TermButton>
+            </>
+          )}
         </span>
       </figcaption>
       <div className="plm-Track-body">
@@ -232,7 +241,7 @@ function headline(
   const isFact = isRecorded && (facts ?? null) !== null;
   const about = isFact ? '' : ESTIMATED;
   const cost = money(
-    costWithRepair(hintAt),
+    costWithRefetching(hintAt),
     view.price.unit,
     isFact && hintAt.cost_is_fact
   );
@@ -244,7 +253,12 @@ function headline(
         hintAt.breaks,
         hintAt.breaks
       )
-    : words._n('%1 rewrite', '%1 rewrites', hintAt.breaks, hintAt.breaks);
+    : words._n(
+        '%1 changed beginning',
+        '%1 changed beginnings',
+        hintAt.breaks,
+        hintAt.breaks
+      );
   const input = `${about}${short(hintAt.input)}`;
   const { reported } = view.requests;
   const reportedCount = reported.filter(value => value !== null).length;
@@ -260,9 +274,7 @@ function headline(
       : words.__('%1 tokens in', input),
     words.__('peak %1', short(hintAt.peak)),
     ...(hidden.has('breaks') ? [] : [breaks]),
-    ...(hidden.has('cost')
-      ? []
-      : [isRecorded ? cost : savingWords(view, hintAt, words)])
+    ...(isRecorded && !hidden.has('cost') ? [cost] : [])
   ].join(' · ');
 }
 
@@ -274,8 +286,8 @@ function savingWords(
 ): string {
   const { unit } = view.price;
   const estimate = view.recorded.figures ?? null;
-  const recorded = estimate === null ? 0 : costWithRepair(estimate);
-  const cost = costWithRepair(policy);
+  const recorded = estimate === null ? 0 : costWithRefetching(estimate);
+  const cost = costWithRefetching(policy);
   if (recorded <= 0) {
     return words.__('%1 with refetching', money(cost, unit, false));
   }
@@ -289,8 +301,8 @@ function savingWords(
 }
 
 /** Returns the cost of a track with its summaries and with fetching lost content again. */
-function costWithRepair(hintAt: PolicyFigures): number {
-  return hintAt.cost + (hintAt.summaries ?? 0) + (hintAt.repair ?? 0);
+function costWithRefetching(hintAt: PolicyFigures): number {
+  return hintAt.cost + (hintAt.summaries ?? 0) + (hintAt.refetching ?? 0);
 }
 
 function sentence(
@@ -337,7 +349,7 @@ function sentence(
           'Facts end at request %1: from it on the actions are the recorded ones, and sizes are estimates.',
           until + 1
         );
-  const verdict = hidden.has('notes')
+  const verdict = hidden.has('totals')
     ? undefined
     : shown.track.figures?.verdict;
   return `${grown} ${facts} ${verdict ?? ''}`;

@@ -11,19 +11,56 @@ export interface ITrackMark {
   readonly request: number;
   readonly kind: string;
   readonly title: string;
+  /** How much it weighs among marks of its kind: the price of a break, the number of cleared items. */
+  readonly weight: number;
   /** How many marks of the same request stand before it. */
   readonly place: number;
+}
+
+/** What changes most of a request, or costs most, comes first. */
+const HEAVIEST_KINDS: readonly string[] = [
+  'compact',
+  'break',
+  'taken',
+  'prune',
+  'fired',
+  'compact failed',
+  'undo',
+  'fork',
+  'model',
+  'effort'
+];
+
+/** Returns how heavy a kind is: 0 is the heaviest. */
+function kindRank(kind: string): number {
+  const rank = HEAVIEST_KINDS.indexOf(kind);
+  return rank < 0 ? HEAVIEST_KINDS.length : rank;
+}
+
+/** Returns marks in the order in which they are painted: the heaviest last, so that none hides it. */
+export function lightestFirst(marks: readonly ITrackMark[]): ITrackMark[] {
+  return [...marks].sort((left, right) => byWeight(right, left));
+}
+
+function byWeight(
+  left: Pick<ITrackMark, 'kind' | 'weight'>,
+  right: Pick<ITrackMark, 'kind' | 'weight'>
+): number {
+  return (
+    kindRank(left.kind) - kindRank(right.kind) || right.weight - left.weight
+  );
 }
 
 /** Width of a mark. */
 export const MARK_PX = 7;
 
-/** Returns the marks of the recorded track: its prunes, events and breaks. */
+/** Returns the marks of the recorded track, its prunes, events and breaks, the heaviest first. */
 export function recordedMarks(view: TimelineView, words: IWords): ITrackMark[] {
   return withPlaces([
     ...view.pruned.map(({ request, items }) => ({
       request,
       kind: 'prune',
+      weight: items,
       title: words.__(
         'Request %1: %2',
         request + 1,
@@ -40,6 +77,7 @@ export function recordedMarks(view: TimelineView, words: IWords): ITrackMark[] {
       .map(({ request, kind, cause }) => ({
         request,
         kind,
+        weight: 0,
         title:
           kind === 'compact failed'
             ? words.__(
@@ -54,9 +92,10 @@ export function recordedMarks(view: TimelineView, words: IWords): ITrackMark[] {
                 cause
               )
       })),
-    ...view.breaks.map(({ request, words: legend }) => ({
+    ...view.breaks.map(({ request, cost, words: legend }) => ({
       request,
       kind: 'break',
+      weight: cost,
       title: words.__('Request %1: the cache breaks, %2', request + 1, legend)
     }))
   ]);
@@ -82,11 +121,13 @@ export function policyMarks(
     ...fired.map(request => ({
       request,
       kind: 'fired',
+      weight: 0,
       title: words.__('Request %1: the rule acted', request + 1)
     })),
     ...taken.map(request => ({
       request,
       kind: 'taken',
+      weight: 0,
       title: words.__(
         'Request %1: the cache breaks as in the recording, where nothing explains it',
         request + 1
@@ -95,10 +136,10 @@ export function policyMarks(
   ]);
 }
 
-/** Puts marks of one request beside each other: none hides another. */
+/** Returns the marks, the heaviest first, with those of one request beside each other: none hides another. */
 function withPlaces(marks: readonly Omit<ITrackMark, 'place'>[]): ITrackMark[] {
   const markCounts = new Map<number, number>();
-  return marks.map(mark => {
+  return [...marks].sort(byWeight).map(mark => {
     const place = markCounts.get(mark.request) ?? 0;
     markCounts.set(mark.request, place + 1);
     return { ...mark, place };
@@ -119,7 +160,10 @@ export function marksByRequest(
   return kindsByRequest;
 }
 
-/** Returns the path of a mark: each kind has its own form, so that colours need not be distinguished. */
+/**
+ * Returns the path of a mark: each kind has its own form, so that colours need not be distinguished. What a policy does
+ * is the outline of what was done.
+ */
 export function markPath(kind: string, x: number, y: number): string {
   const at = `M${x.toFixed(1)} ${y}`;
   switch (kind) {
@@ -127,8 +171,9 @@ export function markPath(kind: string, x: number, y: number): string {
       return `${at}l3.5 7h-7z`;
     case 'taken':
       return `${at}l3.5 7h-1.6l-1.9-4l-1.9 4h-1.6z`;
-    case 'prune':
     case 'fired':
+      return `${at}m-3.5 0h1.6l1.9 4l1.9-4h1.6l-3.5 7z`;
+    case 'prune':
       return `${at}h3.5l-3.5 7l-3.5-7z`;
     case 'compact':
       return `${at}l3.5 3.5l-3.5 3.5l-3.5-3.5z`;
@@ -181,15 +226,16 @@ export const MarkLegend = memo(function MarkLegend() {
   const isFired = (whatIf?.track.fired.length ?? 0) > 0;
   const isTaken = (whatIf?.track.taken.length ?? 0) > 0;
   const kinds = useMemo(
-    () => [
-      ...new Set([
-        ...shownMarks(recordedMarks(view, words), hidden).map(
-          mark => mark.kind
-        ),
-        ...(isFired ? ['fired'] : []),
-        ...(isTaken && !hidden.has('breaks') ? ['taken'] : [])
-      ])
-    ],
+    () =>
+      [
+        ...new Set([
+          ...shownMarks(recordedMarks(view, words), hidden).map(
+            mark => mark.kind
+          ),
+          ...(isFired ? ['fired'] : []),
+          ...(isTaken && !hidden.has('breaks') ? ['taken'] : [])
+        ])
+      ].sort((left, right) => kindRank(left) - kindRank(right)),
     [view, isFired, isTaken, hidden, words]
   );
   const legend = kinds.map(kind => ({ kind, name: markWords(kind, words) }));

@@ -1,9 +1,9 @@
-/** The tokens that a request paid again: as reported by the provider, or estimated from the texts. */
+/** The tokens that a request had written anew: as reported by the provider, or estimated from the texts. */
 import type { TimelineView } from '../../../protocol/generated';
 import type { IDifference } from './difference';
 
-export interface IReadAnew {
-  /** Tokens that came from the cache, unchanged tokens that were paid again, and new tokens. */
+export interface IWrittenAnew {
+  /** Tokens that came from the cache, unchanged tokens that were written anew, and new tokens. */
   readonly read: number;
   readonly anew: number;
   readonly fresh: number;
@@ -16,7 +16,10 @@ export interface IReadAnew {
 }
 
 /** Returns the three pieces of the later request, and the price of the second. */
-export function readAnew(view: TimelineView, change: IDifference): IReadAnew {
+export function writtenAnew(
+  view: TimelineView,
+  change: IDifference
+): IWrittenAnew {
   const { reported, from, to } = change;
   if (reported !== null) {
     const cacheBreak = view.breaks.find(entry => entry.request === to);

@@ -1,0 +1,286 @@
+"""Notes of people on sessions: written from a page or from Python, and listed, written and merged in a terminal.
+
+Border: what reads recordings is imported when the first operation runs.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import ConfigDict, Field
+
+from palimpsest.frontends.operation_base.operation import (
+    Argument,
+    FileName,
+    Form,
+    Operation,
+    OperationContext,
+    Unvalidated,
+)
+from palimpsest.frontends.operation_text.command_report import CommandReport
+from palimpsest.home_paths import home_path
+from palimpsest.review.timeline_view.view_queries import ViewAnswer
+from palimpsest.transcript.errors import NotFound, UserError
+from palimpsest.transcript.session_record.notes import VERDICTS, Note, Verdict, current_notes
+
+if TYPE_CHECKING:
+    from palimpsest.review.recorded_sessions.recording import Recording
+    from palimpsest.review.recorded_sessions.recording_review import RecordingReview
+    from palimpsest.review.session_notes.notes_table import SessionNotes
+    from palimpsest.review.session_review import SessionReview
+    from palimpsest.store.interface import Problem
+
+OUTSIDE = (
+    "{path!r} is outside the project, so no page writes a note beside it; palimpsest notes does."
+)
+NOTHING_TO_NOTE = "This notebook has no session yet. Ask the agent, then write a note on it."
+NO_NOTE = "There is no note yet; palimpsest notes PATH --add TEXT --request N writes one."
+NO_PATH = "There is no {path!r}: neither a recording nor a session of this project."
+ONE_CHANGE = "One note at a time: give --add, --change, --remove or --merge, not several of them."
+
+
+class WriteNote(Operation):
+    """Write, change or remove a note on a session, or on a session of a recording; numbers count from 1."""
+
+    type: Literal["note"] = "note"
+    session: str | None = None
+    """None means the notebook's session; with ``path``, a session of the recording, or None for its first."""
+    path: str | None = Field(default=None, max_length=4_096)
+    """A recorded file or folder, from the kernel's start directory; the note is written beside it."""
+    note: str = Field(default="", max_length=80)
+    """The note to change or to remove; empty for a new one."""
+    remove: bool = False
+    text: str | None = None
+    """None leaves the text of a note that is changed, as with tag and verdict."""
+    tag: str | None = None
+    verdict: Verdict | None = None
+    author: str = ""
+    """Empty for the user's name."""
+    request: int | None = None
+    item: int | None = None
+    """An item by its number; with ``request`` as that request shows it."""
+    last: int | None = None
+    """The last request of a range that begins with ``request``."""
+    cache_break: int | None = None
+    """The request that lost the cache."""
+    compaction: int | None = None
+
+    async def run(self, context: OperationContext) -> ViewAnswer:
+        """Write the note and return all notes on the session."""
+        inspections = context.services.inspections
+        if self.path is not None:
+            self._check_inside(context, self.path)
+            review = await inspections.review(self.session or "", self.path)
+        else:
+            review = await inspections.review(await self._session_id(context))
+        return await context.run_blocking(self._write, review)
+
+    async def _session_id(self, context: OperationContext) -> str:
+        if self.session is not None:
+            return self.session
+        known = await context.services.workspace.current_session(context.notebook)
+        if known is None:
+            raise NotFound(NOTHING_TO_NOTE)
+        return known.id
+
+    def _check_inside(self, context: OperationContext, path: str) -> None:
+        """Raise UserError where a page names a recording outside the project."""
+        root = context.services.workspace.project.resolve()
+        if context.is_page and root not in (root / home_path(path)).resolve().parents:
+            raise UserError(OUTSIDE.format(path=path))
+
+    def _write(self, review: "SessionReview") -> ViewAnswer:
+        from palimpsest.review.timeline_view.note_views import notes_text
+
+        if self.remove:
+            review.remove_note(self.note, self.author)
+        elif self.note:
+            review.change_note(
+                self.note, self.text, tag=self.tag, verdict=self.verdict, author=self.author
+            )
+        else:
+            requests = None
+            if self.request is not None and self.last is not None:
+                requests = self.request, self.last
+            review.note(
+                self.text or "",
+                request=self.request if requests is None else None,
+                requests=requests,
+                item=self.item,
+                cache_break=self.cache_break,
+                compaction=self.compaction,
+                tag=self.tag or "",
+                verdict=self.verdict or "",
+                author=self.author,
+            )
+        return ViewAnswer(notes=notes_text(review.notes()))
+
+
+class ListNotes(Operation):
+    """List, write and merge the notes on recorded sessions; numbers count from 1."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+    in_page: ClassVar[bool] = False
+    type: Literal["notes"] = "notes"
+    path: Annotated[FileName, Argument("PATH")]
+    """a recording, a folder, a project, or the id of a session of this project"""
+    session: Annotated[str, Argument("ID")] = ""
+    """one session, by its id or number from 1"""
+    add: Annotated[str | None, Argument("TEXT")] = None
+    """write a note with this text"""
+    request: Annotated[int | None, Argument("N", type=int)] = None
+    """the request that it is on"""
+    item: Annotated[str, Argument("ID")] = ""
+    """the item that it is on, by its id or number; with --request as that request shows it"""
+    range: Annotated[str, Argument("A-B")] = ""
+    """the requests that it is on, such as 3-9"""
+    cache_break: Annotated[int | None, Argument("N", "--break", dest="cache_break", type=int)] = (
+        None
+    )
+    """the cache break that it is on, by the request that lost the cache"""
+    compaction: Annotated[int | None, Argument("N", type=int)] = None
+    """the compaction that it is on"""
+    tag: Annotated[str | None, Argument("T")] = None
+    """a word to find it by"""
+    verdict: Annotated[Verdict | None, Unvalidated(), Argument("V", choices=VERDICTS)] = None
+    """good, bad or unsure"""
+    author: Annotated[str, Argument("NAME")] = ""
+    """who writes it; else PALIMPSEST_AUTHOR, GIT_AUTHOR_NAME or the user's name"""
+    change: Annotated[str, Argument("NOTE")] = ""
+    """change the note with this id: --add, --tag and --verdict are its new words"""
+    remove: Annotated[str, Argument("NOTE")] = ""
+    """remove the note with this id"""
+    merge: Annotated[FileName | None, Argument("FILE")] = None
+    """bring in the notes of another copy of the file"""
+    forms = (
+        Form(
+            "notes",
+            fields=(
+                *("path", "session", "add", "request", "item", "range", "cache_break"),
+                *("compaction", "tag", "verdict", "author", "change", "remove", "merge"),
+            ),
+            in_panel=False,
+            in_cell=False,
+            in_terminal=True,
+            has_rows=True,
+        ),
+    )
+
+    async def run(self, context: OperationContext) -> CommandReport:
+        """Change the notes as the arguments say, and list them."""
+        return await context.run_blocking(self._answer)
+
+    def report(self, answer: CommandReport) -> CommandReport:
+        return answer
+
+    def _answer(self) -> CommandReport:
+        with _opened(self.path) as recording:
+            words, values, problems = self._changed(recording)
+            listed = [*self._listed(recording)]
+            found = {problem.sentence: problem for notes in listed for problem in notes.problems}
+            return CommandReport(
+                "notes",
+                {"path": self.path, **values, "sessions": [notes.json() for notes in listed]},
+                [notes.table for notes in listed if notes.notes],
+                (*recording.problems, *problems, *found.values()),
+                words=words if words or any(notes.notes for notes in listed) else [NO_NOTE],
+            )
+
+    def _changed(
+        self, recording: "Recording[RecordingReview]"
+    ) -> "tuple[Sequence[str], Mapping[str, Any], Sequence[Problem]]":
+        """Change the notes; return lines for people, values for programs, and the problems of a merge."""
+        is_new = not (self.change or self.remove) and any((self.add, self.tag, self.verdict))
+        if sum((is_new, bool(self.change), bool(self.remove), self.merge is not None)) > 1:
+            raise UserError(ONE_CHANGE)
+        if self.merge is not None:
+            return self._merged(recording, self.merge)
+        if self.change:
+            review = self._review_with(recording, self.change)
+            note = review.change_note(
+                self.change, self.add, tag=self.tag, verdict=self.verdict, author=self.author
+            )
+            return [f"Changed {note.id}."], {"changed": note.id}, ()
+        if self.remove:
+            review = self._review_with(recording, self.remove)
+            note_id = review.note_files.note(review.timeline.session, self.remove).id
+            review.remove_note(note_id, self.author)
+            return [f"Removed {note_id}; its lines stay in the file."], {"removed": note_id}, ()
+        if is_new:
+            note = self._added(recording)
+            return [f"Written as {note.id}."], {"added": note.id}, ()
+        return (), {}, ()
+
+    def _added(self, recording: "Recording[RecordingReview]") -> Note:
+        from palimpsest.frontends.operations.recordings import selected_sessions
+        from palimpsest.review.session_notes.note_places import request_range
+
+        review = next(selected_sessions(recording, self.session, with_requests=True))
+        return review.note(
+            self.add or "",
+            request=self.request,
+            item=(int(self.item) if self.item.isdecimal() else self.item) or None,
+            requests=request_range(self.range) if self.range else None,
+            cache_break=self.cache_break,
+            compaction=self.compaction,
+            tag=self.tag or "",
+            verdict=self.verdict or "",
+            author=self.author,
+        )
+
+    def _merged(
+        self, recording: "Recording[RecordingReview]", path: str
+    ) -> "tuple[Sequence[str], Mapping[str, Any], Sequence[Problem]]":
+        from palimpsest.store.session_notes import read_note_file
+
+        other = home_path(path)
+        if not other.is_file():
+            raise NotFound(f"There is no file {path!r} with notes.")
+        merged = recording.note_files.merge(read_note_file(other, follow=True), recording.ids)
+        values = {"added": merged.added, "known": merged.known, "left_out": merged.left_out}
+        words = f"{merged.added} lines came, {merged.known} were here already"
+        about_others = f", {merged.left_out} are about other sessions and were left out"
+        return (
+            [f"{words}{about_others if merged.left_out else ''}."],
+            {"merged": values},
+            merged.problems,
+        )
+
+    def _listed(self, recording: "Recording[RecordingReview]") -> "Iterator[SessionNotes]":
+        """Yield the notes of the named session, or of each that has some."""
+        from palimpsest.frontends.operations.recordings import selected_sessions
+
+        if self.session:
+            yield next(selected_sessions(recording, self.session)).notes()
+            return
+        noted = {note.session for note in _all_notes(recording)}
+        for session in recording.ids:
+            if session in noted:
+                yield recording[session].notes()
+
+    def _review_with(
+        self, recording: "Recording[RecordingReview]", note_id: str
+    ) -> "RecordingReview":
+        """Return the session that has a note; raises NotFound."""
+        for note in _all_notes(recording):
+            if note.id.endswith(note_id):
+                return recording[note.session]
+        raise NotFound(f"There is no note {note_id!r:.60} on {self.path!r}.")
+
+
+def _all_notes(recording: "Recording[RecordingReview]") -> Sequence[Note]:
+    """Return the notes on all sessions of a recording."""
+    return current_notes(recording.note_files.read(*recording.ids).lines)
+
+
+def _opened(path: str) -> "Recording[RecordingReview]":
+    """Open a recording, or the session of this project that an id names; raises UserError."""
+    from palimpsest.review.recorded_sessions.recording import open_recording, project_root
+    from palimpsest.store.log.store_factory import find_project
+
+    if home_path(path).exists():
+        return open_recording(path)
+    project = find_project(Path.cwd())
+    if "/" in path or project_root(project) is None:
+        raise NotFound(NO_PATH.format(path=path))
+    return open_recording(project, session=path)

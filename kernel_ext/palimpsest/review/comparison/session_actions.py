@@ -1,0 +1,249 @@
+"""What the steps of a session did, where two sessions part, how each ended, and which files its calls named.
+
+Two sessions of one task are compared by actions and not by the numbers of their requests: a request that was stopped or
+answered nothing is passed over. A step's action is its calls, with their inputs; the words beside a call are
+no action, since a model words the same call differently each time. Where it calls nothing, its action is its answer.
+
+Steps are found by answers and not by requests: a fork begins with answers that another session's requests count.
+"""
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from palimpsest.context_policies.items.engine_sizes import call_input
+from palimpsest.context_policies.items.tool_calls import (
+    EDIT_TOOLS,
+    MAX_INPUT_CHARS,
+    READ_TOOLS,
+    WHOLE_WRITE_TOOLS,
+    is_text_command,
+    named_path,
+)
+from palimpsest.render.content.phrases import some
+from palimpsest.render.safety.escaping import one_line
+from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest
+
+SHOWN_CALLS = 2
+"""Calls of one step that are named in words; the others are counted."""
+FileUse = Literal["changed", "read"]
+_CHANGING_TOOLS = (
+    WHOLE_WRITE_TOOLS
+    | EDIT_TOOLS
+    | {"replace_in_file", "apply_diff", "strreplacefile", "insert", "append", "multi_edit"}
+)
+_EDITORS = frozenset({"str_replace_editor", "str_replace_based_edit_tool", "file_editor"})
+"""Tools whose input names a command; ``view`` reads, the others change."""
+_PATCHED_FILE = re.compile(r"\*\*\* (?:Add|Update|Delete) File: ([^\n\\\"]+)")
+"""A file in a patch as Codex and others write it, also within the JSON of a call."""
+_PATCH = "*** Begin Patch"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStep:
+    """An answer, and its action."""
+
+    request: int | None
+    """The index of its request; None where another session counts it, from which this one was forked."""
+    item: int
+    """The first item of the action."""
+    action: tuple[str, ...]
+    """Digests of its calls with their inputs, or of its answer; equal for equal actions."""
+    tools: tuple[str, ...]
+    """The tools that it called; empty where it answered."""
+    subjects: tuple[str, ...]
+    """The subject of each call, or the first line of the answer."""
+
+    @property
+    def place(self) -> str:
+        """Its request in brackets; empty where another session counts it."""
+        return "" if self.request is None else f" (request {self.request + 1:,})"
+
+    def words(self, *, with_texts: bool = True) -> str:
+        """Return the action as a phrase on one line: ``calls bash: ls``, ``answers: Done.``; without texts only the tools."""
+        if not self.tools:
+            return one_line(f"answers: {self.subjects[0]}") if with_texts else "answers"
+        calls = [
+            f"{tool}: {subject}" if with_texts and subject not in ("", tool) else tool
+            for tool, subject in zip(self.tools, self.subjects, strict=True)
+        ]
+        more = len(calls) - SHOWN_CALLS
+        named = "; ".join(calls[:SHOWN_CALLS])
+        return one_line(f"calls {named}") + (f"; {some(more, 'more call')}" if more > 0 else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Parting:
+    """Where two sessions part."""
+
+    shared: int
+    """Number of steps from the beginning in which both do the same."""
+    first: SessionStep | None
+    """The first session's step after them; None where it has none."""
+    second: SessionStep | None
+
+    def sentence(self, *, with_texts: bool = True) -> str:
+        """Return a sentence on the steps that both share, and on what each does then."""
+        if self.first is None and self.second is None:
+            return f"Both do the same in all of their {some(self.shared, 'step')}."
+        sides = [
+            f"the {name} has ended"
+            if step is None
+            else f"the {name} {step.words(with_texts=with_texts).rstrip('.')}{step.place}"
+            for name, step in (("first", self.first), ("second", self.second))
+        ]
+        if not self.shared:
+            return f"They part at once: {', '.join(sides)}."
+        return f"They do the same in {some(self.shared, 'step')}. Then {', '.join(sides)}."
+
+
+@dataclass(frozen=True, slots=True)
+class SessionActions:
+    """What one session did."""
+
+    steps: tuple[SessionStep, ...]
+    files: Mapping[str, FileUse]
+    """Files that its calls named, in the order of their first call; ``changed`` where one changed it."""
+    last: SessionStep | None
+    """The action of the last answer; None where the last request has none."""
+    end_after: str
+    """What else is known of the end, such as that the last call failed; empty where nothing is."""
+
+    def end(self, *, with_texts: bool = True) -> str:
+        """Return in a phrase how the session ended."""
+        words = "" if self.last is None else self.last.words(with_texts=with_texts)
+        return ", ".join(filter(None, (words, self.end_after))) or "no request"
+
+    def files_of(self, use: FileUse) -> int:
+        """Return the number of files that were used so."""
+        return sum(known == use for known in self.files.values())
+
+    @property
+    def copied(self) -> int:
+        """The number of steps that another session's requests made."""
+        return sum(step.request is None for step in self.steps)
+
+
+def session_actions(timeline: Timeline) -> SessionActions:
+    """Return the steps of a session, its files, and its end."""
+    requests = timeline.requests
+    request_of = {request.id: request for request in requests}
+    answers: dict[str, list[TimelineItem]] = {}
+    for item in timeline.items:
+        if item.kind in ("assistant", "call"):
+            answers.setdefault(item.message, []).append(item)
+    acted = {
+        message: step_of(timeline, items, request_of.get(message))
+        for message, items in answers.items()
+    }
+    last_message = requests[-1].id if requests else next(reversed(answers), "")
+    return SessionActions(
+        steps=tuple(
+            step
+            for message, step in acted.items()
+            # An answer that was stopped is no answer, but its calls may have run.
+            if step.tools or message not in request_of or request_of[message].status == "ok"
+        ),
+        files=touched_files(timeline),
+        last=acted.get(last_message),
+        end_after=_end_after(timeline) if requests else "",
+    )
+
+
+def parting_of(first: SessionActions, second: SessionActions) -> Parting:
+    """Return where two sessions part: at the first step whose calls, or whose answer, differ."""
+    shared = 0
+    for one, other in zip(first.steps, second.steps, strict=False):
+        if one.action != other.action:
+            break
+        shared += 1
+    following = [
+        actions.steps[shared] if shared < len(actions.steps) else None
+        for actions in (first, second)
+    ]
+    return Parting(shared, *following)
+
+
+def step_of(
+    timeline: Timeline, answer: Sequence[TimelineItem], request: TimelineRequest | None
+) -> SessionStep:
+    """Return the step that an answer is, of its texts and calls, of which there is at least one."""
+    number = None if request is None else request.index
+    calls = [item for item in answer if item.kind == "call"]
+    texts = [item for item in answer if item.kind != "call"]
+    if texts and all(map(is_text_command, calls)):
+        action = tuple(_digest(timeline, item) for item in texts)
+        return SessionStep(number, texts[0].index, action, (), (texts[0].label,))
+    return SessionStep(
+        number,
+        calls[0].index,
+        tuple(item.input_hash or _digest(timeline, item) for item in calls),
+        tuple(item.tool for item in calls),
+        tuple(item.label for item in calls),
+    )
+
+
+def first_prompt(timeline: Timeline) -> str:
+    """Return the digest of the first text that the user wrote; empty where there is none."""
+    prompts = (item for item in timeline.items if item.kind == "user" and not item.by_program)
+    return next((_digest(timeline, item) for item in prompts), "")
+
+
+def touched_files(timeline: Timeline) -> dict[str, FileUse]:
+    """Return the files that calls named, in order, and whether one changed it; what shell commands did is not known.
+
+    A call that edits and names no file edits the one that was named last, as in SWE-agent.
+    """
+    files: dict[str, FileUse] = {}
+    last = ""
+    for item in timeline.items:
+        if item.kind != "call" or item.chars > MAX_INPUT_CHARS:
+            continue
+        for path, use in _files_of_call(timeline, item, last):
+            last = path
+            if files.get(path) != "changed":
+                files[path] = use
+    return files
+
+
+def _files_of_call(
+    timeline: Timeline, call: TimelineItem, last: str
+) -> Iterator[tuple[str, FileUse]]:
+    tool = call.tool.lower()
+    is_editor = tool in _EDITORS
+    if is_editor or tool in _CHANGING_TOOLS | READ_TOOLS:
+        tool_input = call_input(timeline, call.index)
+        reads = tool_input.get("command") == "view" if is_editor else tool in READ_TOOLS
+        path = named_path(tool_input)
+        if path or (last and not reads):
+            name = posixpath.normpath(path.replace("\\", "/")) if path else last
+            yield name, "read" if reads else "changed"
+        return
+    text = timeline.read(call.index)
+    if _PATCH in text:
+        for path in _PATCHED_FILE.findall(text):
+            yield posixpath.normpath(path.strip()), "changed"
+
+
+def _digest(timeline: Timeline, item: TimelineItem) -> str:
+    return item.hash or timeline.read(item.index)
+
+
+def _end_after(timeline: Timeline) -> str:
+    """Return what the last request tells beside its action."""
+    request = timeline.requests[-1]
+    number = f"request {request.index + 1:,}"
+    if request.status == "aborted":
+        return f"stopped in {number}"
+    if request.status == "refused":
+        return f"the provider refused {number}"
+    answer = timeline.items[request.answer[0] : request.answer[1]]
+    groups = {item.group for item in answer if item.kind == "call" and item.group}
+    results = [item for item in timeline.items[request.answer[1] :] if item.group in groups]
+    if any(item.is_error for item in results):
+        return "which failed"
+    if groups and not results:
+        return "without a result"
+    return "" if answer else f"{number} has no answer"

@@ -1,0 +1,142 @@
+"""The places of notes in a session: checked when a note is written, found again when it is shown.
+
+A note names a request by its number and an item by its id, which stay as they are while a session grows.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from palimpsest.render.content.phrases import some
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.session_record.notes import NotePlace
+from palimpsest.transcript.timeline import Timeline
+
+ONE_PLACE = "A note is on one place: a request, a range, an item, a cache break or a compaction; name one of them."
+MAX_NAMED_BREAKS = 8
+BAD_RANGE = "{words!r:.60} is no range of requests; write it as 3-9."
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPlace:
+    """A note's place in a timeline; numbers count from 0."""
+
+    words: str
+    """The place in a few words; numbers in it count from 1."""
+    request: int | None = None
+    """The request at which the note is marked; None for the whole session, and where the place is not there."""
+    last: int | None = None
+    """The last request of a range."""
+    item: int | None = None
+    compaction: int | None = None
+
+
+def request_range(words: str) -> tuple[int, int]:
+    """Return the first and last request of a range such as ``3-9``, from 1; raises UserError."""
+    first, dash, last = words.partition("-")
+    if not dash or not first.strip().isdecimal() or not last.strip().isdecimal():
+        raise UserError(BAD_RANGE.format(words=words))
+    return int(first), int(last)
+
+
+def note_place(
+    timeline: Timeline,
+    *,
+    request: int | None = None,
+    item: int | None = None,
+    requests: tuple[int, int] | None = None,
+    cache_break: int | None = None,
+    compaction: int | None = None,
+    breaks: Collection[int] = (),
+) -> NotePlace:
+    """Return the place that a person named, checked against the session; without any the whole session.
+
+    Numbers count from 1; an item with ``request`` is the item in that request. ``breaks`` are the requests, from 0, that
+    lost the cache. Raises UserError for a place that the session does not have.
+    """
+    in_request = None if item is None and request is None else (item, request)
+    named = [
+        place for place in (in_request, requests, cache_break, compaction) if place is not None
+    ]
+    if len(named) > 1:
+        raise UserError(ONE_PLACE)
+    for number in (request, *(requests or ())):
+        _check_number(number, len(timeline.requests), "request")
+    if item is not None:
+        _check_number(item, len(timeline.items), "item")
+        return NotePlace(kind="item", item=timeline.items[item - 1].id, request=request)
+    if request is not None:
+        return NotePlace(kind="request", request=request)
+    if requests is not None:
+        first, last = requests
+        if last < first:
+            raise UserError(BAD_RANGE.format(words=f"{first}-{last}"))
+        return NotePlace(kind="range", request=first, last=last)
+    if cache_break is not None:
+        _check_break(cache_break, breaks)
+        return NotePlace(kind="break", request=cache_break)
+    if compaction is not None:
+        _check_number(compaction, len(compaction_requests(timeline)), "compaction")
+        return NotePlace(kind="compaction", compaction=compaction)
+    return NotePlace()
+
+
+def found_place(timeline: Timeline, place: NotePlace) -> FoundPlace:
+    """Return where a place is in a session, with words for people."""
+    request = None if place.request is None else place.request - 1
+    known = request if request is not None and request < len(timeline.requests) else None
+    match place.kind:
+        case "request":
+            return FoundPlace(f"request {place.request}", known)
+        case "range":
+            last = min(place.last or 0, len(timeline.requests)) - 1
+            return FoundPlace(
+                f"requests {place.request} to {place.last}", known, None if known is None else last
+            )
+        case "break":
+            return FoundPlace(f"cache break at request {place.request}", known)
+        case "compaction":
+            return _found_compaction(timeline, place.compaction or 0)
+        case "item":
+            return _found_item(timeline, place.item, known)
+        case _:
+            return FoundPlace("the session")
+
+
+def compaction_requests(timeline: Timeline) -> Sequence[int]:
+    """Return, for each compaction of a session, the first request that shows its summary, from 0."""
+    return [event.request for event in timeline.events if event.kind == "compact"]
+
+
+def _found_compaction(timeline: Timeline, number: int) -> FoundPlace:
+    requests = compaction_requests(timeline)
+    if number > len(requests):
+        return FoundPlace(f"compaction {number}")
+    request = requests[number - 1]
+    known = request if request < len(timeline.requests) else None
+    return FoundPlace(
+        f"compaction {number}, before request {request + 1}", known, compaction=number - 1
+    )
+
+
+def _found_item(timeline: Timeline, item_id: str, request: int | None) -> FoundPlace:
+    item = next((item for item in timeline.items if item.id == item_id), None)
+    if item is None:
+        return FoundPlace("an item that the session no longer has", request)
+    shown_at = request if request is not None else min(item.entered, len(timeline.requests) - 1)
+    words = f"item {item.index + 1} ({', '.join(filter(None, (item.kind, item.tool)))})"
+    in_request = "" if request is None else f" in request {request + 1}"
+    return FoundPlace(f"{words}{in_request}", shown_at if shown_at >= 0 else None, item=item.index)
+
+
+def _check_break(request: int, breaks: Collection[int]) -> None:
+    if request - 1 in breaks:
+        return
+    numbers = ", ".join(str(broken + 1) for broken in sorted(breaks)[:MAX_NAMED_BREAKS])
+    more = " and others" if len(breaks) > MAX_NAMED_BREAKS else ""
+    there = f"it broke at {numbers}{more}" if breaks else "it broke nowhere"
+    raise UserError(f"The cache did not break at request {request}; {there}.")
+
+
+def _check_number(number: int | None, total: int, thing: str) -> None:
+    if number is not None and not 0 < number <= total:
+        raise UserError(f"The session has {some(total, thing)}; there is no {thing} {number}.")

@@ -1,0 +1,104 @@
+"""Write, change and remove notes on a session: what a person gave is checked, and a line is added to a file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from palimpsest.store.session_notes import NoteFiles, new_note_id
+from palimpsest.transcript.errors import UserError
+from palimpsest.transcript.ids import time_of
+from palimpsest.transcript.session_record.notes import (
+    MAX_AUTHOR_CHARS,
+    MAX_TAG_CHARS,
+    MAX_TEXT_CHARS,
+    VERDICTS,
+    Note,
+    NoteLine,
+    NotePlace,
+    Verdict,
+    current_notes,
+)
+
+EMPTY_NOTE = "A note has a text, a tag or a verdict; give one of them."
+AUTHOR_VARIABLES = ("PALIMPSEST_AUTHOR", "GIT_AUTHOR_NAME", "USER", "LOGNAME", "USERNAME")
+"""Variables of the environment that name a note's author, the first that is set."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteChange:
+    """What a person gives for a note; None leaves what is there."""
+
+    text: str | None = None
+    tag: str | None = None
+    verdict: Verdict | None = None
+    author: str = ""
+
+    def checked(self) -> "NoteChange":
+        """Return it without blanks at the ends; raises UserError for what is too long, and an unknown verdict."""
+        if self.verdict not in (None, "", *VERDICTS):
+            raise UserError(f"{self.verdict!r:.40} is no verdict; there are {', '.join(VERDICTS)}.")
+        tag = None if self.tag is None else " ".join(self.tag.split())
+        author = " ".join(self.author.split())
+        text = None if self.text is None else self.text.strip()
+        limits = (
+            ("text of a note", text, MAX_TEXT_CHARS),
+            ("tag", tag, MAX_TAG_CHARS),
+            ("author's name", author, MAX_AUTHOR_CHARS),
+        )
+        for thing, words, most in limits:
+            if words and len(words) > most:
+                raise UserError(
+                    f"The {thing} has at most {most:,} characters; this one has {len(words):,}."
+                )
+        return NoteChange(text, tag, self.verdict, author)
+
+
+def write_note(files: NoteFiles, session: str, change: NoteChange, place: NotePlace) -> Note:
+    """Write a new note and return it; raises UserError in one sentence."""
+    change = change.checked()
+    identifier = new_note_id()
+    line = NoteLine(
+        id=identifier,
+        note=identifier,
+        session=session,
+        author=change.author or default_author(files.environment),
+        time=time_of(identifier),
+        place=place,
+        text=change.text or "",
+        tag=change.tag or "",
+        verdict=change.verdict or "",
+    )
+    if not (line.text or line.tag or line.verdict):
+        raise UserError(EMPTY_NOTE)
+    (note,) = current_notes(files.append([line]))
+    return note
+
+
+def rewrite_note(files: NoteFiles, session: str, note: str, change: NoteChange) -> Note:
+    """Change a note, by its id or the end of it, and return it; raises NotFound or UserError."""
+    change = change.checked()
+    words = {"text": change.text, "tag": change.tag, "verdict": change.verdict}
+    given = {name: value for name, value in words.items() if value is not None}
+    changed = files.note(session, note).model_copy(update=given)
+    if not (changed.text or changed.tag or changed.verdict):
+        raise UserError(EMPTY_NOTE)
+    _append_line(files, changed, change.author)
+    return files.note(session, changed.id)
+
+
+def remove_note(files: NoteFiles, session: str, note: str, author: str = "") -> None:
+    """Remove a note, by its id or the end of it: a line says so, and its earlier lines stay; raises NotFound."""
+    _append_line(
+        files, files.note(session, note), NoteChange(author=author).checked().author, removed=True
+    )
+
+
+def default_author(environment: Mapping[str, str]) -> str:
+    """Return the name of the user from the environment; empty where none is set."""
+    names = (environment.get(variable, "").strip() for variable in AUTHOR_VARIABLES)
+    return next(filter(None, names), "")[:MAX_AUTHOR_CHARS]
+
+
+def _append_line(files: NoteFiles, note: Note, author: str, *, removed: bool = False) -> None:
+    identifier = new_note_id()
+    author = author or default_author(files.environment)
+    files.append([note.next_line(identifier, author, time_of(identifier), removed=removed)])

@@ -1,0 +1,98 @@
+"""The notes on a session as a list: for a terminal, a cell, a report, and a pull request."""
+
+import datetime
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from palimpsest.render.content.phrases import some
+from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
+from palimpsest.review.session_notes.note_places import FoundPlace, found_place
+from palimpsest.review.tables.links import link_to
+from palimpsest.store.interface import Problem
+from palimpsest.transcript.ids import short
+from palimpsest.transcript.session_record.notes import Note, verdict_counts
+from palimpsest.transcript.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class SessionNotes(ShownAsTable):
+    """The notes on a session, oldest first."""
+
+    timeline: Timeline
+    notes: tuple[Note, ...]
+    problems: tuple[Problem, ...] = ()
+    """The places of the files that could not be read."""
+
+    def __iter__(self) -> Iterator[Note]:
+        return iter(self.notes)
+
+    def __len__(self) -> int:
+        return len(self.notes)
+
+    def __getitem__(self, place: int) -> Note:
+        return self.notes[place]
+
+    @cached_property
+    def places(self) -> tuple[FoundPlace, ...]:
+        """Where each note is in the session."""
+        return tuple(found_place(self.timeline, note.place) for note in self.notes)
+
+    @cached_property
+    def table(self) -> ReportTable:
+        """The notes as a table."""
+        timeline = self.timeline
+        counts = ", ".join(
+            f"{number} {verdict}"
+            for verdict, number in verdict_counts(self.notes).items()
+            if number
+        )
+        title = f"{some(len(self), 'note')} on {timeline.title or timeline.session}"
+        return table_of(
+            f"{title}: {counts}" if counts else title,
+            (
+                (TableColumn("where", "where"), lambda row: row[1].words),
+                (TableColumn("verdict", "verdict"), lambda row: row[0].verdict or None),
+                (TableColumn("tag", "tag"), lambda row: row[0].tag or None),
+                (TableColumn("note", "note"), lambda row: row[0].text or None),
+                (TableColumn("by", "by"), lambda row: _author_words(row[0])),
+                (TableColumn("id", "id"), lambda row: short(row[0].id)),
+            ),
+            [*zip(self.notes, self.places, strict=True)],
+            tuple(problem.sentence for problem in self.problems),
+            [link_to(timeline.session, place.request, place.item) for place in self.places],
+        )
+
+    def json(self) -> Mapping[str, Any]:
+        """Return the session with its notes as plain values; numbers count from 1."""
+        return {
+            "session": self.timeline.session,
+            "title": self.timeline.title,
+            "origin": self.timeline.origin,
+            "count": len(self),
+            **verdict_counts(self.notes),
+            "notes": [
+                note_json(note, place) for note, place in zip(self.notes, self.places, strict=True)
+            ],
+        }
+
+
+def note_json(note: Note, place: FoundPlace) -> Mapping[str, Any]:
+    """Return a note with the words of its place as plain values; numbers count from 1."""
+    return {**note.model_dump(mode="json"), "where": place.words}
+
+
+def _author_words(note: Note) -> str:
+    """Return who wrote a note and when, and who changed it last."""
+    words = f"{note.author or 'unnamed'}, {_date(note.time)}"
+    if note.changed is None:
+        return words
+    by = f" by {note.changed_by}" if note.changed_by != note.author else ""
+    return f"{words}, changed{by} {_date(note.changed)}"
+
+
+def _date(milliseconds: int) -> str:
+    return datetime.datetime.fromtimestamp(milliseconds / 1000, tz=datetime.UTC).strftime(
+        "%Y-%m-%d"
+    )

@@ -1,0 +1,92 @@
+/** A word that opens the glossary at its meaning. */
+import { useEffect, useRef, useState, type ReactNode } from 'react';
+import { createPortal } from 'react-dom';
+import { closeDialog, ModalDialog } from '../../controls/modalDialog';
+import { useHost } from '../../host';
+import { glossary, type Term } from './glossary';
+
+interface ITermProps {
+  /** The word whose meaning is shown first; null shows the glossary from its beginning. */
+  term: Term | null;
+  /** The word as it stands in its sentence. */
+  children: ReactNode;
+  className?: string;
+}
+
+/** Draws the word as a button; a click opens the glossary at it. */
+export function TermButton({
+  term,
+  children,
+  className = 'plm-Term'
+}: ITermProps) {
+  const { words } = useHost();
+  const button = useRef<HTMLButtonElement>(null);
+  const [root, setRoot] = useState<Element | null>(null);
+  const meaning = glossary(words).find(entry => entry.term === term)?.meaning;
+  return (
+    <>
+      <button
+        ref={button}
+        type="button"
+        className={className}
+        aria-haspopup="dialog"
+        title={meaning}
+        onClick={() => {
+          // A dialog may not stand inside the paragraph of its word.
+          const inspector = button.current?.closest('.plm-Inspector');
+          setRoot(inspector ?? document.body);
+        }}
+      >
+        {children}
+      </button>
+      {root !== null &&
+        createPortal(
+          <GlossaryDialog
+            term={term}
+            onClose={() => {
+              setRoot(null);
+            }}
+          />,
+          root
+        )}
+    </>
+  );
+}
+
+interface IGlossaryDialogProps {
+  term: Term | null;
+  onClose: () => void;
+}
+
+function GlossaryDialog({ term, onClose }: IGlossaryDialogProps) {
+  const { words } = useHost();
+  const chosen = useRef<HTMLElement>(null);
+  useEffect(() => {
+    chosen.current?.scrollIntoView({ block: 'center' });
+  }, []);
+  return (
+    <ModalDialog
+      className="plm-Glossary"
+      title={words.__('Glossary')}
+      onClose={onClose}
+    >
+      <dl className="plm-Glossary-terms" tabIndex={0}>
+        {glossary(words).map(entry => (
+          <div key={entry.term} data-chosen={entry.term === term || undefined}>
+            <dt ref={entry.term === term ? chosen : undefined}>{entry.name}</dt>
+            <dd>{entry.meaning}</dd>
+          </div>
+        ))}
+      </dl>
+      <button
+        type="button"
+        className="plm-Button"
+        onClick={event => {
+          closeDialog(event.currentTarget, onClose);
+        }}
+      >
+        {words.__('Close')}
+      </button>
+    </ModalDialog>
+  );
+}

@@ -1,0 +1,58 @@
+/** The chosen range and its sums, with a button that lets it go. */
+import { useHost } from '../../host';
+import { useInspection } from '../controls/inspection';
+import { rangeName, rangeSums } from './rangeWords';
+
+/** Draws the sentence; nothing where all requests are shown. */
+export function RangeSentence() {
+  const { words } = useHost();
+  const inspection = useInspection();
+  const { brushed, chooseRange, hidden } = inspection;
+  if (brushed === null) {
+    return null;
+  }
+  const letGo = (from: HTMLElement) => {
+    // The button goes with the range: the keys go on from the track.
+    from
+      .closest('.plm-Inspector')
+      ?.querySelector<HTMLElement>('.plm-Track-plot')
+      ?.focus({ preventScroll: true });
+    chooseRange(null);
+  };
+  return (
+    <section
+      role="group"
+      className="plm-RangeSentence"
+      aria-label={words.__('The chosen range')}
+      onKeyDown={event => {
+        if (event.key === 'Escape') {
+          event.preventDefault();
+          letGo(event.currentTarget);
+        }
+      }}
+    >
+      <p>
+        <strong>{rangeName(brushed, words)}</strong>
+        {hidden.has('sentence')
+          ? ' '
+          : `: ${rangeSums(inspection, brushed, words)}. `}
+        <span className="plm-Muted">
+          {words.__(
+            'The grid and the tables of requests and breaks show just these.'
+          )}
+        </span>
+      </p>
+      <button
+        type="button"
+        className="plm-Button plm-Button-small"
+        aria-label={words.__('Show all again')}
+        title={words.__('Show all again (Escape)')}
+        onClick={event => {
+          letGo(event.currentTarget);
+        }}
+      >
+        ✕
+      </button>
+    </section>
+  );
+}

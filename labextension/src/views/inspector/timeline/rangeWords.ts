@@ -1,0 +1,83 @@
+/** The chosen range and its sums as text, for the sentence below the tracks and for a screen reader. */
+import { count } from '../../../state/text/numberFormat';
+import { ESTIMATED, money } from '../../../state/inspector/labels';
+import {
+  rangeFigures,
+  type IRangeFigures,
+  type IRequestRange
+} from '../../../state/inspector/figures/rangeFigures';
+import type { IWords } from '../../host';
+import type { IInspectedSession } from '../controls/inspection';
+
+/** Returns the name of a range: "Requests 182–227". */
+export function rangeName(
+  { first, last }: IRequestRange,
+  words: IWords
+): string {
+  return first === last
+    ? words.__('Request %1', count(first + 1))
+    : words.__('Requests %1–%2', count(first + 1), count(last + 1));
+}
+
+/** Returns the sums of the shown track over a range: its cost, its breaks and its tokens, and of how many requests. */
+export function rangeSums(
+  { view, shown }: IInspectedSession,
+  range: IRequestRange,
+  words: IWords
+): string {
+  const figures = rangeFigures(view, shown.track, range);
+  const { requests, costKnown, tokensKnown } = figures;
+  const tokens = words.__(
+    '%1%2 tokens',
+    figures.isReported ? '' : ESTIMATED,
+    count(figures.tokens)
+  );
+  const cost = money(figures.cost, view.price.unit, figures.isFact);
+  return [
+    costKnown === 0
+      ? words.__('cost unknown')
+      : costKnown === tokensKnown
+        ? cost
+        : `${cost} ${shareWords(costKnown, requests, words)}`,
+    ...eventWords(figures, words),
+    `${tokens} ${shareWords(tokensKnown, requests, words)}`
+  ].join(', ');
+}
+
+/** Returns the range and its sums as one sentence. */
+export function rangeSentence(
+  session: IInspectedSession,
+  range: IRequestRange,
+  words: IWords
+): string {
+  return `${rangeName(range, words)}: ${rangeSums(session, range, words)}.`;
+}
+
+/** Returns of how many requests a sum is. */
+function shareWords(known: number, requests: number, words: IWords): string {
+  return known < requests
+    ? words.__('in %1 of %2 requests', count(known), count(requests))
+    : words._n('in %1 request', 'in %1 requests', requests, count(requests));
+}
+
+/** Returns how often the cache broke, or the rule of a policy acted. */
+function eventWords(
+  { breaks, acted }: IRangeFigures,
+  words: IWords
+): readonly string[] {
+  return [
+    ...(breaks === null
+      ? []
+      : [words._n('%1 break', '%1 breaks', breaks, count(breaks))]),
+    ...(acted === null
+      ? []
+      : [
+          words._n(
+            'the rule acted at %1 request',
+            'the rule acted at %1 requests',
+            acted,
+            count(acted)
+          )
+        ])
+  ];
+}
