@@ -56,6 +56,8 @@ CONSTANTS = {
     "GONE_STATES": ("palimpsest.transcript.timeline", "GONE_STATES"),
     "ROLES": ("palimpsest.review.request_contents.request_blocks", "ROLES"),
     "MAX_BLOCKS": ("palimpsest.review.timeline_view.view_queries", "MAX_BLOCKS"),
+    "EXCERPT_CHARS": ("palimpsest.review.timeline_view.view_queries", "EXCERPT_CHARS"),
+    "MAX_SEARCHED": ("palimpsest.review.timeline_view.view_queries", "MAX_SEARCHED"),
     "BLOCK_CHARS": ("palimpsest.review.timeline_view.view_queries", "BLOCK_CHARS"),
     "INSPECTOR_TABS": ("palimpsest.review.timeline_view.inspector_place", "INSPECTOR_TABS"),
     "INSPECTOR_PARTS": ("palimpsest.review.timeline_view.inspector_parts", "INSPECTOR_PARTS"),

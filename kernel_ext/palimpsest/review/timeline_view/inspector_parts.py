@@ -21,6 +21,7 @@ InspectorPart = Literal[
     "window",
     "requests",
     "request",
+    "search",
     "compactions",
     "cost",
     "figures",

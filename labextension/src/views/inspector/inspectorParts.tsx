@@ -17,6 +17,7 @@ import { DifferenceView } from './requests/differenceView';
 import { RequestTable } from './requests/requestTable';
 import { RequestViewer } from './requests/requestViewer';
 import { Subagents } from './requests/subagents';
+import { TextSearch } from './requests/textSearch';
 import { ShownTrackChoice } from './shownTrackChoice';
 import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
@@ -121,6 +122,8 @@ function drawTable(
       return <RequestTable />;
     case 'request':
       return <RequestViewer />;
+    case 'search':
+      return <TextSearch />;
     case 'compactions':
       return (
         <>
@@ -173,6 +176,8 @@ function partWords(part: InspectorPartName, words: IWords): string {
       return words.__('Requests.');
     case 'request':
       return words.__('The request as it is sent.');
+    case 'search':
+      return words.__('Find in all requests.');
     case 'compactions':
       return words.__('Compactions.');
     case 'cost':

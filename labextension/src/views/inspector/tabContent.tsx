@@ -21,6 +21,7 @@ import { DifferenceView } from './requests/differenceView';
 import { RequestTable } from './requests/requestTable';
 import { RequestViewer } from './requests/requestViewer';
 import { Subagents } from './requests/subagents';
+import { TextSearch } from './requests/textSearch';
 import { GridHead, ShownPart } from './inspectorParts';
 import { ShownTrackChoice } from './shownTrackChoice';
 import { CursorSentence } from './timeline/cursorSentence';
@@ -273,10 +274,17 @@ function RequestsTab() {
           </ShownPart>
         </div>
       </div>
-      <div className="plm-Inspector-card">
-        <ShownPart part="request">
-          <RequestViewer />
-        </ShownPart>
+      <div className="plm-Inspector-stack">
+        <div className="plm-Inspector-card">
+          <ShownPart part="search">
+            <TextSearch />
+          </ShownPart>
+        </div>
+        <div className="plm-Inspector-card">
+          <ShownPart part="request">
+            <RequestViewer />
+          </ShownPart>
+        </div>
       </div>
     </div>
   );
