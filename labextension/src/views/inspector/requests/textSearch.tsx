@@ -1,5 +1,5 @@
 /** A search over all texts of all requests: where a text first came, and when it went. */
-import { useState, type KeyboardEvent } from 'react';
+import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
 import type { SearchedTexts } from '../../../protocol/generated';
 import type { ItemStates } from '../../../state/inspector/figures/itemStates';
 import { stateWords } from '../../../state/inspector/why';
@@ -30,20 +30,25 @@ export function TextSearch() {
   const found = answer?.search ?? null;
   const rows = found?.items ?? [];
   const place = rows.findIndex(row => row.item === item);
-  const step = (to: number) => {
-    const row = rows[to];
+  // The cursor follows as soon as there is time; a key that is pressed again goes on from where the one before led.
+  const led = useRef(item);
+  useEffect(() => {
+    led.current = item;
+  }, [item]);
+  const step = (by: -1 | 1) => {
+    const from = rows.findIndex(row => row.item === led.current);
+    const row = rows[from < 0 && by < 0 ? -1 : from + by];
     if (row !== undefined) {
+      led.current = row.item;
       const entered = view.items.entered[row.item] ?? 0;
       const last = view.requests.id.length - 1;
       go({ item: row.item, request: Math.min(entered, last), against: null });
     }
   };
-  const before = place < 0 ? -1 : place - 1;
-  const after = place + 1;
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
     if (event.key === 'Enter') {
       event.preventDefault();
-      step(event.shiftKey ? before : after);
+      step(event.shiftKey ? -1 : 1);
     }
   };
   const row = rows[place];
@@ -73,17 +78,17 @@ export function TextSearch() {
         <>
           <div className="plm-Inspector-pages">
             <StepButton
-              isAtEnd={before < 0}
+              isAtEnd={place <= 0}
               onStep={() => {
-                step(before);
+                step(-1);
               }}
             >
               {words.__('Found before')}
             </StepButton>
             <StepButton
-              isAtEnd={after >= rows.length}
+              isAtEnd={place + 1 >= rows.length}
               onStep={() => {
-                step(after);
+                step(1);
               }}
             >
               {words.__('Next found')}
