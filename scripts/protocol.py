@@ -58,6 +58,8 @@ CONSTANTS = {
     "MAX_BLOCKS": ("palimpsest.review.timeline_view.view_queries", "MAX_BLOCKS"),
     "EXCERPT_CHARS": ("palimpsest.review.timeline_view.view_queries", "EXCERPT_CHARS"),
     "MAX_SEARCHED": ("palimpsest.review.timeline_view.view_queries", "MAX_SEARCHED"),
+    "MAX_USES": ("palimpsest.review.timeline_view.view_queries", "MAX_USES"),
+    "MAX_USED_NAMES": ("palimpsest.review.timeline_view.view_queries", "MAX_USED_NAMES"),
     "BLOCK_CHARS": ("palimpsest.review.timeline_view.view_queries", "BLOCK_CHARS"),
     "INSPECTOR_TABS": ("palimpsest.review.timeline_view.inspector_place", "INSPECTOR_TABS"),
     "INSPECTOR_PARTS": ("palimpsest.review.timeline_view.inspector_parts", "INSPECTOR_PARTS"),

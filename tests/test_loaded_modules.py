@@ -46,6 +46,8 @@ ANSWERS_OF_A_VIEW = (
     "palimpsest.review.recorded_sessions.branch",
     "palimpsest.review.request_contents",
     "palimpsest.review.request_contents.lost_word",
+    "palimpsest.review.session_notes",
+    "palimpsest.review.session_notes.note_places",
     "palimpsest.review.tables",
     "palimpsest.review.tables.figures",
     "palimpsest.review.timeline_view",

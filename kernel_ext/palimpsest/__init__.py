@@ -61,7 +61,7 @@ _HOMES = {
     ),
     "tool": "palimpsest.app.wiring",
     "AgentTurnFailed": "palimpsest.frontends.cell_turn.cell_failure",
-    "policies": "palimpsest.context_policies.own_policies.public_policies",
+    "policies": "palimpsest.context_policies.public_policies",
     "policy": "palimpsest.context_policies.own_policies.custom",
     "redecide": "palimpsest.recordings.reconstruction.redecision",
     "whatif": "palimpsest.review.whatif",

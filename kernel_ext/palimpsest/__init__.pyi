@@ -7,7 +7,7 @@ from palimpsest.context_policies.interface.policy import Change as Change
 from palimpsest.context_policies.interface.policy import Probe as Probe
 from palimpsest.context_policies.own_policies.custom import policy as policy
 from palimpsest.context_policies.own_policies.past_view import PastView as PastView
-from palimpsest.context_policies.own_policies.public_policies import policies as policies
+from palimpsest.context_policies.public_policies import policies as policies
 from palimpsest.frontends.cell_turn.cell_failure import AgentTurnFailed as AgentTurnFailed
 from palimpsest.ipython_extension import current_session as current_session
 from palimpsest.ipython_extension import load_ipython_extension as load_ipython_extension

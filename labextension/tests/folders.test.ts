@@ -56,12 +56,18 @@ const FOLDERS: Record<string, readonly string[]> = {
     'state/inspector'
   ],
   'views/inspector/glossary': VIEWS,
-  'views/inspector/timeline': INSPECTOR,
+  'views/inspector/notes': INSPECTOR,
+  'views/inspector/timeline': [...INSPECTOR, 'views/inspector/notes'],
   'views/inspector/items': [...INSPECTOR, 'views/inspector/timeline'],
-  'views/inspector/requests': [...INSPECTOR, 'views/inspector/timeline'],
+  'views/inspector/requests': [
+    ...INSPECTOR,
+    'views/inspector/notes',
+    'views/inspector/timeline'
+  ],
   'views/inspector/costs': [...INSPECTOR, 'views/inspector/timeline'],
   'views/inspector': [
     ...INSPECTOR,
+    'views/inspector/notes',
     'views/inspector/timeline',
     'views/inspector/items',
     'views/inspector/requests',

@@ -3,9 +3,9 @@
  * The page shows the same text as HTML: the samples, with the text of each in HTML, are written by
  * Python (tests/render/reader_samples.py).
  */
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { fireEvent, render, screen } from '@testing-library/react';
 import { readFileSync } from 'node:fs';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import {
   PART_TYPES,
   type AssistantMessage,
@@ -38,8 +38,6 @@ const SUMMARY = build.assistant([build.text('We read a file.')], {
   summary: true,
   time: { created: 0, completed: 1 }
 });
-
-afterEach(cleanup);
 
 /** Draws a segment with everything opened; returns its text. */
 function said(segment: ISegment): string {

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /** A page shows exactly its session's log, after any reload, reconnect and with a second page. */
-import { cleanup } from '@testing-library/react';
-import { afterEach, describe, expect, it } from 'vitest';
+
+import { describe, expect, it } from 'vitest';
 import { draw, drawn, said } from './pageContents';
 import { chance, fold, Kernel, log, Page } from './simulatedPages';
 
@@ -10,8 +10,6 @@ const SIZES = [100_000, 1_000_000, 10_000_000];
 const TRIED = SIZES.flatMap(size =>
   (size < 500_000 ? [1, 2, 3, 4] : [1]).map(seed => [size, seed] as const)
 );
-
-afterEach(cleanup);
 
 /** The number of characters printed of a difference. */
 const SHOWN_CHARS = 80;

@@ -1,5 +1,8 @@
-/** Gives back, after each file, what its tests took of the page that all files share: timers, globals, elements, storage. */
-import { afterAll, vi } from 'vitest';
+/**
+ * Gives back what tests took of the page that all files share: after each test what it drew, and after each file
+ * timers, globals, elements, storage.
+ */
+import { afterAll, afterEach, vi } from 'vitest';
 
 /** A passing test waits for none of it. */
 const LAST_RESORT_MS = 120_000;
@@ -20,8 +23,9 @@ if (page && page.dataset.frames === undefined) {
 
 // A second, which it waits else, is too little beside the tests in browsers.
 if (page) {
-  const { configure } = await import('@testing-library/react');
+  const { cleanup, configure } = await import('@testing-library/react');
   configure({ asyncUtilTimeout: LAST_RESORT_MS });
+  afterEach(cleanup);
 }
 
 afterAll(() => {

@@ -187,7 +187,7 @@ def kernel(store: JsonlStore, state: State) -> Iterator[FakeKernel]:
         policy=PRESETS["palimpsest"],
         count=counts,
         system=(HEADER, "<env>\n  Working directory: /home/ada\n</env>" * 10),
-        specs=tuple(registry.spec(tool) for tool in registry.offered((), None)),
+        specs=tuple(registry.spec(tool) for tool in registry.offered_tools((), None)),
         offer=cast("Any", None),
         max_steps=50,
     )

@@ -11,7 +11,12 @@ import timeit
 from tests.bench.figure import Figure
 
 from palimpsest.tools.permission_rules.modes import MODE_APPROVALS
-from palimpsest.tools.permission_rules.permissions import Rules, decide, from_config, merge
+from palimpsest.tools.permission_rules.permissions import (
+    Rules,
+    decide_call,
+    from_config,
+    merge_rules,
+)
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.values import Rule
 
@@ -28,7 +33,7 @@ def rules() -> Rules:
         "external_directory": {"~/data/*": "allow"},
         "webfetch": "ask",
     }
-    return merge(DEFAULT_RULES, from_config(config, home="/home/ada"))
+    return merge_rules(DEFAULT_RULES, from_config(config, home="/home/ada"))
 
 
 def approved() -> Rules:
@@ -44,7 +49,9 @@ def measure() -> list[Figure]:
 
     def run() -> None:
         for number in range(CALLS):
-            decide(KINDS[number % 6], (f"word {next(fresh)} of/a/path.py",), all_rules, answers)
+            decide_call(
+                KINDS[number % 6], (f"word {next(fresh)} of/a/path.py",), all_rules, answers
+            )
 
     run()
     best = min(timeit.repeat(run, timer=time.process_time, number=1, repeat=5))

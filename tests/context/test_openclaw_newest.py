@@ -11,7 +11,7 @@ from palimpsest.context.request_assembly.fit import MessageRequest, choose_fit_a
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View
 from palimpsest.model.errors.overflow_detection import is_overflow
-from palimpsest.model.errors.retry import retryable
+from palimpsest.model.errors.retry import is_retryable
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.neutral_messages import (
     CallBlock,
@@ -126,6 +126,6 @@ def test_words_of_a_refusal_that_the_newest_one_knows() -> None:
 
 
 def test_a_timeout_of_unknown_origin_is_tried_again() -> None:
-    assert retryable(UnknownError(message="timeout"))
-    assert not retryable(UnknownError(message="Give a smaller timeout.", explained=True))
-    assert not retryable(ApiError(message="timeout: must be a number", status=400))
+    assert is_retryable(UnknownError(message="timeout"))
+    assert not is_retryable(UnknownError(message="Give a smaller timeout.", explained=True))
+    assert not is_retryable(ApiError(message="timeout: must be a number", status=400))

@@ -87,7 +87,7 @@ def test_every_chat_model_and_every_chain_of_prefixes_is_taken() -> None:
 
 def test_tools_are_described_in_the_subset_that_the_model_knows() -> None:
     registry = Registry(builtin_tools())
-    specs = [registry.spec(tool) for tool in registry.offered()]
+    specs = [registry.spec(tool) for tool in registry.offered_tools()]
     written = [in_subset(spec.parameters, "openapi") for spec in specs]
 
     assert {

@@ -12,6 +12,7 @@ from palimpsest.context_policies.interface.settings import Preset, number_text, 
 from palimpsest.transcript.errors import ConfigError
 
 UNVERSIONED = {
+    *("cache.anthropic", "cache.deepseek", "cache.gemini", "cache.openai"),
     "codex.compact",
     "learn_claude_code.auto",
     "learn_claude_code.micro",

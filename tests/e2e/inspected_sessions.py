@@ -16,7 +16,7 @@ from tests.session.runs.test_subagents import Cast, task
 from tests.waiting import LAST_RESORT_SECONDS
 
 from palimpsest.model.script import calls, says
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.timeline_view import TimelineView
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
@@ -193,7 +193,9 @@ def _requests(
     subagents = _section(views, "Subagents")
     expect(subagents).to_have_count(1 if view.subagents else 0)
     for one in view.subagents:
-        expect(subagents).to_contain_text(f"{some(one.requests, 'request')}, {one.tokens:,} tokens")
+        expect(subagents).to_contain_text(
+            f"{counted_noun(one.requests, 'request')}, {one.tokens:,} tokens"
+        )
 
 
 def _cost(views: Locator, answers: ViewAnswers, view: TimelineView) -> None:

@@ -146,7 +146,13 @@ def plain(lab: Lab, name: str, payloads: dict[str, str]) -> Path:
     path = lab.folder / name
     export_session(store, SESSION, "ipynb", path, cwd=lab.folder, environment={})
     made = nbformat.read(path, as_version=4)
-    whole = Caps(call=10**6, lines=10**6, read_only_lines=10**6, turn=10**8, text=10**8)
+    whole = Caps(
+        bytes_per_call=10**6,
+        max_lines=10**6,
+        read_only_lines=10**6,
+        bytes_per_turn=10**8,
+        bytes_per_text=10**8,
+    )
     story = [one.message() for one in everywhere(payloads)]
     view = render_excerpt(story, "x", mark="plm-view-none", caps=whole, room=10**8)
     forms = [{"text/markdown": render_message(one, caps=whole)} for one in story]

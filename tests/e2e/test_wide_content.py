@@ -130,7 +130,7 @@ def shared(tmp_path: Path) -> Path:
     said = Message.model_validate(SavedAnswer().text(WORDS).step().message())
     made = "".join(
         share_page(
-            SharePageHead(title="Wide", about=""),
+            SharePageHead(title="Wide", description=""),
             [said],
             scrub=lambda text: text,
             embed=lambda _one: pytest.fail("nothing is attached"),

@@ -146,7 +146,7 @@ def test_a_kernel_imports_it_when_a_page_says_that_a_person_is_about_to_ask(
     asked_through_litellm: tuple[Kernel, FaultServer],
 ) -> None:
     kernel, server = asked_through_litellm
-    before = kernel.value(f"({LOADER}._loaded, 'litellm' in __import__('sys').modules)")
+    before = kernel.value(f"({LOADER}._import_future, 'litellm' in __import__('sys').modules)")
     kernel.request(type="prepare")
     meanwhile = kernel.run("weights = [3, 4, 5]\nprint(sum(weights))")
     unfinished = kernel.value(f"not {LOADED}")

@@ -52,9 +52,9 @@ class Script:
             case "agent_end":
                 self.state.note_answer()
             case "wait":
-                self.waiting = asyncio.create_task(self.state.wait())
+                self.waiting = asyncio.create_task(self.state.wait_until_idle())
             case "waitThenStart":
-                self.waiting = asyncio.create_task(self.state.wait())
+                self.waiting = asyncio.create_task(self.state.wait_until_idle())
                 self.state.note_start()
             case "unsub":
                 self.state.close()
@@ -162,7 +162,7 @@ def test_every_recorded_snapshot_is_chosen_alike() -> None:
 
 async def test_a_compaction_that_begins_while_one_asks_is_waited_for() -> None:
     state = CompactionState()
-    waiting = asyncio.create_task(state.wait())
+    waiting = asyncio.create_task(state.wait_until_idle())
     await asyncio.sleep(0)
     state.note_start()
     for _ in range(3):
@@ -177,7 +177,7 @@ async def test_a_compaction_that_begins_while_one_asks_is_waited_for() -> None:
 async def test_a_wait_that_is_given_up_leaves_the_others_waiting() -> None:
     state = CompactionState()
     state.note_start()
-    one, other = (asyncio.create_task(state.wait()) for _ in range(2))
+    one, other = (asyncio.create_task(state.wait_until_idle()) for _ in range(2))
     await asyncio.sleep(0)
 
     one.cancel()
@@ -194,14 +194,14 @@ async def test_waiting_goes_on_while_a_compaction_runs_and_ends_when_an_answer_n
     state = CompactionState()
     state.note_start()
     windows = 0
-    wait = state.wait
+    wait = state.wait_until_idle
 
     async def counted() -> None:
         nonlocal windows
         windows += 1
         await wait()
 
-    monkeypatch.setattr(state, "wait", counted)
+    monkeypatch.setattr(state, "wait_until_idle", counted)
     running = asyncio.create_task(state.run_wait(0.01))
     await until(lambda: windows >= 4)
     assert not running.done()
@@ -216,7 +216,7 @@ async def test_waiting_goes_on_while_a_compaction_runs_and_ends_when_an_answer_n
 async def test_closing_wakes_who_waits_and_refuses_who_comes_later() -> None:
     state = CompactionState()
     state.note_start()
-    waiting = asyncio.create_task(state.wait())
+    waiting = asyncio.create_task(state.wait_until_idle())
     await asyncio.sleep(0)
 
     state.close()
@@ -225,7 +225,7 @@ async def test_closing_wakes_who_waits_and_refuses_who_comes_later() -> None:
     with pytest.raises(Aborted):
         await waiting
     with pytest.raises(Aborted):
-        await state.wait()
+        await state.wait_until_idle()
 
 
 def test_a_copy_made_beside_a_compaction_is_not_taken() -> None:

@@ -18,7 +18,7 @@ from tests.golden.data import load
 from tests.golden.upstream import ERRORS
 
 from palimpsest.model.errors.classification import classify
-from palimpsest.model.errors.retry import retryable
+from palimpsest.model.errors.retry import is_retryable
 
 Case = dict[str, Any]
 
@@ -86,7 +86,7 @@ def test_every_exception_becomes_the_recorded_kind() -> None:
             continue
         error = classify(raised, case["ctx"]["providerID"])
         recorded = case["result"]
-        ours[case["desc"]] = error.type, retryable(error)
+        ours[case["desc"]] = error.type, is_retryable(error)
         again = bool(recorded["data"].get("isRetryable"))
         theirs[case["desc"]] = ERRORS[recorded["name"]], again
 

@@ -95,7 +95,7 @@ async def test_a_turn_at_its_limit_lets_one_come_to_its_end_and_who_waits_is_tol
         tmp_path, preset, slow, stalls(), turn_seconds=600.0, compaction_seconds=300.0
     )
 
-    with Trace(at_time_limit, CompactionState.run_wait, CompactionState.wait) as trace:
+    with Trace(at_time_limit, CompactionState.run_wait, CompactionState.wait_until_idle) as trace:
         asking = asyncio.create_task(full(session, preset))
         await until(lambda: session.runner.compactions.in_flight)
         limits.run_out(600.0)

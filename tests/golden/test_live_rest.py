@@ -25,7 +25,7 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.opencode_pruning import prune_behind_newest
 from palimpsest.context.reduction.oversized_results import cut_result
-from palimpsest.context.reduction.truncation import shorten, truncate
+from palimpsest.context.reduction.truncation import apply_truncation, truncate
 from palimpsest.context.request_assembly.turn_limit import history_limit, with_turn_limit
 from palimpsest.context.visible_messages import turn_spans
 from palimpsest.model.interface import ModelRequest
@@ -67,7 +67,7 @@ async def test_a_compaction_prunes_truncates_plans_and_writes_what_is_compared(
         usable_tokens,
         longest_answer,
         truncate,
-        shorten,
+        apply_truncation,
         compaction_plan,
         recorded_plan,
     }

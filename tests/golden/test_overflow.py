@@ -156,13 +156,13 @@ def test_every_recorded_request_is_weighed_and_goes_the_same_way() -> None:
             chosen.overflow,
         )
         ours[f"{number} {case['name']}"] = {
-            "route": found.way,
-            "shouldCompact": found.way.startswith("compact"),
+            "route": found.fit_action,
+            "shouldCompact": found.fit_action.startswith("compact"),
             "estimatedPromptTokens": found.tokens,
             "promptBudgetBeforeReserve": found.budget,
             "overflowTokens": found.overflow,
             "toolResultReducibleChars": found.reducible_chars,
-            "effectiveReserveTokens": found.reserve,
+            "effectiveReserveTokens": found.reserved_tokens,
         }
         theirs[f"{number} {case['name']}"] = {
             name: expected[name] for name in ours[f"{number} {case['name']}"]

@@ -22,18 +22,18 @@ def report(repair: RepairReport, given: NeutralMessages, version: str) -> dict[s
     mark = SYNTHETIC if version == NEWEST else {}
     messages = written(repair.messages)
     for back, message in zip(messages, repair.messages, strict=True):
-        if is_result(message) and any(message.blocks[0] is one for one in repair.added):
+        if is_result(message) and any(message.blocks[0] is one for one in repair.added_results):
             back.update(mark)
     found = {
         "messages": messages,
-        "added": [result_back(block) | mark for block in repair.added],
-        "droppedDuplicateCount": repair.duplicates,
+        "added": [result_back(block) | mark for block in repair.added_results],
+        "droppedDuplicateCount": repair.duplicate_count,
         "droppedOrphanCount": repair.orphans,
         "moved": repair.changed,
         "sameReference": repair.messages is given,
     }
     if version == NEWEST:
-        found["discarded"] = written(repair.discarded)
+        found["discarded"] = written(repair.discarded_messages)
     return found
 
 

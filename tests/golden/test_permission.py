@@ -8,7 +8,12 @@ from typing import Any
 
 from tests.golden.data import load
 
-from palimpsest.tools.permission_rules.permissions import evaluate, from_config, hidden_tools, merge
+from palimpsest.tools.permission_rules.permissions import (
+    from_config,
+    hidden_tools,
+    last_matching_rule,
+    merge_rules,
+)
 from palimpsest.transcript.values import Rule
 
 HOME = "<HOME>"
@@ -38,15 +43,17 @@ def test_the_last_matching_rule_decides() -> None:
     cases = load("opencode", "permission")["evaluate"]
 
     for case in cases:
-        rule = evaluate(case["permission"], case["pattern"], rules(case["config"]))
+        rule = last_matching_rule(case["permission"], case["pattern"], rules(case["config"]))
         assert plain(rule) == case["result"], case
 
 
 def test_merged_rules_are_one_behind_the_other() -> None:
     for case in load("opencode", "permission")["evaluate_merged"]:
-        merged = merge(rules(case["first"]), rules(case["second"]))
+        merged = merge_rules(rules(case["first"]), rules(case["second"]))
         for command in ("ls", "rm"):
-            assert plain(evaluate("bash", command, merged)) == case[f"result_{command}"], case
+            assert (
+                plain(last_matching_rule("bash", command, merged)) == case[f"result_{command}"]
+            ), case
 
 
 def test_tools_denied_as_a_whole_are_hidden() -> None:

@@ -10,7 +10,13 @@ from typing import Any
 from tests.golden.data import load
 
 from palimpsest.session.permissions.asks import PendingAsk, apply_reply, permission_refusal
-from palimpsest.tools.permission_rules.permissions import Allowed, Denied, Rules, decide, evaluate
+from palimpsest.tools.permission_rules.permissions import (
+    Allowed,
+    Denied,
+    Rules,
+    decide_call,
+    last_matching_rule,
+)
 from palimpsest.transcript.values import Ask, Reply, Rule
 
 
@@ -37,7 +43,7 @@ class Flow:
 
     def ask(self, step: dict[str, Any]) -> None:
         rules = tuple(Rule(**rule) for rule in step.get("ruleset", []))
-        match decide(step["permission"], step["patterns"], rules, self.approved):
+        match decide_call(step["permission"], step["patterns"], rules, self.approved):
             case Allowed():
                 self.states[step["key"]] = "granted"
             case Denied():
@@ -58,7 +64,9 @@ class Flow:
     def denied(self, step: dict[str, Any]) -> bool:
         """Return by the rules alone whether ours differs at this step."""
         rules = tuple(Rule(**rule) for rule in step.get("ruleset", []))
-        found = [evaluate(step["permission"], one, rules).action for one in step["patterns"]]
+        found = [
+            last_matching_rule(step["permission"], one, rules).action for one in step["patterns"]
+        ]
         return "deny" in found
 
     def reply(self, step: dict[str, Any]) -> None:

@@ -188,7 +188,7 @@ def test_recorded_streams_become_the_recorded_parts() -> None:
         assert shape(ours["parts"]) == shape(expected["parts"]), case["name"]
         if finished is not None:
             assert ours["info"]["finish"] == expected["info"]["finish"], case["name"]
-        assert processor.rejected == _is_rejected(case), case["name"]
+        assert processor.is_rejected == _is_rejected(case), case["name"]
     assert cases
 
 

@@ -20,8 +20,8 @@ from palimpsest.model.errors.retry import (
     CAP_SECONDS,
     MAX_RETRIES,
     delay_seconds,
+    is_retryable,
     is_transient,
-    retryable,
 )
 from palimpsest.transcript.errors import ApiError, ErrorValue, UnknownError
 
@@ -91,7 +91,7 @@ def error_of(recorded: Case) -> ErrorValue:
 def test_what_may_pass_is_sent_again_as_recorded() -> None:
     cases = load("opencode", "retry")["retryable"]
 
-    ours = {str(case["error"]): retryable(error_of(case["error"])) for case in cases}
+    ours = {str(case["error"]): is_retryable(error_of(case["error"])) for case in cases}
 
     assert ours == {str(case["error"]): case["result"] is not None for case in cases}
     assert len(set(ours.values())) == 2
@@ -119,5 +119,5 @@ def test_what_a_code_calls_hopeless_is_not_sent_again_whatever_its_words() -> No
         message="Rate limit reached", status=429, metadata={"code": "insufficient_quota"}
     )
 
-    assert not retryable(refused)
-    assert not retryable(UnknownError(message="try again", explained=True))
+    assert not is_retryable(refused)
+    assert not is_retryable(UnknownError(message="try again", explained=True))

@@ -36,7 +36,7 @@ from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.oversized_results import cut_result
 from palimpsest.context.reduction.pruning import prune
-from palimpsest.context.reduction.truncation import choose_ends, shorten, truncate
+from palimpsest.context.reduction.truncation import apply_truncation, choose_ends, truncate
 from palimpsest.context.request_assembly.turn_limit import history_limit, with_turn_limit
 from palimpsest.context.visible_messages import View, fold
 from palimpsest.loop.model_requests.request_failures import too_large_error
@@ -239,7 +239,7 @@ SEED_000: list[Row] = [
     (
         "said after an automatic compaction",
         "Continue if you have next steps",
-        lambda: continuation_text(OPENCODE, CompactionPlan(head=()), None),
+        lambda: continuation_text(OPENCODE, CompactionPlan(summarised_messages=()), None),
     ),
     (
         "usable: the input limit, else context - output; more than that overflows",
@@ -394,7 +394,7 @@ def closed_while_waiting() -> str:
     async def wait() -> str:
         state = CompactionState(OPENCLAW.recovery.counted)
         state.note_start()
-        waiting = asyncio.create_task(state.wait())
+        waiting = asyncio.create_task(state.wait_until_idle())
         await asyncio.sleep(0)
         state.close()
         return type((await asyncio.gather(waiting, return_exceptions=True))[0]).__name__
@@ -543,7 +543,7 @@ def truncated(text: str) -> list[str]:
     found = truncate(
         "dec", "prt", "msg", text, OPENCODE.truncate, FACTS, counter(OPENCODE.estimator)
     )
-    return shorten(text, found.numbers).split("\n\n")[:-1] if found is not None else [text]
+    return apply_truncation(text, found.numbers).split("\n\n")[:-1] if found is not None else [text]
 
 
 SEED_003: list[Row] = [
@@ -625,7 +625,7 @@ SEED_004: list[Row] = [
         "head or tail",
         [(1, 0), (0, 1)],
         lambda: [
-            (found.head, found.tail)
+            (found.head_chars, found.tail_chars)
             for end in (False, True)
             if (found := choose_ends("a\nb\nc", 1, 100, from_end=end)) is not None
         ],

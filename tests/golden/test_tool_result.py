@@ -9,7 +9,7 @@ from tests.golden.openclaw import MIDDLE, NEWEST, OLDEST
 
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.oversized_results import cut_result
-from palimpsest.context.reduction.truncation import shorten
+from palimpsest.context.reduction.truncation import apply_truncation
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 
 BETWEEN = preset_policy("openclaw-2026.9").recovery.model_copy(
@@ -85,7 +85,7 @@ def test_every_recorded_result_is_cut_alike(version: str, recovery: RecoveryPoli
         found = cut_result(
             text, given["maxChars"], ending(recovery, options), options.get("minKeepChars")
         )
-        shown = text if found is None else shorten(text, found.numbers)
+        shown = text if found is None else apply_truncation(text, found.numbers)
         ours[name] = digest(text, shown) | {"changed": found is not None}
         theirs[name] = case["expected"][version]
 

@@ -6,7 +6,12 @@ import pytest
 from tests.golden.data import load
 
 from palimpsest.context.policy_overrides import preset_policy
-from palimpsest.context.reduction.truncation import RECALL_HINT, TASK_HINT, shorten, truncate
+from palimpsest.context.reduction.truncation import (
+    RECALL_HINT,
+    TASK_HINT,
+    apply_truncation,
+    truncate,
+)
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.policies import TruncatePolicy
 
@@ -60,7 +65,7 @@ def test_every_recorded_output_is_shortened_alike(preset: str) -> None:
         name = f"{number} {case['input']} {case['opts']}"
         text = texts[case["input"]]
         found = truncate("dec_1", "prt_1", "msg_1", text, policy_of(preset, case), FACTS, len)
-        ours[name] = (found is not None, shorten(text, found.numbers) if found else text)
+        ours[name] = (found is not None, apply_truncation(text, found.numbers) if found else text)
         content = text if case["content"] == "<SAME AS INPUT>" else case["content"]
         theirs[name] = (case["truncated"], with_our_hint(content))
 

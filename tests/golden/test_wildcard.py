@@ -5,14 +5,14 @@ from typing import Any
 
 from tests.golden.data import load
 
-from palimpsest.tools.permission_rules.wildcard import matches
+from palimpsest.tools.permission_rules.wildcard import matches_pattern
 
 
 def most_specific_value(text: str, patterns: Mapping[str, Any]) -> Any:
     """Return the value of the longest matching pattern, or None, independent of the order of the table."""
     chosen = None
     for pattern, choice in sorted(patterns.items(), key=lambda entry: (len(entry[0]), entry[0])):
-        if matches(text, pattern):
+        if matches_pattern(text, pattern):
             chosen = choice
     return chosen
 
@@ -22,7 +22,7 @@ def most_specific_command(head: str, tail: Sequence[str], patterns: Mapping[str,
     chosen = None
     for pattern, choice in sorted(patterns.items(), key=lambda entry: (len(entry[0]), entry[0])):
         first, *rest = pattern.split() or [""]
-        if matches(head, first) and (not rest or in_order(tail, rest)):
+        if matches_pattern(head, first) and (not rest or in_order(tail, rest)):
             chosen = choice
     return chosen
 
@@ -35,7 +35,7 @@ def in_order(words: Sequence[str], patterns: Sequence[str]) -> bool:
     if first == "*":
         return in_order(words, rest)
     return any(
-        matches(word, first) and in_order(words[position + 1 :], rest)
+        matches_pattern(word, first) and in_order(words[position + 1 :], rest)
         for position, word in enumerate(words)
     )
 
@@ -43,7 +43,7 @@ def in_order(words: Sequence[str], patterns: Sequence[str]) -> bool:
 def test_every_recorded_match_is_ours() -> None:
     cases = load("opencode", "wildcard")["match"]
 
-    ours = [case | {"match": matches(case["input"], case["pattern"])} for case in cases]
+    ours = [case | {"match": matches_pattern(case["input"], case["pattern"])} for case in cases]
 
     assert ours == cases
 

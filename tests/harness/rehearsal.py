@@ -79,7 +79,7 @@ class FakeKernel:
             if not name.startswith("_") and type(value).__name__ != "module"
         ]
 
-    async def describe(self, name: str, max_chars: int = 4_000) -> str:
+    async def description_of(self, name: str, max_chars: int = 4_000) -> str:
         """Describe one variable as the kernel does."""
         return describe_variable(FakeShell(self.user_ns), name, max_chars)
 
@@ -177,7 +177,7 @@ class RehearsalHarness:
             ask=ask,
             python=kernel,
             namespace=kernel,
-            extra=self.extra,
+            extra_values=self.extra,
         )
         try:
             with contextlib.chdir(self.folder):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.session.permissions.asks import permission_refusal
-from palimpsest.tools.permission_rules.permissions import Allowed, Denied, decide, from_config
+from palimpsest.tools.permission_rules.permissions import Allowed, Denied, decide_call, from_config
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.registry import Registry, builtin_tools
 from palimpsest.tools.tool import Abort, Namespace, PythonRunner, ToolContext, ToolOutcome
@@ -47,7 +47,7 @@ class ScriptedUser:
         bound_to: str | None = None,
     ) -> None:
         rules = (*DEFAULT_RULES, *from_config(self.rules or {}, home="/home/ada"))
-        verdict = decide(permission, patterns, rules, self.approved)
+        verdict = decide_call(permission, patterns, rules, self.approved)
         if isinstance(verdict, Denied):
             raise PermissionDenied(verdict.message, stops=False)
         if isinstance(verdict, Allowed):
@@ -87,7 +87,7 @@ class ToolHarness:
             ask=self.user,
             python=self.python,
             namespace=self.namespace,
-            extra=self.extra,
+            extra_values=self.extra,
         )
 
     async def call(self, name: str, /, **given: Any) -> ToolOutcome:

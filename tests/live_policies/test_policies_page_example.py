@@ -1,7 +1,8 @@
-"""The example of docs/policies.md that lets a policy act runs, by the public names."""
+"""The examples of docs/policies.md that look at a policy and let it act run, by the public names."""
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.harness.replay_checks import check_log_laws
@@ -15,9 +16,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "policies.md"
 CLEARED = "[Old tool result content cleared]"
 
 
-def example() -> str:
-    """Return the page's code from below the heading about acting live."""
-    section = PAGE.read_text(encoding="utf-8").partition("### Let it act live")[2]
+def example(heading: str = "Let it act live") -> str:
+    """Return the page's code from below a heading."""
+    section = PAGE.read_text(encoding="utf-8").partition(f"### {heading}")[2]
     found = re.search(r"```python\n(.*?)```", section, re.DOTALL)
     assert found is not None
     return found.group(1)
@@ -52,3 +53,29 @@ def test_the_page_asks_what_it_would_do_and_lets_it_act(
         check_log_laws(session._app.services.store, session.id)
 
     assert "newest_three" in capsys.readouterr().out
+
+
+def test_the_page_looks_at_a_policy_with_numbers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # its report is written beside whoever asks
+    for number in range(7):
+        (tmp_path / f"log{number}.txt").write_text("a line of a log\n" * 200)
+    read = [calls("read", path=f"log{number}.txt") for number in range(7)]
+    with isolated_session(ScriptedModel(*read, says("Well.")), folder=tmp_path) as session:
+        session.prompt("Read the logs.", yes=True)
+        names: dict[str, Any] = {
+            "palimpsest": palimpsest,
+            "policies": palimpsest.policies,
+            "session": session,
+        }
+        exec(compile(example("Its numbers"), "page", "exec"), names)
+        swept = session.sweep(names["newest"], keep=[2, 10], price="units")
+        item = next(item for item in session.review.timeline.items if item.kind == "output")
+        why = session.why(item.index + 1, 8, policy="newest keep=2")
+
+    assert (tmp_path / "session.html").is_file()
+    assert [figures.fired != 0 for figures in swept.comparison.figures] == [True, False]
+    assert why.startswith(
+        "Under newest keep=2: The result of read (log0.txt) is cleared in request 8, since request "
+    )

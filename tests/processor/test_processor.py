@@ -161,7 +161,7 @@ def test_a_call_of_the_provider_is_its_own_as_soon_as_it_begins(harness: StepHar
 def test_a_rejection_is_remembered(harness: StepHarness) -> None:
     processor = run(harness, ToolCalled("c", "bash", {}), ToolErred("c", "no", rejected=True))
 
-    assert processor.rejected
+    assert processor.is_rejected
     part = harness.answer.parts[0]
     assert isinstance(part, ToolPart)
     assert isinstance(part.state, ToolFailed)

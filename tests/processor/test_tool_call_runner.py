@@ -17,11 +17,11 @@ def test_questions_that_are_open_side_by_side_count_once() -> None:
     clock = Clock()
     person = UserWaitTime(clock)
 
-    with person.counting("call_1"):
+    with person.count_waiting("call_1"):
         clock.now += 2_000
-        with person.counting("call_2"):
+        with person.count_waiting("call_2"):
             clock.now += 1_000
-    with person.counting("call_1"):
+    with person.count_waiting("call_1"):
         clock.now += 500
 
     assert person.metadata_of("call_1") == {"waited_ms": 3_500}
@@ -33,7 +33,7 @@ def test_what_a_rule_answered_is_no_waiting() -> None:
     clock = Clock()
     person = UserWaitTime(clock)
 
-    with person.counting("call_1"):
+    with person.count_waiting("call_1"):
         clock.now += 3
 
     assert person.metadata_of("call_1") == {}

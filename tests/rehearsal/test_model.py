@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from palimpsest.model.errors.retry import retryable
+from palimpsest.model.errors.retry import is_retryable
 from palimpsest.model.interface import (
     ModelRequest,
     ReasoningDelta,
@@ -230,7 +230,7 @@ async def test_an_unknown_scenario_is_asked_for_once_whatever_the_others_are_cal
 
     error = failed.value.error
     assert "no rehearsal scenario 'nonsense'" in error.message
-    assert not retryable(error)
+    assert not is_retryable(error)
 
 
 @pytest.mark.parametrize("steps", ["text", {"says": "one"}, [{"sings": "la"}]])

@@ -150,7 +150,9 @@ def parts() -> Iterator[dict[str, Any]]:
     for part in PARTS:
         said = words(render_message(assistant(part)))
         sentences = [
-            outline_part.words for outline_part in outline_parts([part]) if _is_fixed(outline_part)
+            outline_part.sentence
+            for outline_part in outline_parts([part])
+            if _is_fixed(outline_part)
         ]
         yield {
             "part": part.model_dump(mode="json", exclude_none=True),

@@ -11,7 +11,7 @@ from tests.sample_size import thinned
 from tests.servers.aimock import MODELS, PATHS, Aimock, Fixture, Wire, aimock, settings_for
 from tests.servers.recording_proxy import TrafficRecorder, relaying
 
-from palimpsest.model.catalog.discovery import choose
+from palimpsest.model.catalog.discovery import choose_model
 from palimpsest.model.errors import retry
 from palimpsest.public.session_object import Session
 from palimpsest.session.interfaces.prompt_answer import Answer
@@ -314,7 +314,7 @@ def test_a_server_of_the_environment_is_asked_for_its_models(server: Aimock) -> 
         {"match": {"model": "qwen3-coder"}, "response": {"content": "Yes."}},
     )
 
-    chosen = choose({"OPENAI_BASE_URL": f"{server.url}/v1"})
+    chosen = choose_model({"OPENAI_BASE_URL": f"{server.url}/v1"})
 
     assert chosen.id == "openai/qwen3-coder"
 

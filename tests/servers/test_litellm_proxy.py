@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.servers.litellm_proxy import KEY
 
-from palimpsest.model.catalog.discovery import choose
+from palimpsest.model.catalog.discovery import choose_model
 from palimpsest.model.errors import retry
 from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.testing import (
@@ -224,7 +224,7 @@ def test_its_own_limit_is_waited_for_and_told(behind: FaultServer, proxy: str) -
 
 
 def test_it_is_asked_for_its_models(proxy: str) -> None:
-    chosen = choose({"OPENAI_BASE_URL": f"{proxy}/v1", "OPENAI_API_KEY": KEY})
+    chosen = choose_model({"OPENAI_BASE_URL": f"{proxy}/v1", "OPENAI_API_KEY": KEY})
 
     assert chosen.provider == "openai"
     assert chosen.name in {"chat", "claude", "gemini", "down", "limited"}

@@ -27,22 +27,24 @@ def test_it_is_said_once_for_a_project_and_a_provider(
     here, there = tmp_path / "here", tmp_path / "there"
     kept = tmp_path / "state" / "told"
 
-    first = FirstRequestNotice(here, "names and types", kept).words("anthropic")
-    again = FirstRequestNotice(here, "names and types", kept).words("anthropic")
+    first = FirstRequestNotice(here, "names and types", kept).notice_text("anthropic")
+    again = FirstRequestNotice(here, "names and types", kept).notice_text("anthropic")
     another_process(monkeypatch)
-    later = FirstRequestNotice(here, "names and types", kept).words("anthropic")
+    later = FirstRequestNotice(here, "names and types", kept).notice_text("anthropic")
 
     assert "anthropic" in first
     assert "names and types" in first
     assert len(first) < 400, "one line"
     assert again == later == ""
-    assert FirstRequestNotice(here, "names and types", kept).words("openai") != ""
-    assert FirstRequestNotice(there, "names and types", kept).words("anthropic") != ""
-    assert FirstRequestNotice(here, "values", kept).words("anthropic") != "", "more goes along now"
+    assert FirstRequestNotice(here, "names and types", kept).notice_text("openai") != ""
+    assert FirstRequestNotice(there, "names and types", kept).notice_text("anthropic") != ""
+    assert FirstRequestNotice(here, "values", kept).notice_text("anthropic") != "", (
+        "more goes along now"
+    )
 
 
 def test_what_sends_nothing_is_not_told_of(tmp_path: Path) -> None:
-    assert FirstRequestNotice(tmp_path, "values", tmp_path / "told").words("rehearsal") == ""
+    assert FirstRequestNotice(tmp_path, "values", tmp_path / "told").notice_text("rehearsal") == ""
 
 
 def test_where_nothing_can_be_kept_it_is_said_once_a_kernel(
@@ -51,14 +53,17 @@ def test_where_nothing_can_be_kept_it_is_said_once_a_kernel(
     (tmp_path / "file").write_text("")
     kept = tmp_path / "file" / "told"
 
-    assert FirstRequestNotice(tmp_path, "names", kept).words("openai") != ""
-    assert FirstRequestNotice(tmp_path, "names", kept).words("openai") == ""
+    assert FirstRequestNotice(tmp_path, "names", kept).notice_text("openai") != ""
+    assert FirstRequestNotice(tmp_path, "names", kept).notice_text("openai") == ""
     another_process(monkeypatch)
-    assert FirstRequestNotice(tmp_path, "names", kept).words("openai") != ""
+    assert FirstRequestNotice(tmp_path, "names", kept).notice_text("openai") != ""
 
 
 def test_what_was_said_is_not_kept_inside_the_project(tmp_path: Path) -> None:
-    assert FirstRequestNotice(tmp_path, "names", tmp_path / "state" / "told").words("openai") != ""
+    assert (
+        FirstRequestNotice(tmp_path, "names", tmp_path / "state" / "told").notice_text("openai")
+        != ""
+    )
 
     assert not (tmp_path / "state").exists()
 
@@ -68,7 +73,7 @@ async def test_it_stands_before_the_first_answer_and_is_not_sent(tmp_path: Path)
     project.mkdir()
     model = ScriptedModel(says("One."), says("Two."))
     told = FirstRequestNotice(project, "names", tmp_path / "told")
-    harness = SessionHarness(project, model, first_time=lambda _: told.words("openai"))
+    harness = SessionHarness(project, model, first_time=lambda _: told.notice_text("openai"))
     session = await harness.session()
 
     first = await ask(session, "hello")

@@ -162,7 +162,7 @@ async def test_errors_titles_and_instruction_files_are_clean(tmp_path: Path) -> 
 
     await ask(session, f"{KEY} is what?")
     await ask(session, "and now?")
-    session.log.change(title=f"Using {KEY}")
+    session.log.change_session(title=f"Using {KEY}")
     await made.workspace.close()
 
     assert holding(tmp_path, KEY) == []

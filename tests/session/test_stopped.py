@@ -79,7 +79,7 @@ async def test_the_queue_that_goes_with_a_stop_is_named(tmp_path: Path) -> None:
         "“third”, “word word word word word word word word …”."
     )
     assert words in [
-        getattr(item, "words", "") for item in outline_message(session.snapshot().messages[-1])
+        getattr(item, "sentence", "") for item in outline_message(session.snapshot().messages[-1])
     ]
 
 

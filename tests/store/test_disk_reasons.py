@@ -186,7 +186,7 @@ def test_a_notice_that_is_not_kept_is_shown_again(tmp_path: Path) -> None:
     with full_disk(tmp_path) as folder:
         for detail in ("names", "values"):
             notice = FirstRequestNotice(tmp_path / "project", detail, folder / "told")  # type: ignore[arg-type]
-            assert notice.words("somebody")
+            assert notice.notice_text("somebody")
         assert list((folder / "told").iterdir()) == []
 
 

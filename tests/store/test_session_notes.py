@@ -85,6 +85,27 @@ def test_the_files_of_two_people_become_one(tmp_path: Path) -> None:
     ]
 
 
+def test_another_copy_of_a_folder_is_merged_beside_the_same_recordings(tmp_path: Path) -> None:
+    ours, theirs = tmp_path / "ann" / "runs", tmp_path / "bo" / "runs"
+    for folder in (ours, theirs):
+        (folder / "deep").mkdir(parents=True)
+        (folder / "deep" / "a.jsonl").touch()
+    (theirs / "b.jsonl").touch()
+    recording_notes(theirs / "deep" / "a.jsonl").append([line("on a")])
+    recording_notes(theirs / "b.jsonl").append([line("on b, which is not here")])
+    recording_notes(theirs).append([line("on the folder"), line("elsewhere", "ses_9")])
+    files = recording_notes(ours)
+
+    first, again = (files.merge_folder(ours, theirs, ["ses_1"]) for _ in range(2))
+
+    assert (first.added, first.known, first.left_out) == (3, 0, 1)
+    assert (again.added, again.known, again.left_out) == (0, 3, 1)
+    beside = recording_notes(ours / "deep" / "a.jsonl")
+    assert texts(beside) == ["on a"]
+    assert sorted(texts(files)) == ["on a", "on b, which is not here", "on the folder"]
+    assert not (ours / "b.jsonl.notes.jsonl").exists()
+
+
 def test_copies_that_were_put_one_after_the_other_are_merged_too(tmp_path: Path) -> None:
     files, file = files_in(tmp_path), tmp_path / "run.jsonl.notes.jsonl"
     files.append([line("one"), line("two")])

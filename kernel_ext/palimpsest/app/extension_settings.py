@@ -40,7 +40,7 @@ def _spec(name: str, settings: McpSettings, origins: Mapping[str, str]) -> McpSe
         "args": tuple(settings.args),
         "timeout": settings.timeout or TIMEOUT_SECONDS,
     }
-    return McpServerSpec(name=name, origin=origin, refused=_problem(name, settings), **given)
+    return McpServerSpec(name=name, origin=origin, refusal=_problem(name, settings), **given)
 
 
 def _problem(name: str, settings: McpSettings) -> str:

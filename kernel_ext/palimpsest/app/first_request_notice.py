@@ -50,7 +50,7 @@ class FirstRequestNotice:
     folder: Path | None = None
     cells: NotebookDetail = "all"
 
-    def words(self, provider: str) -> str:
+    def notice_text(self, provider: str) -> str:
         """Return the notice before the first request to a provider; empty from the second time on."""
         if provider in SENDS_NOTHING:
             return ""

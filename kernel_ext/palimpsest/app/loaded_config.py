@@ -44,7 +44,7 @@ from palimpsest.session.trust.trust_store import TrustStore, digest_of
 from palimpsest.session.trust.untrusted_allow_list import SettingsBaseline
 from palimpsest.session.trust.untrusted_layer import merge_untrusted, put_at
 from palimpsest.store.log.store_factory import find_project
-from palimpsest.tools.permission_rules.permissions import Rules, as_limits, from_config, merge
+from palimpsest.tools.permission_rules.permissions import Rules, as_limits, from_config, merge_rules
 
 __all__ = ["Config", "ConfigFolders", "LoadedConfig", "load"]
 
@@ -209,7 +209,7 @@ def still_trusted(start: Path, environment: Mapping[str, str], digest: str) -> b
     return _digest(list(setting_layers(start, environment, folders, [])), folders, start) == digest
 
 
-def trust(
+def trust_project(
     start: Path,
     environment: Mapping[str, str],
     folders: ConfigFolders | None = None,
@@ -231,7 +231,7 @@ def trust(
     return list(held)
 
 
-def distrust(
+def distrust_project(
     start: Path, environment: Mapping[str, str], folders: ConfigFolders | None = None
 ) -> bool:
     """Revoke trust in the project's files; returns False when it was not trusted."""
@@ -283,7 +283,7 @@ def _shown_value(value: Any) -> str:
 def rules_from(tables: Iterable[Any]) -> Rules:
     """Return the rules of permission tables, lowest first."""
     home = str(Path.home())
-    return merge(*(from_config(table, home=home) for table in tables))
+    return merge_rules(*(from_config(table, home=home) for table in tables))
 
 
 def own_names(start: Path, folders: ConfigFolders) -> tuple[frozenset[str], frozenset[str]]:

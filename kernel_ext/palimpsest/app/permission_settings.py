@@ -8,7 +8,7 @@ from palimpsest.app.loaded_config import LoadedConfig, rules_from
 from palimpsest.session.config.layer_merge import dotted_name
 from palimpsest.session.config.setting_files import LockedSettings, origin_of
 from palimpsest.session.permissions.effective_rules import EffectiveRules
-from palimpsest.tools.permission_rules.permissions import as_limits, merge
+from palimpsest.tools.permission_rules.permissions import as_limits, merge_rules
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.session_record.sessions import Budget
 
@@ -17,7 +17,7 @@ def apply_permission_settings(effective_rules: EffectiveRules, config: LoadedCon
     """Apply the configured rules, mode and limit, from the next call on."""
     value = config.value
     rules = config.rules("permission", value.permission)
-    effective_rules.rules = merge(DEFAULT_RULES, rules)
+    effective_rules.rules = merge_rules(DEFAULT_RULES, rules)
     effective_rules.fixed = as_limits(
         (
             rule

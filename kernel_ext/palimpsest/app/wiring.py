@@ -24,10 +24,10 @@ from palimpsest.app.loaded_config import (
     Config,
     ConfigFolders,
     LoadedConfig,
-    distrust,
+    distrust_project,
     load,
     still_trusted,
-    trust,
+    trust_project,
 )
 from palimpsest.app.permission_settings import apply_permission_settings
 from palimpsest.context.budget.window_guard import window_text, with_window
@@ -36,7 +36,7 @@ from palimpsest.context.presets import PRESETS
 from palimpsest.loop.run_inputs.policy_stage import PolicyStage
 from palimpsest.model.adapter.litellm_model import LitellmModel, preload
 from palimpsest.model.catalog import discovery, local_servers, model_info
-from palimpsest.model.catalog.gateway_names import remark
+from palimpsest.model.catalog.gateway_names import source_remark
 from palimpsest.model.catalog.local_servers import LocalModels
 from palimpsest.model.catalog.model_check import check_model, listed_by
 from palimpsest.model.direct.direct_model import DirectModel
@@ -90,7 +90,7 @@ from palimpsest.tools.file_access.gitignore import ALWAYS_SKIPPED, GitignoreRule
 from palimpsest.tools.file_access.paths import protection_of
 from palimpsest.tools.mcp.server import CLOSE_SECONDS
 from palimpsest.tools.mcp.servers import McpServers
-from palimpsest.tools.permission_rules.permissions import Rules, merge
+from palimpsest.tools.permission_rules.permissions import Rules, merge_rules
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.tools.registration.function_tools import FunctionTool
 from palimpsest.tools.registration.registry import Registry, builtin_tools
@@ -169,7 +169,7 @@ class App:
         self._provider_model = DirectModel(LitellmModel(), direct=lambda: self.config.value.direct)
         self._rehearsal: Model | None = None
         self._local_models: tuple[float, LocalModels] = (-OLLAMA_SECONDS, LocalModels())
-        self._closed = False
+        self._is_closed = False
         atexit.register(self.close)
         APPS.append(self)
         self._uses_providers = model is None
@@ -194,7 +194,9 @@ class App:
         self.effective_rules = EffectiveRules(approvals=approvals)
         self.effective_rules.project_move = ProjectMoveWatch(self.effective_rules.grants)
         apply_permission_settings(self.effective_rules, self._config)
-        self._trust = TrustStore(ConfigFolders.usual(self.environment).trust_folder, self.project)
+        self._trust_store = TrustStore(
+            ConfigFolders.usual(self.environment).trust_folder, self.project
+        )
         self.definitions = ProjectDefinitions(self._sources(), self._base_rules)
         self.effective_rules.granted = lambda: skill_rules(self.definitions.skills)
         register_definitions(self.registry, self.definitions)
@@ -228,7 +230,7 @@ class App:
                 if model
                 else FirstRequestNotice(
                     self.project, config.variables, cells=config.notebook
-                ).words,
+                ).notice_text,
             ),
             agents=AgentServices(
                 registry=self.registry,
@@ -244,7 +246,9 @@ class App:
                 most_steps=config.max_steps if limited else None,
             ),
             rules=RuleServices(
-                base=merge(DEFAULT_RULES, self._config.rules("permission", config.permission)),
+                base=merge_rules(
+                    DEFAULT_RULES, self._config.rules("permission", config.permission)
+                ),
                 effective=self.effective_rules,
                 locked=self.locked_settings,
                 policy=policy.policy,
@@ -339,7 +343,7 @@ class App:
         return "" if is_unchanged else TRUST_CHANGED
 
     def _trusts(self, digest: str) -> bool:
-        return bool(self._config.trusted_by) or self._trust.has(digest)
+        return bool(self._config.trusted_by) or self._trust_store.has(digest)
 
     def _base_rules(self) -> Rules:
         """Return the permission rules for every agent."""
@@ -365,18 +369,18 @@ class App:
         """
         self.definitions.refresh()
         definition_trust = self.definitions.trust
-        held = trust(self.start, self.environment, definitions=definition_trust.files)
+        held = trust_project(self.start, self.environment, definitions=definition_trust.files)
         self._configure()
         return (*held, *definition_trust.held)
 
     @property
     def trust_unwritten(self) -> str:
         """Why trust in the project's files ends with this kernel, in sentences; empty where it is stored."""
-        return self._trust.unwritten(self.project)
+        return self._trust_store.unwritten(self.project)
 
     def distrust(self) -> bool:
         """Revoke trust in the project's files; returns False when it was not trusted."""
-        was_trusted = distrust(self.start, self.environment)
+        was_trusted = distrust_project(self.start, self.environment)
         self._configure()
         return was_trusted
 
@@ -447,12 +451,14 @@ class App:
     def default_model(self) -> str:
         """Return the id of the model that answers when none is named."""
         value = self.config.value
-        return value.model or discovery.choose(self.environment, self._ollama, value.models).id
+        return (
+            value.model or discovery.choose_model(self.environment, self._ollama, value.models).id
+        )
 
     def models(self) -> Sequence[tuple[str, str, str]]:
         """Return the models that can be used now as rows: id, window, and why it is listed."""
         models_by_id = {
-            known.info.ref.id: (known.info, known.because)
+            known.info.ref.id: (known.info, known.reason)
             for known in discovery.known_models(
                 self.environment, self.config.value.models, self._ollama
             )
@@ -528,9 +534,9 @@ class App:
 
     def close(self, timeout: float = 5.0) -> None:
         """Close every session and end the engine; a second time does nothing."""
-        if self._closed:
+        if self._is_closed:
             return
-        self._closed = True
+        self._is_closed = True
         atexit.unregister(self.close)
         APPS.remove(self)
         try:
@@ -573,7 +579,7 @@ def tool(function: ToolFunction) -> ToolFunction:
 
 def _with_remark(because: str, info: ModelInfo) -> str:
     """Return why a model is listed, and the source of its limits and price if the model list lacks it."""
-    return "; ".join(sentence for sentence in (because, remark(info)) if sentence)
+    return "; ".join(sentence for sentence in (because, source_remark(info)) if sentence)
 
 
 def _import_sessions(

@@ -192,7 +192,7 @@ class ListedPreset(NamedTuple):
     policy: Policy
     summary: str
     source: str
-    counted: str
+    token_source: str
     """The source of the token count that is compared with the budget."""
     sliders: tuple[str, ...] = ("prune.protect_tokens", "compact.tail_maximum", "reserved")
     """The numbers that a view offers first."""

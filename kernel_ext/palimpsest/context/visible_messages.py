@@ -289,20 +289,20 @@ class LazyTexts(Mapping[str, str]):
         self, messages: Messages, read: Read, decisions: tuple[Decision, ...] = ()
     ) -> None:
         self._messages = messages
-        self._read = read
+        self._read_text = read
         self._decisions = decisions
 
     def __getitem__(self, sha256: str) -> str:
-        return self._texts[sha256]
+        return self._loaded_texts[sha256]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._texts)
+        return iter(self._loaded_texts)
 
     def __len__(self) -> int:
-        return len(self._texts)
+        return len(self._loaded_texts)
 
     @cached_property
-    def _texts(self) -> dict[str, str]:
+    def _loaded_texts(self) -> dict[str, str]:
         pinned = pinned_parts(self._messages, self._decisions)
         with_pins = [
             message
@@ -310,7 +310,7 @@ class LazyTexts(Mapping[str, str]):
             if any(part.id in pinned for part in message.parts)
         ]
         visible = fold(without_undone_compactions(self._messages, self._decisions))
-        return read_texts((*visible, *with_pins), self._read, self._decisions)
+        return read_texts((*visible, *with_pins), self._read_text, self._decisions)
 
 
 @dataclass(frozen=True, slots=True)

@@ -144,7 +144,9 @@ class Frontend:
     def _refuse_without_error(self, request: MagicLine) -> None:
         """Raise UsageError for a prompt about an error where no cell failed, before anything is sent."""
         runs = self.services.notebook_runs
-        problem = missing_error(request.prompt, runs.runs().runs if runs is not None else ())
+        problem = missing_error(
+            request.prompt, runs.recorded_runs().runs if runs is not None else ()
+        )
         if problem is not None:
             raise usage_error(problem)
 
@@ -196,7 +198,7 @@ class Frontend:
         runs = self.services.notebook_runs
         recorded = [
             run
-            for run in reversed(runs.runs().runs if runs is not None else ())
+            for run in reversed(runs.recorded_runs().runs if runs is not None else ())
             if run.number is not None and not run.by_agent and not run.hidden
         ][:MAX_COMPLETED_CELLS]
         hidden = self.services.hidden_names

@@ -20,7 +20,7 @@ from palimpsest.frontends.page_channel.page_presence import PageWatches
 from palimpsest.frontends.protocol.connection import PROTOCOL_VERSION, CurrentNotice
 from palimpsest.frontends.static_files import built_file
 from palimpsest.render.content.outline import OutlineNotes
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.formats import text
 from palimpsest.render.formats.html_fragment import render_excerpt
 from palimpsest.session.engine import EngineThread, Snapshot
@@ -122,7 +122,7 @@ def _subtitle(snapshot: Snapshot) -> str:
     session = snapshot.session
     model = f" to {session.model.id}" if session is not None and session.model else ""
     steps = sum(part.type == "step-finish" for m in snapshot.messages for part in m.parts)
-    return f"{some(steps, 'model request')}{model}"
+    return f"{counted_noun(steps, 'model request')}{model}"
 
 
 def _session_end_text(

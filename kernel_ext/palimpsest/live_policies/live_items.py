@@ -114,11 +114,11 @@ class LiveItems:
             turn=self._item_list.turn,
             items=len(items),
             answer=(len(items), len(items)),
-            started=moment.now,
+            started=moment.now_milliseconds,
             model=moment.model.ref.id,
             effort=moment.model.ref.variant or "",
             window=moment.model.window,
-            reserve=moment.reserve,
+            reserve=moment.reserved_tokens,
             price=moment.model.price,
         )
         view = moment.view

@@ -92,7 +92,9 @@ async def run_step(
     if stage is not None:
         await run_own_policy(requests, setup, stage)
     try:
-        assembled = fit_driver.prepare(setup, user, message.id, _parameters(setup, user, last=last))
+        assembled = fit_driver.build_request(
+            setup, user, message.id, _parameters(setup, user, last=last)
+        )
     except UserError as problem:
         _refuse(log, message, UnknownError(message=str(problem), explained=True))
         return "stop"
@@ -128,8 +130,8 @@ async def _run_request(
     files = StepFiles(log, run_context.turn.files, processor)
     error: ErrorValue | None = None
     try:
-        if assembled.route.fits:
-            files.begin()
+        if assembled.budget_check.fits:
+            files.start_snapshot()
             log.append(StepRequested(request=assembled.record), sync=True)
             finished = await stream_answer(
                 requests, setup.model, assembled, processor, recovery.within_named_limit
@@ -145,7 +147,7 @@ async def _run_request(
     except ModelFailed as failure:
         accepted = without_refused_tool(requests, setup, processor.message, failure.error)
         if accepted is not None:
-            await files.end()
+            await files.record_changes()
             processor.discard_attempt(1)
             retried = request_again(requests, accepted, processor.message, assembled)
             # A limit that was tried is not tried again.
@@ -155,22 +157,24 @@ async def _run_request(
             )
         before = log.state.messages()[:-1]
         error = suspected_overflow(
-            failure.error, assembled.route, setup.policy.overflow, before, message.parent_id
+            failure.error, assembled.budget_check, setup.policy.overflow, before, message.parent_id
         )
-        error = with_provider_window(error, setup, assembled.route, before, message.parent_id)
+        error = with_provider_window(
+            error, setup, assembled.budget_check, before, message.parent_id
+        )
     except asyncio.CancelledError:
         files.cancel()
         processor.close(AbortedError())
         raise
     except UserError as problem:
         error = UnknownError(message=str(problem), explained=True)
-    await files.end()
+    await files.record_changes()
     processor.close(error)
     add_to_session(requests, processor.message)
-    return _result(setup, processor, error, fits=assembled.route.fits, last=last)
+    return _step_result(setup, processor, error, fits=assembled.budget_check.fits, last=last)
 
 
-def _result(
+def _step_result(
     setup: StepSetup,
     processor: StreamProcessor,
     error: ErrorValue | None,
@@ -185,7 +189,7 @@ def _result(
         return "circle"
     if error is not None or last or processor.message.structured is not None:
         return "stop"
-    if processor.rejected:
+    if processor.is_rejected:
         return "rejected"
     needs_summary = usage_needs_summary(processor.message.tokens, setup.info, setup.policy)
     return "compact" if needs_summary else "continue"
@@ -200,7 +204,7 @@ def _too_large(
     failed = summary_failure(state.messages())
     system, prompt = _system_and_prompt_tokens(state, message, assembled)
     return too_large_error(
-        assembled.route, setup.info, tools, pins, failed, system=system, prompt=prompt
+        assembled.budget_check, setup.info, tools, pins, failed, system=system, prompt=prompt
     )
 
 
@@ -309,7 +313,7 @@ async def _finish(
             keep_structured_answer(processor, calls_to_run)
     elif not calls and not _has_content(state, processor) and _is_only_answer(state, processor):
         error = UnknownError(message=NOTHING, explained=True)
-    await files.end()
+    await files.record_changes()
     processor.handle(finished)
     if processor.circle is not None:
         error = UnknownError(message=processor.circle, explained=True)
@@ -357,17 +361,17 @@ async def _run(
         ask = tools.ask(message.id, call.id, call.tool)
 
         async def with_measured_wait(*words: Any, **more: Any) -> None:
-            with user_wait.counting(call.id):
+            with user_wait.count_waiting(call.id):
                 await ask(*words, **more)
 
         return with_measured_wait
 
     async def guard(call: ToolCalled) -> None:
-        with user_wait.counting(""):
-            await tools.guard(message.id, call)
+        with user_wait.count_waiting(""):
+            await tools.guard_call(message.id, call)
 
     def context(call: ToolCalled) -> ToolContext:
-        interview = tools.extra.get("interview")
+        interview = tools.extra_values.get("interview")
         with_measured_wait = (
             {"interview": TimedInterview(interview, user_wait, call.id)} if interview else {}
         )

@@ -49,25 +49,25 @@ class StepFiles:
         self._log = log
         self._files = files
         self._processor = processor
-        self._before: asyncio.Task[str | None] | None = None
+        self._before_task: asyncio.Task[str | None] | None = None
         self._has_run_tools = False
 
-    def begin(self) -> None:
+    def start_snapshot(self) -> None:
         """Start the snapshot before the step, without waiting for it."""
         if self._files is not None:
-            self._before = asyncio.get_running_loop().create_task(take_snapshot(self._files))
+            self._before_task = asyncio.get_running_loop().create_task(take_snapshot(self._files))
 
     async def before_tools(self) -> None:
         """Wait until the snapshot before the step is stored."""
-        if self._before is not None:
-            self._record_snapshot(await self._before)
+        if self._before_task is not None:
+            self._record_snapshot(await self._before_task)
             self._has_run_tools = True
 
-    async def end(self) -> None:
+    async def record_changes(self) -> None:
         """Record the step's changes; a second call does nothing."""
-        if self._files is None or self._before is None:
+        if self._files is None or self._before_task is None:
             return
-        snapshot_task, self._before = self._before, None
+        snapshot_task, self._before_task = self._before_task, None
         before = await snapshot_task
         if not self._has_run_tools:
             self._record_snapshot(before)
@@ -91,8 +91,8 @@ class StepFiles:
 
     def cancel(self) -> None:
         """Cancel the snapshot, because the kernel ends."""
-        if self._before is not None:
-            self._before.cancel()
+        if self._before_task is not None:
+            self._before_task.cancel()
 
 
 def _changed_paths(snapshots: Snapshots, before: str, after: str) -> tuple[str, ...]:
@@ -154,7 +154,7 @@ def write_session_changes(log: SessionLog, session_diffs: tuple[dict[str, Any], 
             "deletions": sum(diff.get("deletions", 0) for diff in session_diffs),
             "files": len(session_diffs),
         }
-        log.change(summary=totals)
+        log.change_session(summary=totals)
 
 
 def patches_of(messages: Iterable[Message]) -> tuple[PatchPart, ...]:
@@ -169,11 +169,11 @@ def net_diffs(snapshots: Snapshots, patches: Iterable[PatchPart]) -> tuple[FileD
         if patch.after is None:
             continue
         files = patch.files if not patch.more else None
-        _merge(by_file, snapshot_diffs(snapshots, patch.hash, patch.after, files), snapshots)
+        _merge_diffs(by_file, snapshot_diffs(snapshots, patch.hash, patch.after, files), snapshots)
     return tuple(by_file[name] for name in sorted(by_file))
 
 
-def _merge(
+def _merge_diffs(
     diffs_by_file: dict[str, FileDiff], newer: Iterable[FileDiff], snapshots: Snapshots
 ) -> None:
     for diff in newer:
@@ -190,7 +190,7 @@ def merged_diffs(
     by_file = {
         diff.file: diff for diff in (FileDiff.model_validate(each) for each in diffs_by_file)
     }
-    _merge(by_file, newer, snapshots)
+    _merge_diffs(by_file, newer, snapshots)
     paths = sorted(by_file)[:MAX_SESSION_FILES]
     diffs = [by_file[name].model_copy(update={"patch": None}) for name in paths]
     return tuple(diff.model_dump(mode="json", exclude_none=True) for diff in diffs)

@@ -109,7 +109,7 @@ async def run_turn(run_context: RunContext, *, again: bool = False) -> StoppedBy
     after = messages_after(log.state.messages(), before)
     is_sent = any(isinstance(part, StepStartPart) for message in after for part in message.parts)
     if turn.setup is not None and is_sent:
-        _prune_at_end(requests, run_context.turn.postponed, turn.setup)
+        _prune_at_end(requests, run_context.turn.postponed_pruning, turn.setup)
     await write_turn_changes(log, run_context.turn.files)
     is_stopped = turn.stopped_by == "rejected" or requests.abort.is_set()
     if turn.setup is not None and turn.setup.wants_structured and not is_stopped:
@@ -160,8 +160,8 @@ class Turn:
                 await self._load(setup)
                 if await self._hold_request(setup, user):
                     continue
-                if self._requests.afford is not None:
-                    await self._requests.afford(setup.info)
+                if self._requests.wait_for_budget is not None:
+                    await self._requests.wait_for_budget(setup.info)
             except Aborted:
                 return
             except (UserError, ModelFailed) as problem:
@@ -190,16 +190,16 @@ class Turn:
     async def _hold_request(self, setup: StepSetup, user: UserMessage) -> bool:
         """Hold a step's request in step mode; True when it was released, after which everything is decided again."""
         released, self._is_released = self._is_released, False
-        hold = None if released else self._requests.hold()
+        hold = None if released else self._requests.request_hold()
         if hold is None:
             return False
         messages = self._log.state.messages()
         if pending_subtasks(self._log.state) or marker_of(messages, user) is not None:
             return False  # their requests are held where they are made
-        await self._hold(hold, setup, user)
+        await self._wait_for_release(hold, setup, user)
         return True
 
-    async def _hold(
+    async def _wait_for_release(
         self, hold: RequestHold, setup: StepSetup, user: UserMessage, cause: Cause = "size"
     ) -> bool:
         """Hold the next step's request; False where the user chose another or the older summary. Raises Aborted."""
@@ -214,14 +214,14 @@ class Turn:
             last = self._steps + 1 >= now.max_steps
             return await propose_step(
                 self._requests,
-                self._run_context.turn.postponed.last_message,
+                self._run_context.turn.postponed_pruning.last_message,
                 now,
                 self._fit_driver.attempts,
                 cause,
                 last=last,
             )
 
-        release = await hold.hold(propose, self._requests.abort)
+        release = await hold.await_release(propose, self._requests.abort)
         self._is_released = release == "send"
         if release == "older-summary":
             use_older_summary(self._log, user)
@@ -238,13 +238,13 @@ class Turn:
 
         A summary that is tried first is held by its own request.
         """
-        hold = self._requests.hold()
+        hold = self._requests.request_hold()
         if hold is None or not would_cut_results(
             self._log, setup, self._fit_driver.attempts, cause
         ):
             return "cut"
         try:
-            released = await self._hold(hold, setup, user, cause)
+            released = await self._wait_for_release(hold, setup, user, cause)
         except (Aborted, UserError, ModelFailed):
             return "stop"
         return "cut" if released else "another-summary"
@@ -299,8 +299,8 @@ class Turn:
         return outcome == "continue"
 
     async def _step(self, setup: StepSetup, user: UserMessage, messages: Messages) -> bool:
-        if self._run_context.turn.postponed.last_message:
-            prune_postponed(self._log, self._run_context.turn.postponed, setup)
+        if self._run_context.turn.postponed_pruning.last_message:
+            prune_postponed(self._log, self._run_context.turn.postponed_pruning, setup)
         if self._fit_driver.summarise_if_full(setup, user, messages):
             return True
         self._steps += 1
@@ -358,7 +358,7 @@ class Turn:
 
 def _prune_at_end(requests: RequestServices, postponed: PostponedPruning, setup: StepSetup) -> None:
     """Prune where the policy prunes at the end of a turn; in step mode, with the next request."""
-    if requests.hold() is not None:
+    if requests.request_hold() is not None:
         postpone_pruning(requests.log, postponed)
         return
     if postponed.last_message:
@@ -444,7 +444,7 @@ def _error(problem: UserError | ModelFailed) -> ErrorValue:
 
 async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: RecoveryPolicy) -> None:
     """Abort the turn at its time limit; the caller cancels this when the turn ends before."""
-    state.late = False
+    state.is_late = False
     if policy.turn_seconds is None:
         return
     await asyncio.sleep(policy.turn_seconds)
@@ -455,7 +455,7 @@ async def run_turn_time_limit(abort: Abort, state: CompactionState, policy: Reco
     ):
         extended = True
         await asyncio.sleep(policy.compaction_seconds)
-    state.late = True
+    state.is_late = True
     abort.set(TIME_IS_UP.format(seconds=policy.turn_seconds), "interrupted")
 
 

@@ -191,8 +191,8 @@ class RankTable:
 
     def __init__(self, path: Path, regex: Any) -> None:
         """``regex`` is the module of that name, which supports the categories of characters."""
-        self._ranks = _read(path)
-        self._pieces = regex.compile(PIECES)
+        self._ranks = _read_ranks(path)
+        self._piece_pattern = regex.compile(PIECES)
         self._chars_left = MAX_CHARS_WITHOUT_TIKTOKEN
 
     def count(self, text: str) -> int | None:
@@ -201,7 +201,7 @@ class RankTable:
             return None
         self._chars_left -= len(text)
         tokens = 0
-        for piece in self._pieces.findall(text):
+        for piece in self._piece_pattern.findall(text):
             token_bytes = piece.encode()
             if self._rank(token_bytes) is not None:
                 tokens += 1
@@ -234,7 +234,7 @@ def _is_certain(text: str) -> bool:
     return text.isascii() or UNCERTAIN.isdisjoint(map(category, set(text)))
 
 
-def _read(path: Path) -> dict[bytes, int]:
+def _read_ranks(path: Path) -> dict[bytes, int]:
     ranks: dict[bytes, int] = {}
     with path.open("rb") as file:
         while lines := file.read(LINES_READ):
@@ -293,12 +293,12 @@ class LazyEncoding:
 
     def encode(self, text: str, **options: Any) -> list[int]:
         """Encode as tiktoken does; an empty text needs no encoding."""
-        return list(self._loaded().encode(text, **options)) if text else []
+        return list(self._loaded_encoding().encode(text, **options)) if text else []
 
     def __getattr__(self, attribute: str) -> Any:
-        return getattr(self._loaded(), attribute)
+        return getattr(self._loaded_encoding(), attribute)
 
-    def _loaded(self) -> Any:
+    def _loaded_encoding(self) -> Any:
         encoding = load(self.name) if self.name in RANK_FILES else None
         if encoding is not None:
             return encoding
@@ -318,7 +318,7 @@ class Cached:
 
     def __init__(self, count: Callable[[str], int]) -> None:
         self._count = count
-        self._counts: OrderedDict[tuple[int, int], int] = OrderedDict()
+        self._cached_counts: OrderedDict[tuple[int, int], int] = OrderedDict()
         self._lock = threading.Lock()
 
     def __call__(self, text: str) -> int:
@@ -328,13 +328,13 @@ class Cached:
         # The hash stands for the text, so that the cache does not keep long outputs alive.
         key = (hash(text), len(text))
         with self._lock:
-            tokens = self._counts.get(key)
+            tokens = self._cached_counts.get(key)
             if tokens is not None:
-                self._counts.move_to_end(key)
+                self._cached_counts.move_to_end(key)
                 return tokens
         tokens = self._count(text)
         with self._lock:
-            self._counts[key] = tokens
-            while len(self._counts) > CACHED_TEXTS:
-                self._counts.popitem(last=False)
+            self._cached_counts[key] = tokens
+            while len(self._cached_counts) > CACHED_TEXTS:
+                self._cached_counts.popitem(last=False)
         return tokens

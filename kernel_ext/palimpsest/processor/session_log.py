@@ -38,14 +38,14 @@ class _CachedValue(Generic[T]):
     """A value of a state, read under the journal's lock and cached until the next record."""
 
     def __init__(self, read: Callable[[State], T]) -> None:
-        self._read = read
+        self._compute = read
 
     def __set_name__(self, _owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, state: "GuardedState", _owner: type) -> T:
         with state.journal.lock:
-            value = state.__dict__[self._name] = self._read(state.journal.state)
+            value = state.__dict__[self._name] = self._compute(state.journal.state)
         return value
 
 
@@ -123,7 +123,7 @@ class SessionLog:
         """The id of the session whose log is written; the fork's after another kernel took over."""
         return self.journal.session_id
 
-    def change(self, *, sync: bool = False, **fields: Any) -> None:
+    def change_session(self, *, sync: bool = False, **fields: Any) -> None:
         """Change fields of the session's record, such as its title; does nothing before it has a record."""
         session = self.state.session
         if session is not None:

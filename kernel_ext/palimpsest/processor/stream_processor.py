@@ -85,7 +85,7 @@ class StreamProcessor:
         window: int | None = None,
     ) -> None:
         self.message = message
-        self.rejected = False
+        self.is_rejected = False
         """Whether the user rejected a call without feedback, so that the turn ends."""
         self.circle: str | None = None
         """Why the guard against doom loops ends the turn; None where it does not."""
@@ -95,12 +95,12 @@ class StreamProcessor:
         self._truncate = truncate
         self._request_id = request_id
         self._window = window
-        self._texts: dict[str, tuple[TextPart, list[str]]] = {}
+        self._open_texts: dict[str, tuple[TextPart, list[str]]] = {}
         self._thoughts: dict[str, tuple[ReasoningPart, list[str]]] = {}
         self._tools: dict[str, ToolPart] = {}
-        self._raw: dict[str, list[str]] = {}
+        self._raw_inputs: dict[str, list[str]] = {}
         self._calls: list[ToolCalled] = []
-        self._attempt: list[Part] = []
+        self._attempt_parts: list[Part] = []
         self._step_began = log.clock()
         self._step_start: StepStartPart | None = None
         self._snapshot_after: str | None = None
@@ -144,15 +144,15 @@ class StreamProcessor:
 
     def _text_started(self, event: TextStarted) -> None:
         part = TextPart(**self._log.new_part(self.message), time=Span(start=self._log.clock()))
-        self._texts[event.id] = (part, [])
+        self._open_texts[event.id] = (part, [])
         self._journal_part(part)
 
     def _text_delta(self, event: TextDelta) -> None:
         if not event.text:
             return
-        if event.id not in self._texts:
+        if event.id not in self._open_texts:
             self._text_started(TextStarted(event.id))
-        part, pieces = self._texts[event.id]
+        part, pieces = self._open_texts[event.id]
         pieces.append(event.text)
         self._log.journal.delta(part.message_id, part.id, "text", event.text)
 
@@ -181,7 +181,7 @@ class StreamProcessor:
             self._log.journal.delta(part.message_id, part.id, "text", event.text)
 
     def _text_or_reasoning_ended(self, event: TextEnded | ReasoningEnded) -> None:
-        open_parts = self._texts if isinstance(event, TextEnded) else self._thoughts
+        open_parts = self._open_texts if isinstance(event, TextEnded) else self._thoughts
         if event.id not in open_parts:
             return
         part, pieces = open_parts.pop(event.id)
@@ -203,14 +203,14 @@ class StreamProcessor:
             state=ToolPending(),
             metadata=metadata,
         )
-        self._raw[event.id] = []
+        self._raw_inputs[event.id] = []
         self._put_tool(part)
 
     def _tool_input_delta(self, event: ToolInputDelta) -> None:
         part = self._tools.get(event.id)
         if part is None or not event.text:
             return
-        self._raw[event.id].append(event.text)
+        self._raw_inputs[event.id].append(event.text)
         self._log.journal.delta(part.message_id, part.id, "state.raw", event.text)
 
     def _tool_called(self, event: ToolCalled) -> None:
@@ -300,7 +300,7 @@ class StreamProcessor:
         part = self._tools.get(event.id)
         if part is None or not isinstance(part.state, ToolRunning):
             return
-        self.rejected = self.rejected or event.rejected
+        self.is_rejected = self.is_rejected or event.rejected
         if event.guard == "circle":
             self.circle = event.error
         state = ToolFailed(
@@ -400,11 +400,11 @@ class StreamProcessor:
         self._close_texts()
         self._close_tools()
         self._calls.clear()
-        for part in self._attempt:
+        for part in self._attempt_parts:
             if isinstance(part, TextPart | ReasoningPart | ToolPart):
                 metadata = dict(part.metadata or {}) | {"failed_attempt": attempt}
                 self._log.append(PartUpdated(part=part.model_copy(update={"metadata": metadata})))
-        self._attempt.clear()
+        self._attempt_parts.clear()
         self._tools.clear()
 
     def close(self, error: ErrorValue | None = None) -> None:
@@ -425,7 +425,7 @@ class StreamProcessor:
     def _close_texts(self) -> None:
         for identifier in list(self._thoughts):
             self._text_or_reasoning_ended(ReasoningEnded(identifier))
-        for identifier in list(self._texts):
+        for identifier in list(self._open_texts):
             self._text_or_reasoning_ended(TextEnded(identifier))
 
     def _close_tools(self) -> None:
@@ -436,7 +436,7 @@ class StreamProcessor:
             is_running = isinstance(part.state, ToolRunning)
             metadata = dict(part.state.metadata) if isinstance(part.state, ToolRunning) else {}
             start = part.state.time.start if isinstance(part.state, ToolRunning) else now
-            raw = "".join(self._raw.get(part.call_id, ()))
+            raw = "".join(self._raw_inputs.get(part.call_id, ()))
             state = ToolFailed(
                 input=part.state.input,
                 error=ABORTED,
@@ -452,9 +452,9 @@ class StreamProcessor:
         return Span(start=span.start if span else now, end=now)
 
     def _journal_part(self, part: Part, *, sync: bool = False) -> None:
-        self._attempt = [open_parts for open_parts in self._attempt if open_parts.id != part.id] + [
-            part
-        ]
+        self._attempt_parts = [
+            open_parts for open_parts in self._attempt_parts if open_parts.id != part.id
+        ] + [part]
         self._log.append(PartUpdated(part=part), sync=sync)
 
     def _put_tool(self, part: ToolPart, *, sync: bool = False) -> None:

@@ -61,19 +61,19 @@ class RunTools:
     cwd: Path
     ask: Callable[[str, str, str], AskFunction]
     """``(message id, call id, tool)`` returns the function with which that call asks for permission."""
-    guard: Callable[[str, ToolCalled], Awaitable[None]]
+    guard_call: Callable[[str, ToolCalled], Awaitable[None]]
     """Awaited before a call runs; raises PermissionDenied when a doom loop is rejected."""
     python: PythonRunner | None = None
     namespace: Namespace | None = None
     notebook: NotebookReader | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra_values: dict[str, Any] = field(default_factory=dict)
     """Further values for tools, such as ``environment``."""
 
     def context(
         self, message_id: str, call_id: str, agent: str, ask: AskFunction, **more: Any
     ) -> ToolContext:
         """Return the context of one tool call; ``more`` are further fields of ``ToolContext``."""
-        extra = {**self.extra, **more.pop("extra", {})}
+        extra = {**self.extra_values, **more.pop("extra", {})}
         return ToolContext(
             session_id=self.log.session_id,
             message_id=message_id,
@@ -85,7 +85,7 @@ class RunTools:
             cwd=self.cwd,
             ask=ask,
             notebook=self.notebook,
-            extra=extra,
+            extra_values=extra,
             **more,
         )
 
@@ -139,7 +139,7 @@ async def _run(
         return ToolErred(call.id, arguments)
     tool_context = context(call)
     if tool_context.abort.is_set():
-        return _aborted(call, {})
+        return _aborted_call(call, {})
     try:
         await guard(call)
         began(call.id)
@@ -147,7 +147,7 @@ async def _run(
     except PermissionDenied as denied:
         return _refused_call(call, denied)
     except Aborted as stopped:
-        return _aborted(call, {"diff": stopped.diff} if stopped.diff else {})
+        return _aborted_call(call, {"diff": stopped.diff} if stopped.diff else {})
     except UserError as problem:
         return ToolErred(call.id, str(problem))
     except ExitAttempted as escaped:
@@ -173,7 +173,7 @@ def _refused_call(call: ToolCalled, denied: PermissionDenied) -> ToolErred:
 def _broken_call(call: ToolCalled, tool: Tool, broken: Exception) -> Result:
     """Return an unexpected exception of a tool as its error; as aborted where the kernel is ending."""
     if no_more_threads(broken):
-        return _aborted(call, {})
+        return _aborted_call(call, {})
     return ToolErred(call.id, f"The tool {tool.name!r} failed: {type(broken).__name__}: {broken}")
 
 
@@ -193,7 +193,7 @@ async def _until_abort(
         if not work.done():
             await asyncio.wait({work}, timeout=GRACE_SECONDS)
         if not work.done():
-            return _aborted(call, {"not_returned": True})
+            return _aborted_call(call, {"not_returned": True})
         outcome = work.result()
     finally:
         waiting.cancel()
@@ -205,11 +205,11 @@ async def _until_abort(
 def _finished_call(call: ToolCalled, outcome: ToolOutcome, *, stopped: bool) -> Result:
     # A stopped tool that still returned keeps its printed output, marked as interrupted.
     if stopped and outcome.metadata.get("interrupted"):
-        return _aborted(call, dict(outcome.metadata) | {"output": outcome.output})
+        return _aborted_call(call, dict(outcome.metadata) | {"output": outcome.output})
     return ToolReturned(call.id, outcome)
 
 
-def _aborted(call: ToolCalled, metadata: Mapping[str, Any]) -> ToolErred:
+def _aborted_call(call: ToolCalled, metadata: Mapping[str, Any]) -> ToolErred:
     return ToolErred(call.id, ABORTED, metadata={"interrupted": True, **metadata})
 
 
@@ -220,24 +220,24 @@ class UserWaitTime:
         self._clock = clock
         self._calls: dict[str, int] = {}
         self._total = 0
-        self._open = 0
-        self._since = 0
+        self._open_waits = 0
+        self._waiting_since = 0
 
     @contextmanager
-    def counting(self, call_id: str) -> Iterator[None]:
+    def count_waiting(self, call_id: str) -> Iterator[None]:
         """Count the time of the ``with`` block as waiting for the user."""
         began = self._clock()
-        if self._open == 0:
-            self._since = began
-        self._open += 1
+        if self._open_waits == 0:
+            self._waiting_since = began
+        self._open_waits += 1
         try:
             yield
         finally:
             now = self._clock()
             self._calls[call_id] = self._calls.get(call_id, 0) + now - began
-            self._open -= 1
-            if self._open == 0:
-                self._total += now - self._since
+            self._open_waits -= 1
+            if self._open_waits == 0:
+                self._total += now - self._waiting_since
 
     def metadata_of(self, call_id: str) -> dict[str, int]:
         """Return the waiting time as metadata of a call's state; empty where it did not wait for the user."""
@@ -262,7 +262,7 @@ class TimedInterview:
         self, questions: tuple[Question, ...], *, message_id: str, call_id: str, abort: Abort
     ) -> Answers:
         """Ask, and wait for the answers."""
-        with self._user_wait.counting(self._call_id):
+        with self._user_wait.count_waiting(self._call_id):
             return await self._interview.ask(
                 questions, message_id=message_id, call_id=call_id, abort=abort
             )

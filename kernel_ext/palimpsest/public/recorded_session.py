@@ -3,6 +3,7 @@
 Border: imported with the first recording, since it imports all of review, which ``Session`` does not need.
 """
 
+import asyncio
 import functools
 import os
 from collections.abc import Coroutine, Sequence
@@ -14,10 +15,10 @@ from palimpsest.review.prices.offline_prices import offline_price
 from palimpsest.review.prices.price_file import PriceWords, price_words
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions import recording
-from palimpsest.review.recorded_sessions.preset_policies import chosen_policies
 from palimpsest.review.recorded_sessions.recording import Recording
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.session_review import GetPolicy, PolicyLike
+from palimpsest.review.timeline_view.chosen_policies import chosen_policies
 from palimpsest.review.timeline_view.inspector_parts import inspector_opening
 from palimpsest.review.timeline_view.report_data import ReportTexts
 from palimpsest.review.timeline_view.view_queries import (
@@ -57,6 +58,7 @@ class RecordedSession(RecordingReview):
             InspectorWidget,
             inspector_view,
         )
+        from palimpsest.frontends.operations.notes import WriteNote
         from palimpsest.review.timeline_view.view_answers import ViewAnswers
 
         engine, queue = _engine()
@@ -67,9 +69,13 @@ class RecordedSession(RecordingReview):
         def ask(query: ViewQuery, asker: str) -> Coroutine[Any, Any, ViewAnswer]:
             return queue.answer(line, query, asker, chosen)
 
+        async def note(words: dict[str, Any]) -> ViewAnswer:
+            return await asyncio.to_thread(WriteNote.of(**words).write_on, self)
+
         inspected = InspectedSession(
             id=self.timeline.session,
             ask=ask,
+            note=note,
             view=lambda: inspector_view(answers.answer(query, chosen)),
             policies=chosen,
         )

@@ -48,8 +48,9 @@ class SessionInspection(SessionCalls):
             InspectorWidget,
             inspector_view,
         )
+        from palimpsest.frontends.operations.notes import WriteNote
         from palimpsest.review.prices.price_file import price_words
-        from palimpsest.review.recorded_sessions.preset_policies import chosen_policies
+        from palimpsest.review.timeline_view.chosen_policies import chosen_policies
         from palimpsest.review.timeline_view.inspector_parts import inspector_opening
         from palimpsest.review.timeline_view.view_queries import AskView, checked_query
 
@@ -66,9 +67,14 @@ class SessionInspection(SessionCalls):
         def ask(query: "ViewQuery", asker: str) -> "Coroutine[Any, Any, ViewAnswer]":
             return app.inspections.answer_session(live.id, query, asker, chosen)
 
+        async def note(words: "dict[str, Any]") -> "ViewAnswer":
+            operation = WriteNote.of(**{**words, "session": live.id, "path": None})
+            return await operation.run(self._operation_context())
+
         inspected = InspectedSession(
             id=live.id,
             ask=ask,
+            note=note,
             view=lambda: inspector_view(app.engine.submit(ask(query, "")).result()),
             live=live,
             policies=chosen,

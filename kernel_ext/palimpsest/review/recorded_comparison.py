@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import (
     Cell,
     Form,
@@ -185,7 +185,7 @@ class RecordedComparison(ShownAsTable):
         both = (self.first, self.second)
         notes = [] if self.is_same_prompt else [OTHER_PROMPT]
         notes += [
-            COPIED_STEPS.format(name=name, steps=some(actions.copied, "step"))
+            COPIED_STEPS.format(name=name, steps=counted_noun(actions.copied, "step"))
             for name, actions in (("first", self.first_actions), ("second", self.second_actions))
             if actions.copied
         ]

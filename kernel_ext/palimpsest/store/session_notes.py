@@ -77,6 +77,15 @@ class MergedNotes:
     """Lines about other sessions."""
     problems: tuple[Problem, ...] = ()
 
+    def plus(self, other: "MergedNotes") -> "MergedNotes":
+        """Return both together."""
+        return MergedNotes(
+            self.added + other.added,
+            self.known + other.known,
+            self.left_out + other.left_out,
+            (*self.problems, *other.problems),
+        )
+
 
 _IDS = Ids(lambda: time.time_ns() // 1_000_000, os.urandom)
 """Makes the ids of this process, which rise and hold the time."""
@@ -131,8 +140,8 @@ class NoteFiles:
             )
         return matching[0]
 
-    def append(self, lines: Sequence[NoteLine]) -> Sequence[NoteLine]:
-        """Add lines, each to the file of its session, and return them as they were written: without keys.
+    def append(self, lines: Sequence[NoteLine], file: Path | None = None) -> Sequence[NoteLine]:
+        """Add lines, each to the file of its session or all to ``file``, and return them as written: without keys.
 
         Raises StorageFailed or UserError in one sentence.
         """
@@ -140,23 +149,36 @@ class NoteFiles:
         clean_lines = [_without_secrets(line, partial(scrub, values=values)) for line in lines]
         by_file: dict[Path, list[NoteLine]] = {}
         for line in clean_lines:
-            by_file.setdefault(self.file_of(line.session), []).append(line)
+            by_file.setdefault(file or self.file_of(line.session), []).append(line)
         for path, added in by_file.items():
             append_note_lines(path, added)
         return clean_lines
 
-    def merge(self, other: NoteLines, sessions: Collection[str]) -> MergedNotes:
+    def merge(
+        self, other: NoteLines, sessions: Collection[str], file: Path | None = None
+    ) -> MergedNotes:
         """Add the lines of another file that are missing here; those on other sessions are left out."""
         ours = [line for line in other.lines if line.session in sessions]
         known = {line.id for line in self.read(*sessions).lines}
         missing = {line.id: line for line in ours if line.id not in known}
-        self.append([*missing.values()])
+        self.append([*missing.values()], file)
         return MergedNotes(
             added=len(missing),
             known=len(ours) - len(missing),
             left_out=len(other.lines) - len(ours),
             problems=other.problems,
         )
+
+    def merge_folder(self, ours: Path, theirs: Path, sessions: Collection[str]) -> MergedNotes:
+        """Add what is missing of the notes in another copy of a folder, each beside the same recording as there."""
+        merged = MergedNotes(0, 0, 0)
+        merged = self.merge(read_note_file(notes_beside(theirs)), sessions)
+        for path in _notes_in_folder(theirs):
+            file = ours / path.relative_to(theirs)
+            has_recording = file.with_name(file.name.removesuffix(NOTES_ENDING)).exists()
+            found = read_note_file(path)
+            merged = merged.plus(self.merge(found, sessions, file if has_recording else None))
+        return merged
 
 
 def notes_beside(recording: Path) -> Path:

@@ -101,7 +101,7 @@ class ScriptedModel:
                 for event in joiner.delta(delta):
                     yield event
         finish = answer.finish or "stop"
-        for event in joiner.end(finish):
+        for event in joiner.end_stream(finish):
             yield event
         used = self._usage(answer, joiner, request)
         yield StepFinished(joiner.reason(finish), used, used.cost(request.model.price))
@@ -110,7 +110,7 @@ class ScriptedModel:
         prompt = prompt_text(request.messages, request.tools)
         if answer.usage == "none":
             return usage.estimate(
-                prompt, joiner.written, "".join(joiner.reasoning), lambda text: len(text) // 4
+                prompt, joiner.written_text, "".join(joiner.reasoning), lambda text: len(text) // 4
             )
         return answer.natural_usage(len(prompt))
 

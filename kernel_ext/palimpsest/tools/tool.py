@@ -34,7 +34,7 @@ class Abort:
         self._lock = threading.Lock()
         self._is_set = False
         self.reason = ""
-        self.by: StoppedBy = "cancelled"
+        self.stopped_by: StoppedBy = "cancelled"
         """``cancelled`` by the user, or ``interrupted`` by the end of the kernel, session or time limit."""
 
     def set(self, reason: str = "Stopped.", by: StoppedBy = "cancelled") -> None:
@@ -43,7 +43,7 @@ class Abort:
             if self._is_set:
                 return
             self.reason = reason
-            self.by = by
+            self.stopped_by = by
             self._is_set = True
             callbacks = list(self._callbacks)
         for callback in callbacks:
@@ -87,7 +87,7 @@ class ToolOutcome:
 class LeftRunning:
     """The threads, tasks and timers that a piece of the agent's Python left running at its end."""
 
-    words: tuple[str, ...]
+    descriptions: tuple[str, ...]
     """Descriptions, such as ``the thread 'Thread-5 (f)'``."""
     all_ended: Future[None]
     """A future that is done when all threads, tasks and timers have ended; set from any thread."""
@@ -108,16 +108,16 @@ class PythonOutcome:
 
     stdout: str
     stderr: str
-    result: str | None
+    result_text: str | None
     """The text representation of the last expression's value."""
     error: str | None
     """The traceback as plain text, without colour codes."""
-    interrupted: bool = False
+    was_interrupted: bool = False
     images: tuple[Attachment, ...] = ()
     """Figures as ``data:image/png`` attachments, for the model."""
     rich: tuple[str, ...] = ()
     """MIME types of the rich results that the cell displays itself."""
-    shown: tuple[ShownResult, ...] = ()
+    shown_results: tuple[ShownResult, ...] = ()
     """The rich results that no cell displays, without figures."""
     inputs: Mapping[str, str] = field(default_factory=dict)
     """Checksums, before the run, of the variables that the code reads, by name."""
@@ -149,9 +149,9 @@ class ShownVariables:
     """The details of the user's variables that may be read."""
 
     detail: Detail = "names and types"
-    named: frozenset[str] = frozenset()
+    readable_names: frozenset[str] = frozenset()
     """Names of variables whose values may be read in any case."""
-    marks: bool = False
+    with_fingerprints: bool = False
     """Whether to compute a fingerprint of each variable's contents, to detect changes in place."""
 
 
@@ -169,13 +169,13 @@ class VariableInfo:
     """Shape, length or parameters, which do not reveal the value."""
     value: str | None = None
     """One line with the value, if it was requested and is not a secret."""
-    mark: int | None = None
+    fingerprint: int | None = None
     """A fingerprint of the value, which also changes when it is mutated in place; None if not computed."""
-    whole: bool = False
+    is_complete_fingerprint: bool = False
     """Whether the fingerprint covers the complete content; otherwise it may miss a change."""
 
     @property
-    def plain(self) -> str:
+    def type_and_summary(self) -> str:
         """Type and summary, without the value."""
         return ", ".join(word for word in (self.kind, self.summary) if word)
 
@@ -197,7 +197,7 @@ class Namespace(Protocol):
     async def list(self, shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return the descriptions of all the user's variables."""
 
-    async def describe(self, name: str, max_chars: int = 4_000) -> str:
+    async def description_of(self, name: str, max_chars: int = 4_000) -> str:
         """Return a long description of one variable: columns and types, head, statistics, or repr.
 
         ``name`` may be a dotted or indexed path of plain names (``df.columns``); raises NotFound.
@@ -213,7 +213,7 @@ class NotebookReader(Protocol):
     kernel: str
     """An id of this start of the kernel, since execution counts restart with each."""
 
-    def runs(self) -> NotebookRuns:
+    def recorded_runs(self) -> NotebookRuns:
         """Return the recorded runs, oldest first, including those hidden from the agent."""
 
     async def page(self, request: CellsWanted, seconds: float) -> Sequence[PageNotebook] | None:
@@ -295,19 +295,21 @@ class ToolContext:
     """None without a kernel; the python tool is then not offered."""
     namespace: Namespace | None = None
     notebook: NotebookReader | None = None
-    extra: dict[str, Any] = field(default_factory=dict)
+    extra_values: dict[str, Any] = field(default_factory=dict)
     """``model``: ModelInfo; ``bypass_agent_check``: bool; ``environment``: Mapping[str, str];
     ``archive``: RecallArchive."""
 
     @property
     def environment(self) -> Mapping[str, str]:
         """The environment that the session was started with."""
-        environment: Mapping[str, str] | None = self.extra.get("environment")
+        environment: Mapping[str, str] | None = self.extra_values.get("environment")
         return os.environ if environment is None else environment
 
     def hidden_runs(self) -> HiddenRuns:
         """Return the recorded cells that are hidden from the agent; none without a kernel."""
-        return hidden_runs(self.notebook.runs()) if self.notebook is not None else NONE_HIDDEN
+        return (
+            hidden_runs(self.notebook.recorded_runs()) if self.notebook is not None else NONE_HIDDEN
+        )
 
     def scrubber(self) -> Callable[[str], str]:
         """Return a function that removes this kernel's own keys from a text.

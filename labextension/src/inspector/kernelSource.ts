@@ -1,7 +1,7 @@
 /** An inspector's answers from a kernel, over the channel that is served while a cell runs. */
 import { NO_ANSWER, type IOutcome } from '../kernel/kernelLink';
 import type { ViewAnswer, ViewQuery } from '../protocol/generated';
-import type { IInspectorSource } from '../state/inspector/source';
+import type { IInspectorSource, INoteWords } from '../state/inspector/source';
 import type { ITranscript } from '../state/store/transcript';
 import type { IInspectedKernel } from './kernels/inspectedKernel';
 import { editTarget } from './targets';
@@ -93,6 +93,19 @@ export class KernelSource implements IInspectorSource {
     return (
       outcome.answer ?? {
         error: outcome.error ?? GONE_SENTENCE,
+        unchanged: false,
+        milliseconds: 0
+      }
+    );
+  }
+
+  async note(words: INoteWords): Promise<ViewAnswer> {
+    const { link, path } = this._kernel;
+    const fields = { session: this._session, path, ...words };
+    const outcome = await link?.outcome('note', fields);
+    return (
+      outcome?.answer ?? {
+        error: outcome?.error ?? GONE_SENTENCE,
         unchanged: false,
         milliseconds: 0
       }

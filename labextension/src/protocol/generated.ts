@@ -1239,7 +1239,7 @@ export interface InspectorPlace {
    * @maxItems 2
    */
   range?: [unknown, unknown];
-  tab?: 'timeline' | 'items' | 'requests' | 'cost' | 'wastes';
+  tab?: 'timeline' | 'items' | 'requests' | 'cost' | 'wastes' | 'notes';
   /** The policy of the second track, with its numbers behind it. */
   policy?: string;
   /** The prices and the lifetime that were chosen on the page, as its questions name them. */
@@ -2867,6 +2867,8 @@ export interface TimelineView {
   pruned: PruneView[];
   coming: ComingColumns;
   policies: PolicyOption[];
+  /** Number of the first policies that a person gave; the first of all is shown when the view opens. */
+  given_policies: number;
 }
 /** A session as recorded, or under a policy. */
 export interface TrackView {
@@ -3122,8 +3124,10 @@ export const ROLES = {"system": "system", "tools": "system", "instructions": "sy
 export const MAX_BLOCKS = 200 as const;
 export const EXCERPT_CHARS = 160 as const;
 export const MAX_SEARCHED = 500 as const;
+export const MAX_USES = 8 as const;
+export const MAX_USED_NAMES = 3 as const;
 export const BLOCK_CHARS = 2000 as const;
-export const INSPECTOR_TABS = ["timeline", "items", "requests", "cost", "wastes"] as const;
+export const INSPECTOR_TABS = ["timeline", "items", "requests", "cost", "wastes", "notes"] as const;
 export const INSPECTOR_PARTS = ["tracks", "sentence", "policy", "grid", "card", "difference", "window", "requests", "request", "search", "compactions", "cost", "figures", "breaks", "wastes", "totals"] as const;
 export const WIDEST = 2.0 as const;
 export const MIN_SCALED_TOKENS = 500 as const;

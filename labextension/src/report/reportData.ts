@@ -6,6 +6,17 @@ import type {
   TrackStop
 } from '../protocol/generated';
 
+/** The names that answers used, with the items that contain them; each use is a row of the last three columns. */
+export interface IReportUses {
+  readonly names: readonly string[];
+  readonly items: readonly (readonly number[])[];
+  readonly request: readonly number[];
+  /** Indexes in `names`. */
+  readonly name: readonly number[];
+  /** How many of the name's items, from the first on, existed then. */
+  readonly sources: readonly number[];
+}
+
 export interface IReportData {
   readonly view: TimelineView;
   /** Each policy with its own numbers first, then with one number moved at a time. */
@@ -13,6 +24,7 @@ export interface IReportData {
   readonly texts: 'none' | 'preview' | 'all';
   /** The text of each item, or its beginning; empty where the report has none. */
   readonly items: readonly string[];
+  readonly uses: IReportUses;
   readonly compactions: readonly CompactionText[];
   /** The notes of people on the session. */
   readonly notes: NotesText;

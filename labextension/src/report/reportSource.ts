@@ -4,12 +4,16 @@ import {
   EXCERPT_CHARS,
   MAX_BLOCKS,
   MAX_SEARCHED,
+  MAX_USED_NAMES,
+  MAX_USES,
   ROLES,
   type AskItem,
   type AskRequest,
+  type AskUses,
   type RequestItem,
   type RequestText,
   type TrackView,
+  type UsedNames,
   type ViewAnswer,
   type ViewQuery
 } from '../protocol/generated';
@@ -19,7 +23,7 @@ import type { IInspectorSource } from '../state/inspector/source';
 import { why } from '../state/inspector/why';
 import { nearestStop } from '../state/inspector/stops';
 import type { IWords } from '../views/host';
-import type { IReportData } from './reportData';
+import type { IReportData, IReportUses } from './reportData';
 
 const RECORDED = 'recorded';
 
@@ -59,7 +63,7 @@ export class ReportSource implements IInspectorSource {
       case 'item':
         return this._item(query);
       case 'uses':
-        return answerWith({});
+        return answerWith({ uses: usesOfItem(this._data.uses, query) });
       case 'request':
         return this._request(query);
       case 'compaction': {
@@ -222,6 +226,28 @@ export class ReportSource implements IInspectorSource {
 /** Returns how often a text holds another, whatever the case of the letters. */
 function timesIn(whole: string, text: string): number {
   return whole.toLowerCase().split(text.toLowerCase()).length - 1;
+}
+
+/** Returns the first answers from a request on that used names of an item, as a kernel answers it. */
+function usesOfItem(
+  { names, items, request, name, sources }: IReportUses,
+  query: AskUses
+): UsedNames[] {
+  const placeByName = items.map(held => held.indexOf(query.item));
+  const namesAt = new Map<number, string[]>();
+  request.forEach((usedAt, row) => {
+    const number = name[row] ?? -1;
+    const place = placeByName[number] ?? -1;
+    if (usedAt >= query.request && place >= 0 && place < (sources[row] ?? 0)) {
+      const usedNames = namesAt.get(usedAt) ?? [];
+      namesAt.set(usedAt, [...usedNames, names[number] ?? '']);
+    }
+  });
+  return [...namesAt].slice(0, MAX_USES).map(([usedAt, usedNames]) => ({
+    request: usedAt,
+    names: usedNames.slice(0, MAX_USED_NAMES),
+    total: usedNames.length
+  }));
 }
 
 function orderOrAll(

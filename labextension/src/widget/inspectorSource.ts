@@ -6,7 +6,11 @@
  */
 import type { ViewAnswer, ViewQuery } from '../protocol/generated';
 import { newId } from '../protocol/ids';
-import type { EditAction, IInspectorSource } from '../state/inspector/source';
+import type {
+  EditAction,
+  IInspectorSource,
+  INoteWords
+} from '../state/inspector/source';
 import type { IAnyWidgetModel } from './anywidgetModel';
 import { ReaderSet } from '../state/store/readerSet';
 
@@ -69,6 +73,13 @@ export class CommSource implements IInspectorSource {
     this._send(
       this._questions,
       { kind: 'ask', query },
+      errorAnswer(this._words.ended)
+    );
+
+  readonly note = (words: INoteWords): Promise<ViewAnswer> =>
+    this._send(
+      this._questions,
+      { kind: 'note', words },
       errorAnswer(this._words.ended)
     );
 

@@ -218,6 +218,24 @@ describe('the source of a tab', () => {
     expect(told).toEqual([true, false]);
   });
 
+  it('writes notes on a session and beside a recorded file', async () => {
+    const kernel = new HeldKernel();
+    const notes = { notes: [], problems: [] };
+    kernel.always = { answer: { error: '', notes } };
+    await new KernelSource(kernel, 'ses_1', () => undefined).note({ tag: 'a' });
+    kernel.path = '/work/run.jsonl';
+    kernel.always = { error: 'The disk is full.' };
+    const refused = await new KernelSource(kernel, '', () => undefined).note({
+      text: 'b'
+    });
+
+    expect(kernel.asked).toEqual([
+      ['note', { session: 'ses_1', path: undefined, tag: 'a' }],
+      ['note', { session: '', path: '/work/run.jsonl', text: 'b' }]
+    ]);
+    expect(refused.error).toBe('The disk is full.');
+  });
+
   it('edits parts in a session, and nothing in a recorded file', async () => {
     const source = new KernelSource(kernel, 'ses_1', () => undefined);
     const edited = source.edit?.('pin', 'msg_1/prt_2/result');

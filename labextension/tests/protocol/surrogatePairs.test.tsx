@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /** Text with surrogate pairs is shown correctly, wherever a stream splits it. */
 import { cleanup, render } from '@testing-library/react';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Notice } from '../../src/protocol/generated';
 import { reduce } from '../../src/state/store/reducer';
 import { EMPTY_TRANSCRIPT } from '../../src/state/store/transcript';
@@ -9,8 +9,6 @@ import { HostProvider } from '../../src/views/host';
 import { SegmentView } from '../../src/views/segment/segmentView';
 import * as build from '../builders';
 import { HOST } from '../plainHost';
-
-afterEach(cleanup);
 
 const CASES = 400;
 

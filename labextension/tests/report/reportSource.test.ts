@@ -26,6 +26,13 @@ function data(texts: IReportData['texts'] = 'preview'): IReportData {
     ],
     texts,
     items: texts === 'none' ? [] : TEXTS,
+    uses: {
+      names: ['first.py', 'other.py'],
+      items: [[1, 4], [4]],
+      request: [3, 5, 5],
+      name: [0, 1, 0],
+      sources: [1, 1, 2]
+    },
     compactions: [],
     notes: { notes: [], problems: [] }
   };
@@ -55,12 +62,36 @@ describe('a report', () => {
     expect(read.stops[0]?.track.read).toEqual([1, 2, 3]);
   });
 
+  it('holds the notes of people, which it cannot change', async () => {
+    const notes = { notes: [], problems: ['Line 2 is no note.'] };
+    const source = new ReportSource({ ...data(), notes }, WORDS);
+
+    expect((await source.ask({ ask: 'notes' })).notes).toEqual(notes);
+    expect('note' in source).toBe(false);
+  });
+
   it.each([null, {}, { columns: [] }, { columns: [], data: { view: 1 } }])(
     'passes over data of another kind: %j',
     packed => {
       expect(readReport(packed)).toBeNull();
     }
   );
+
+  it('names what later answers used of an item that existed then', async () => {
+    const uses = async (item: number, request: number) =>
+      (await ask({ ask: 'uses', item, request })).uses;
+
+    expect(await uses(1, 0)).toEqual([
+      { request: 3, names: ['first.py'], total: 1 },
+      { request: 5, names: ['first.py'], total: 1 }
+    ]);
+    // Item 4 came after request 3; the names are in the order of the answer.
+    expect(await uses(4, 0)).toEqual([
+      { request: 5, names: ['other.py', 'first.py'], total: 2 }
+    ]);
+    expect(await uses(1, 4)).toHaveLength(1);
+    expect(await uses(2, 0)).toEqual([]);
+  });
 
   it('snaps to the nearest stop, and says what it does not hold', async () => {
     const near = await ask({ ask: 'track', policy: 'last', numbers: { n: 6 } });

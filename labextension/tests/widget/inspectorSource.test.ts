@@ -125,6 +125,24 @@ describe("a cell's inspector", () => {
     expect(new CommSource(kernel, WORDS, false).edit).toBeUndefined();
   });
 
+  it('writes a note, and answers with all of them', async () => {
+    const kernel = new Kernel();
+    const source = new CommSource(kernel, WORDS, false);
+    const done = source.note({ text: 'Dear.', request: 3 });
+    const [sent] = kernel.sent;
+    kernel.say({
+      kind: 'answer',
+      id: sent?.id,
+      answer: { error: '', notes: { notes: [], problems: ['Line 2.'] } }
+    });
+
+    expect(sent).toMatchObject({
+      kind: 'note',
+      words: { text: 'Dear.', request: 3 }
+    });
+    expect((await done).notes?.problems).toEqual(['Line 2.']);
+  });
+
   it('tells of growth until it is disposed, and then listens no more', () => {
     const kernel = new Kernel();
     const source = new CommSource(kernel, WORDS, true);

@@ -58,7 +58,7 @@ def test_a_lost_constraint_is_one_of_what_a_summary_loses() -> None:
     said = "Mend parse_line. Never commit anything to the branch release."
     lost = lost_names([said], "parse_line is mended.", (), user_texts=[said])
 
-    assert lost.found == {"constraints": 1, "identifiers": 1}
+    assert lost.counts_by_kind == {"constraints": 1, "identifiers": 1}
     assert lost.names_of_kind("constraints") == ("Never commit anything to the branch release.",)
     assert (
         lost_names(

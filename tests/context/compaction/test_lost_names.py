@@ -32,12 +32,15 @@ def test_what_stands_in_the_summary_or_beside_it_is_kept(
 ) -> None:
     found = lost_names(["parse_line in src/parser.py has 4096 rows"], summary, beside)
 
-    assert found.found == {"paths": 1, "identifiers": 1, "numbers": 1}
-    assert [*found.kinds] == lost
+    assert found.counts_by_kind == {"paths": 1, "identifiers": 1, "numbers": 1}
+    assert [*found.kind_by_name] == lost
     assert found.names_of_kind("paths") == tuple(name for name in lost if "/" in name)
 
 
 def test_a_name_counts_once_and_of_nothing_nothing_is_lost() -> None:
     twice = lost_names(["a_name", "a_name again"], "", ())
-    assert (twice.found, twice.names_of_kind("identifiers")) == ({"identifiers": 1}, ("a_name",))
-    assert lost_names([], "", ()).found == {}
+    assert (twice.counts_by_kind, twice.names_of_kind("identifiers")) == (
+        {"identifiers": 1},
+        ("a_name",),
+    )
+    assert lost_names([], "", ()).counts_by_kind == {}

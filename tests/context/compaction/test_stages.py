@@ -19,7 +19,7 @@ def told(weights: list[int], room: int) -> list[SummaryStage]:
     while True:
         stretch = parts.next_stage(room)
         found.append(stretch)
-        if stretch.final:
+        if stretch.is_final:
             return found
         parts = parts.after_request(stretch, f"req_{stretch.number}")
 
@@ -41,8 +41,8 @@ def test_a_message_left_out_still_leaves_a_note() -> None:
 def test_each_stretch_goes_on_with_the_summary_before() -> None:
     first, second = told([60, 60], 100)
 
-    assert (first.number, first.prior, first.final) == (1, None, False)
-    assert (second.number, second.prior, second.final) == (2, "req_1", True)
+    assert (first.number, first.prior_request_id, first.is_final) == (1, None, False)
+    assert (second.number, second.prior_request_id, second.is_final) == (2, "req_1", True)
 
 
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=40), st.integers(50, 200))
@@ -68,15 +68,15 @@ def test_every_message_is_told_or_left_out_exactly_once(weights: list[int], room
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=20), st.integers(50, 200))
 def test_a_stretch_is_read_back_from_a_decision(weights: list[int], room: int) -> None:
     for stretch in told(weights, room):
-        assert SummaryStage.of({"result_chars": 100, **stretch.numbers()}) == stretch
+        assert SummaryStage.from_numbers({"result_chars": 100, **stretch.numbers()}) == stretch
 
 
 def test_numbers_without_a_stage_tell_everything_at_once() -> None:
-    assert SummaryStage.of({"result_chars": 2_000}) is None
+    assert SummaryStage.from_numbers({"result_chars": 2_000}) is None
 
 
 def test_messages_that_are_gone_are_no_stretch() -> None:
-    assert SummaryStage(1, "msg_gone", "msg_gone", final=True).messages_of(messages(2)) == ()
+    assert SummaryStage(1, "msg_gone", "msg_gone", is_final=True).messages_of(messages(2)) == ()
 
 
 def test_where_no_message_fits_there_is_no_hope() -> None:

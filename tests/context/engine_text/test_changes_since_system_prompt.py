@@ -36,7 +36,7 @@ def at(
         date=date,
         agent=agent,
         variables=variables,
-        known=known,
+        known_lines=known,
         worked_before=met,
     )
 

@@ -22,7 +22,7 @@ def holds(number: int, source: str, **more: Any) -> PageCell:
 
 
 def states(edits: list[CellEdit]) -> list[tuple[str, str]]:
-    return [(edit.noted.cell_id, edit.noted.state) for edit in edits]
+    return [(edit.noted_edit.cell_id, edit.noted_edit.state) for edit in edits]
 
 
 def test_a_notebook_that_was_just_opened_is_no_news() -> None:

@@ -77,7 +77,7 @@ def test_keeps_an_old_error_and_the_newest_cells_where_not_all_fit() -> None:
 
     assert 1 in [cell.number for cell in told.cells]
     assert 11 in [cell.number for cell in told.cells]
-    assert 2 in [cell.number for cell in told.omitted]
+    assert 2 in [cell.number for cell in told.omitted_cells]
     assert "Not shown here: cells 2 to " in told.text
     assert count(told.text) <= 4_200
 

@@ -14,7 +14,7 @@ from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.reduction.message_outputs import MessageOutputs
 from palimpsest.context.reduction.oversized_results import RULE, cut_oversized, cut_result
-from palimpsest.context.reduction.truncation import shorten
+from palimpsest.context.reduction.truncation import apply_truncation
 from palimpsest.context.visible_messages import View
 from palimpsest.model.tokenizer import counter as tokenizer
 from palimpsest.session.config.context_policy import without_recall
@@ -163,7 +163,7 @@ def test_a_cut_never_goes_over_the_limit(text: str, most: int) -> None:
     if found is None:
         assert weigh_chars(text) <= most
         return
-    assert weigh_chars(shorten(text, found.numbers)) <= most
+    assert weigh_chars(apply_truncation(text, found.numbers)) <= most
 
 
 FRAME = "\n".join(f"{n}  {n * 0.37:.4f}  {-n * 1.01:.6f}  {n:08x}" for n in range(4_000))

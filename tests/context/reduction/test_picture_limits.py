@@ -128,7 +128,7 @@ class Session:
     def shrink(self, picture: SentPicture, side: int, most: int | None) -> ShrunkPicture | None:
         """Return a stand-in of the wanted size, as light as a header."""
         assert picture.size is not None
-        scale = min(1.0, side / picture.side)
+        scale = min(1.0, side / picture.longer_side)
         size = max(1, int(picture.size[0] * scale)), max(1, int(picture.size[1] * scale))
         url = url_of(png(*size))
         if most is not None and len(url) > most:
@@ -153,7 +153,7 @@ LIMITS = st.builds(
 
 def breaks(pictures: list[SentPicture], limits: RequestLimits) -> list[str]:
     """Return the limits that pictures of a request break, written apart from what is tested."""
-    sides = [picture.side for picture in pictures]
+    sides = [picture.longer_side for picture in pictures]
     found = {
         "pictures": limits.pictures is not None and len(pictures) > limits.pictures,
         "side": limits.side is not None and any(side > limits.side for side in sides),
@@ -254,7 +254,7 @@ def test_a_later_reduction_of_the_text_keeps_the_picture_as_it_is_sent() -> None
                 numbers=cut,
             ),
         )
-        assert [picture.side for picture in session.sent()] == [7_600]
+        assert [picture.longer_side for picture in session.sent()] == [7_600]
     result = next(b for m in session.request().messages for b in m.blocks if b.type == "result")
     assert result.text == "output"
 
@@ -271,7 +271,7 @@ def test_what_a_person_pinned_is_left_out_last() -> None:
 
     session.decide()
 
-    assert [picture.side for picture in session.sent()] == [100]
+    assert [picture.longer_side for picture in session.sent()] == [100]
 
 
 def test_a_limit_that_was_learned_holds_for_its_model_alone() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.sample_size import thinned
 
 from palimpsest.context.presets import PRESETS
-from palimpsest.context.reduction.truncation import is_shortened_by_tool, shorten, truncate
+from palimpsest.context.reduction.truncation import apply_truncation, is_shortened_by_tool, truncate
 from palimpsest.model.tokenizer import counter
 from palimpsest.transcript.context_values.decisions import Decision, Facts
 from palimpsest.transcript.context_values.policies import Policy, TruncatePolicy
@@ -56,7 +56,7 @@ def test_the_share_holds_as_the_counter_says(kind: str, window: int) -> None:
 
     made = decide(text, window)
 
-    shown = shorten(text, made.numbers) if made is not None else text
+    shown = apply_truncation(text, made.numbers) if made is not None else text
     assert COUNT(shown) <= window * SHARE
     assert made is None or made.tokens_after == COUNT(shown)
 
@@ -69,7 +69,7 @@ def test_the_share_is_used(kind: str, window: int) -> None:
     made = decide(text, window)
     assert made is not None
 
-    kept = shorten(text, made.numbers)
+    kept = apply_truncation(text, made.numbers)
 
     at_cap = len(kept.encode("utf-8", "surrogatepass")) > OURS.truncate.max_bytes * 0.9
     all_lines = kept.count("\n") >= OURS.truncate.max_lines - 1
@@ -116,7 +116,7 @@ def test_any_text_is_within_its_share_or_as_short_as_it_gets(text: str, window: 
     if made is None:
         assert COUNT(text) <= window * SHARE
     else:
-        nothing = shorten(text, made.numbers | {"head_chars": 0, "tail_chars": 0})
+        nothing = apply_truncation(text, made.numbers | {"head_chars": 0, "tail_chars": 0})
         assert made.tokens_after <= max(window * SHARE, COUNT(nothing) + 3)
         assert made.numbers == (decide(text, window) or made).numbers
 

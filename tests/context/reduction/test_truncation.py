@@ -9,8 +9,8 @@ from palimpsest.context.reduction.truncation import (
     HINT,
     RECALL_HINT,
     TASK_HINT,
+    apply_truncation,
     choose_ends,
-    shorten,
     truncate,
 )
 from palimpsest.context.visible_messages import View
@@ -36,7 +36,7 @@ def test_keeps_whole_lines_of_the_head() -> None:
     decision = decide(text)
 
     assert decision is not None
-    shown = shorten(text, decision.numbers)
+    shown = apply_truncation(text, decision.numbers)
     assert shown.startswith("line 0\nline 1\n")
     assert "...20 lines truncated..." in shown
     assert shown.endswith(TASK_HINT.format(name="1"))
@@ -50,7 +50,7 @@ def test_names_recall_only_where_it_is_offered_and_older_decisions_keep_their_wo
 
     assert decision is not None
     assert "recall" not in decision.numbers
-    assert shorten(text, decision.numbers).endswith(HINT)
+    assert apply_truncation(text, decision.numbers).endswith(HINT)
 
 
 def test_a_policy_that_was_recorded_before_tasks_were_named_names_none() -> None:
@@ -68,7 +68,7 @@ def test_names_a_task_only_where_it_is_offered() -> None:
     decision = decide(text, POLICY.model_copy(update={"task": False}))
 
     assert decision is not None
-    assert shorten(text, decision.numbers).endswith(RECALL_HINT.format(name="1"))
+    assert apply_truncation(text, decision.numbers).endswith(RECALL_HINT.format(name="1"))
 
 
 def test_applying_twice_changes_nothing_more() -> None:
@@ -86,7 +86,7 @@ def test_applying_twice_changes_nothing_more() -> None:
     state = once[0].parts[0]
     assert isinstance(state, ToolPart)
     assert isinstance(state.state, ToolCompleted)
-    assert state.state.output == shorten(text, decision.numbers)
+    assert state.state.output == apply_truncation(text, decision.numbers)
     assert message.parts[0] == part.model_copy(update={"message_id": message.id})
 
 
@@ -97,7 +97,7 @@ def test_its_report_adds_up() -> None:
 
     assert decision is not None
     assert decision.tokens_before == len(text) // 4
-    assert decision.tokens_after == len(shorten(text, decision.numbers)) // 4
+    assert decision.tokens_after == len(apply_truncation(text, decision.numbers)) // 4
 
 
 def test_keeps_head_and_tail_when_the_tail_holds_an_error() -> None:
@@ -106,7 +106,7 @@ def test_keeps_head_and_tail_when_the_tail_holds_an_error() -> None:
     decision = decide(text)
 
     assert decision is not None
-    shown = shorten(text, decision.numbers)
+    shown = apply_truncation(text, decision.numbers)
     assert shown.startswith("line 0\n")
     assert "ValueError: no such column" in shown
 
@@ -117,7 +117,7 @@ def test_cuts_inside_a_line_that_is_longer_than_the_cap() -> None:
     decision = decide(text)
 
     assert decision is not None
-    assert shorten(text, decision.numbers).startswith("é" * 100)
+    assert apply_truncation(text, decision.numbers).startswith("é" * 100)
     assert decision.numbers["omitted"] == 10_000 - 200
 
 
@@ -136,7 +136,7 @@ def test_what_is_kept_is_within_the_caps(text: str, max_lines: int, max_bytes: i
             assert len(text.split("\n")) <= max_lines
             assert len(text.encode()) <= max_bytes
             continue
-        piece = text[len(text) - kept.tail :] if from_end else text[: kept.head]
+        piece = text[len(text) - kept.tail_chars :] if from_end else text[: kept.head_chars]
         assert len(piece.split("\n")) <= max_lines
         assert len(piece.encode()) <= max_bytes
 
@@ -145,4 +145,4 @@ def test_what_is_kept_is_within_the_caps(text: str, max_lines: int, max_bytes: i
 def test_any_text_can_be_shortened(text: str) -> None:
     decision = decide(text)
     if decision is not None:
-        assert shorten(text, decision.numbers).endswith(TASK_HINT.format(name="1"))
+        assert apply_truncation(text, decision.numbers).endswith(TASK_HINT.format(name="1"))

@@ -70,7 +70,7 @@ def test_leaves_a_small_session_alone() -> None:
 
     assert isinstance(found, FittedRequest)
     assert found.request.view is view
-    assert found.route.fits
+    assert found.budget_check.fits
     assert found.facts == FACTS.model_copy(update={"used_tokens": found.request.projection.total})
     assert tries == FitAttempts()
 
@@ -109,7 +109,7 @@ def test_cuts_results_where_a_summary_failed_and_asks_that_it_be_said() -> None:
     running = fit_request(request(view, small), tries)
     assert step(running) == SummaryNeeded(overflow=False)
 
-    decided = step(running, FitOutcome(request(view, small), failed=True))
+    decided = step(running, FitOutcome(request(view, small), summary_failed=True))
     assert isinstance(decided, DecisionBatch)
     assert {decision.rule for decision in decided.decisions} == {"recover/oversized"}
     assert step(running) == ResultsShortened()
@@ -117,7 +117,7 @@ def test_cuts_results_where_a_summary_failed_and_asks_that_it_be_said() -> None:
     found = step(running, FitOutcome(request(view.with_decisions(*decided.decisions), small)))
 
     assert isinstance(found, FittedRequest)
-    assert found.route.fits
+    assert found.budget_check.fits
 
 
 def test_gives_up_where_a_summary_failed_and_nothing_is_long_enough_to_cut() -> None:
@@ -125,7 +125,7 @@ def test_gives_up_where_a_summary_failed_and_nothing_is_long_enough_to_cut() -> 
     running = fit_request(request(view), FitAttempts())
     step(running)
 
-    assert step(running, FitOutcome(request(view), failed=True)) is None
+    assert step(running, FitOutcome(request(view), summary_failed=True)) is None
 
 
 def test_a_request_that_nothing_helps_is_returned_as_one_that_does_not_fit() -> None:
@@ -137,7 +137,7 @@ def test_a_request_that_nothing_helps_is_returned_as_one_that_does_not_fit() -> 
     found = step(running, FitOutcome(request(view, once)))
 
     assert isinstance(found, FittedRequest)
-    assert not found.route.fits
+    assert not found.budget_check.fits
 
 
 def test_a_refusal_is_answered_by_as_many_summaries_as_the_policy_says() -> None:
@@ -149,7 +149,7 @@ def test_a_refusal_is_answered_by_as_many_summaries_as_the_policy_says() -> None
 
     assert first == SummaryNeeded(overflow=True)
     assert second is None
-    assert tries == FitAttempts(compactions=1, refused=1, truncations=1)
+    assert tries == FitAttempts(compactions=1, refused_compactions=1, truncations=1)
 
 
 def test_a_full_window_asks_for_a_summary_only_while_tries_last() -> None:
@@ -169,7 +169,7 @@ def test_a_prompt_alone_is_not_summarised() -> None:
     found = step(fit_request(request(view), FitAttempts()))
 
     assert isinstance(found, FittedRequest)
-    assert not found.route.fits
+    assert not found.budget_check.fits
 
 
 def test_the_same_inputs_give_the_same_yields_and_change_nothing() -> None:

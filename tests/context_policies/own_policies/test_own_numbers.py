@@ -58,6 +58,7 @@ def test_the_function_is_called_with_the_numbers_that_are_given() -> None:
         ({"share": 1, "least": "1_0"}, "newest_of least=10 share=1.0"),
         ({"least": 3, "share": 0.5}, "newest_of"),
         ({"least": -1}, "newest_of least=-1"),
+        ({"share": 0.0000001}, "newest_of share=1e-07"),
     ],
 )
 def test_it_is_named_with_the_numbers_that_differ(numbers: dict[str, Any], name: str) -> None:

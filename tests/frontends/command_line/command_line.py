@@ -21,7 +21,7 @@ IMPORTED = tuple(
         *("frontends.operations.recordings", "frontends.operation_text.session_report"),
         *("frontends.command_line.threshold", "frontends.operation_text.report_file"),
         *("recordings.formats.built_in", "review.recorded_sessions.recording_review"),
-        *("review.recorded_comparison", "review.recorded_sessions.preset_policies"),
+        *("review.recorded_comparison", "review.timeline_view.chosen_policies"),
     )
 )
 """What a run of the command line imports before it reads a recording."""

@@ -68,7 +68,7 @@ def test_every_command_of_the_page_runs(tmp_path: Path) -> None:
 
 def test_every_option_stands_on_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     options: set[str] = set()
-    for command in ("import", "inspect", "compare", "report"):
+    for command in ("import", "inspect", "compare", "report", "notes"):
         with pytest.raises(SystemExit):
             build_parser().parse_args([command, "--help"])
         options |= set(re.findall(r"--[a-z-]+", capsys.readouterr().out))

@@ -18,7 +18,7 @@ from palimpsest.frontends.inspector.answer_queue import (
 )
 from palimpsest.frontends.inspector.inspections import MAX_OPEN_RECORDINGS, Inspections
 from palimpsest.review.prices.offline_prices import offline_price
-from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
+from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.view_queries import (
     AskItem,
     AskTrack,

@@ -91,6 +91,11 @@ def test_the_page_asks_follows_and_edits_over_the_comm(kernel: Kernel) -> None:
     say(kernel, to, {"kind": "edit", "id": "7", "action": "unpin", "part": part})
     told(kernel, "edited", id="7")
     unpinned = asked(kernel, to, 8, held)["patch"]
+    say(kernel, to, {"kind": "note", "id": "9", "words": {"text": f"Key {KEY}.", "request": 1}})
+    noted = told(kernel, "answer", id="9")["answer"]["notes"]
+    say(kernel, to, {"kind": "note", "id": "10", "words": {"text": "x", "request": 999}})
+    misplaced = told(kernel, "answer", id="10")["answer"]["error"]
+    listed = asked(kernel, to, 11, {"ask": "notes"})["notes"]
 
     assert view["own"] is True
     assert view["price"]["unit"] == "units"
@@ -102,6 +107,9 @@ def test_the_page_asks_follows_and_edits_over_the_comm(kernel: Kernel) -> None:
     assert item in newer["items"]["pinned"]
     assert len(newer["requests"]["id"]) > len(view["requests"]["id"])
     assert unpinned["view"]["items"]["pinned"] == []
+    assert [view["note"]["text"] for view in noted["notes"]] == ["Key [redacted]."]
+    assert "there is no request 999" in misplaced
+    assert listed == noted
     assert "items.pinned" not in unpinned["kept"]
 
 

@@ -40,8 +40,8 @@ def test_only_what_no_cell_takes_is_kept_and_no_figure() -> None:
         capture.show({"text/html": "<b>1</b>"})
         capture.show({"image/png": PICTURE})
 
-    assert taken.outcome(None).shown == ()
-    assert left.outcome(None).shown == (ShownResult("html", "<b>1</b>"),)
+    assert taken.outcome(None).shown_results == ()
+    assert left.outcome(None).shown_results == (ShownResult("html", "<b>1</b>"),)
     assert len(left.outcome(None).images) == 1
 
 

@@ -88,7 +88,7 @@ async def test_a_cell_says_and_saves_what_its_turn_changed(tmp_path: Path) -> No
     frame = Frame(session.id, messages[0].id, (0, 9), changes=changes)
 
     made = segment_bundle(
-        turn, Segment(0, SegmentCut()), frame, notes=OutlineNotes.of(()), scrub=str
+        turn, Segment(0, SegmentCut()), frame, notes=OutlineNotes.of_records(()), scrub=str
     )
 
     assert made["text/plain"].endswith("1 file changed, +1 -1: a.txt")

@@ -65,8 +65,7 @@ def test_a_page_asks_for_the_view_tracks_and_texts_of_the_notebooks_session(tmp_
 
 def test_a_page_writes_a_note_that_the_inspector_lists(tmp_path: Path) -> None:
     sample("gemini_cli.jsonl", tmp_path)
-    sample("gemini_cli.jsonl", tmp_path.parent)
-    outside = tmp_path.parent / "gemini_cli.jsonl"
+    (tmp_path / "secrets.txt").write_text("no recording")
     env = {"PALIMPSEST_REHEARSAL_DELAY": "0", "PALIMPSEST_AUTHOR": "Ann"}
     with Kernel(cwd=tmp_path, env=env) as kernel:
         kernel.client.run("%load_ext palimpsest")
@@ -79,7 +78,7 @@ def test_a_page_writes_a_note_that_the_inspector_lists(tmp_path: Path) -> None:
         listed = asked(kernel, 3, {"ask": "notes"})["notes"]["notes"]
         wrong = noted(kernel, 4, text="None.", request=9)
         beside = noted(kernel, 5, text="A file.", path="gemini_cli.jsonl", request=2, last=3)
-        refused = noted(kernel, 6, text="Outside.", path=str(outside), request=1)
+        refused = noted(kernel, 6, text="No recording.", path="secrets.txt", request=1)
         removed = noted(kernel, 7, note=note["note"]["id"], remove=True)
 
     assert (note["found"], note["note"]["author"]) == ({"words": "request 1", "request": 0}, "Ann")
@@ -90,10 +89,10 @@ def test_a_page_writes_a_note_that_the_inspector_lists(tmp_path: Path) -> None:
     assert [one["found"]["words"] for one in beside["answer"]["notes"]["notes"]] == [
         "requests 2 to 3"
     ]
-    assert "outside the project" in refused["error"]
+    assert "holds no session that can be imported" in refused["error"]
     assert removed["answer"]["notes"]["notes"] == []
     assert (tmp_path / "gemini_cli.jsonl.notes.jsonl").is_file()
-    assert not outside.with_name("gemini_cli.jsonl.notes.jsonl").exists()
+    assert not (tmp_path / "secrets.txt.notes.jsonl").exists()
 
 
 def noted(kernel: Kernel, number: int, **words: Any) -> dict[str, Any]:

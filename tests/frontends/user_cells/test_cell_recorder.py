@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 
 READ = """
 import json as _json
-_recorded = RECORDER.runs()
+_recorded = RECORDER.recorded_runs()
 def _shown(run):
     return {"source": run.source, "number": run.number, "status": run.status, "dropped": run.dropped,
             "cell_id": run.cell_id, "outputs": [[one.kind, one.text, one.markup, list(one.mimes),
@@ -43,7 +43,7 @@ def recorded(kernel: Kernel, code: str, **metadata: Any) -> dict[str, Any]:
     """Run a cell and return what was recorded of it."""
     kernel.run(code, **metadata)
     kernel.run("import sys; sys.stdout.flush(); sys.stderr.flush()")
-    found = kernel.value("_json.dumps(_shown(RECORDER.runs().runs[-2]))")
+    found = kernel.value("_json.dumps(_shown(RECORDER.recorded_runs().runs[-2]))")
     value: dict[str, Any] = json.loads(_unquoted(found))
     return value
 
@@ -134,7 +134,7 @@ KINDS = {
         ("stdout", "child"),
     ),
     "file descriptor": (
-        "import os; _ = os.write(1, b'to-fd\\n')\nwhile not any('to-fd' in o.text for r in RECORDER.runs().runs for o in r.outputs): pass",
+        "import os; _ = os.write(1, b'to-fd\\n')\nwhile not any('to-fd' in o.text for r in RECORDER.recorded_runs().runs for o in r.outputs): pass",
         ("stdout", "to-fd"),
     ),
     "widget": (
@@ -195,11 +195,11 @@ def test_an_interrupted_cell_is_stopped(kernel: Kernel) -> None:
 
 
 def test_what_is_not_in_the_history_is_no_cell(kernel: Kernel) -> None:
-    before = int(kernel.value("len(RECORDER.runs().runs)"))
+    before = int(kernel.value("len(RECORDER.recorded_runs().runs)"))
     kernel.run("get_ipython().run_cell('print(1)', store_history=False)")
 
     # The cell itself, and the one that counts; not the code that it ran.
-    assert int(kernel.value("len(RECORDER.runs().runs)")) <= before + 2
+    assert int(kernel.value("len(RECORDER.recorded_runs().runs)")) <= before + 2
 
 
 @pytest.mark.soak  # with each commit each kind of output is recorded, above; this adds what a widget prints later
@@ -223,7 +223,7 @@ def test_a_widget_callback_prints_into_its_cell(kernel: Kernel) -> None:
 
     found = _unquoted(
         kernel.value(
-            "_json.dumps([[o.text for o in r.outputs] for r in RECORDER.runs().runs if r.cell_id == 'cell-button'])"
+            "_json.dumps([[o.text for o in r.outputs] for r in RECORDER.recorded_runs().runs if r.cell_id == 'cell-button'])"
         )
     )
     assert "CLICKED" in json.loads(found)[-1][-1]
@@ -236,5 +236,5 @@ def test_old_runs_are_forgotten(kernel: Kernel) -> None:
         "    RECORDER.begin(Info()); RECORDER._depth = 0\nRECORDER._depth = 1"
     )
 
-    assert int(kernel.value("len(RECORDER.runs().runs)")) == MAX_RUNS
-    assert int(kernel.value("RECORDER.runs().forgotten")) > 0
+    assert int(kernel.value("len(RECORDER.recorded_runs().runs)")) == MAX_RUNS
+    assert int(kernel.value("RECORDER.recorded_runs().forgotten")) > 0

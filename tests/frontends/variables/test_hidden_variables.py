@@ -30,7 +30,7 @@ class Variables:
         self.shown.append(shown)
         return [VariableInfo(name, "int", "") for name in ("clients", "total", "x_private")]
 
-    async def describe(self, name: str, max_chars: int = 4_000) -> str:
+    async def description_of(self, name: str, max_chars: int = 4_000) -> str:
         return name[:max_chars]
 
     def names(self) -> Sequence[tuple[str, str]]:
@@ -48,11 +48,11 @@ def hiding() -> tuple[HidingQuietNamespace, HiddenNames, Variables]:
 async def test_lists_leave_hidden_names_out_and_count_them() -> None:
     namespace, names, inner = hiding()
 
-    found = await namespace.list(ShownVariables(named=frozenset({"clients", "total"})))
+    found = await namespace.list(ShownVariables(readable_names=frozenset({"clients", "total"})))
 
     assert [variable.name for variable in found] == ["total"]
     assert names.left_out == {"clients", "x_private"}
-    assert inner.shown[0].named == {"total"}, "no value of a hidden one is looked at"
+    assert inner.shown[0].readable_names == {"total"}, "no value of a hidden one is looked at"
     assert namespace.names() == [("total", "int")]
 
 
@@ -64,10 +64,10 @@ async def test_a_path_with_a_hidden_name_is_not_described(path: str) -> None:
     namespace, _, _ = hiding()
 
     with pytest.raises(HiddenVariable, match="stays in the kernel"):
-        await namespace.describe(path)
+        await namespace.description_of(path)
     with pytest.raises(HiddenVariable):
         namespace.brief(path)
-    assert await namespace.describe("Clients") == "Clients"
+    assert await namespace.description_of("Clients") == "Clients"
 
 
 def test_every_file_adds_an_untrusted_project_s_too(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def everything(here: Any, paths: tuple[str, ...]) -> str:
     for shown in (
         NAMES_AND_TYPES,
         ShownVariables("values"),
-        ShownVariables("names", frozenset(paths), marks=True),
+        ShownVariables("names", frozenset(paths), with_fingerprints=True),
     ):
         told += [str(list_variables(here, shown))]
     for path in paths:
@@ -202,10 +202,12 @@ def test_a_checksum_tells_nothing_of_the_history() -> None:
     variables, kernel_objects = dict(user_variables(here)), KernelObjects(here)
 
     assert input_checksums("x; In; _i1; Out; get_ipython", variables, kernel_objects) == {}
-    before = list_variables(here, ShownVariables("names", frozenset(), marks=True))
+    before = list_variables(here, ShownVariables("names", frozenset(), with_fingerprints=True))
     here.history_manager.input_hist_parsed.append("more")
 
-    assert list_variables(here, ShownVariables("names", frozenset(), marks=True)) == before
+    assert (
+        list_variables(here, ShownVariables("names", frozenset(), with_fingerprints=True)) == before
+    )
 
 
 # Values that note when code of theirs runs

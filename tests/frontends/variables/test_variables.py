@@ -186,7 +186,7 @@ def test_a_type_is_told_without_a_value(value: Any, told: str) -> None:
     (found,) = list_variables(shell(value=value))
 
     assert found.value is None
-    assert found.plain == found.shown_to_model == told
+    assert found.type_and_summary == found.shown_to_model == told
 
 
 def test_a_name_alone_is_told_without_a_type() -> None:

@@ -17,7 +17,7 @@ from tests.harness.compacted_sessions import (
 from tests.harness.session import SessionHarness, ask, requested
 from tests.sample_size import thinned
 
-from palimpsest.app.loaded_config import load, trust
+from palimpsest.app.loaded_config import load, trust_project
 from palimpsest.model.script import ModelAnswer, fails, overflows, says
 from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.testing import ScriptedAnswer, ScriptedModel
@@ -234,7 +234,7 @@ async def test_the_settings_name_both(tmp_path: Path) -> None:
         '[compaction]\nmodel = "anthropic/claude-haiku-4-5"\nprompt = "Be brief."\n'
     )
 
-    trust(tmp_path, {})
+    trust_project(tmp_path, {})
     compact = load(tmp_path, {}).policy.policy.compact
 
     assert (compact.model, compact.prompt) == ("anthropic/claude-haiku-4-5", "Be brief.")

@@ -16,7 +16,7 @@ from palimpsest.loop.run_inputs.request_cache import RequestCache
 from palimpsest.loop.run_inputs.request_chunks import (
     Assembly,
     RequestTerms,
-    assemble,
+    assemble_request,
     recorded_items,
 )
 from palimpsest.transcript.values import ModelInfo, ModelRef, ToolSpec
@@ -56,7 +56,7 @@ def from_scratch(edited: RandomlyEditedSession, wanted: RequestTerms) -> Assembl
         policy=wanted.policy,
         count=wanted.count,
     )
-    return assemble(projection, wanted.model, wanted.count, messages)
+    return assemble_request(projection, wanted.model, wanted.count, messages)
 
 
 def said_alone(edited: RandomlyEditedSession, wanted: RequestTerms) -> int:

@@ -62,7 +62,7 @@ def unchecked_bodies() -> None:
 
     The product leaves a litellm alone that somebody else imported (``LOADER.is_imported_by_us``).
     """
-    main = LOADER.wait().main
+    main = LOADER.wait_for_litellm().main
     if not LOADER.is_imported_by_us and not all(
         method in vars(getattr(main, name)) for name, method in PATCHED_METHODS
     ):
@@ -85,13 +85,13 @@ def as_it_comes(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]
 
 
 def restores_blocks(context: pytest.MonkeyPatch) -> None:
-    main = LOADER.wait().main
+    main = LOADER.wait_for_litellm().main
     for name, method in PATCHED_METHODS:
         context.delattr(getattr(main, name), method)
 
 
 def test_both_places_are_there() -> None:
-    main = LOADER.wait().main
+    main = LOADER.wait_for_litellm().main
 
     assert [
         method for name, method in PATCHED_METHODS if method not in vars(getattr(main, name))

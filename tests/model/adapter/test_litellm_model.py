@@ -550,7 +550,7 @@ def test_only_openais_own_server_is_told_which_session_asks(
 ) -> None:
     asked = dataclasses.replace(request(info(provider, api_base=base), HELLO), session_id="ses_1")
 
-    arguments = LitellmModel().arguments(asked, LOADER.wait())
+    arguments = LitellmModel().arguments(asked, LOADER.wait_for_litellm())
 
     assert arguments.get("prompt_cache_key") == ("ses_1" if keyed else None)
 
@@ -559,7 +559,7 @@ def test_only_openais_own_server_is_told_which_session_asks(
 def test_ollama_is_asked_for_the_window_that_there_is(window: int, asked: dict[str, int]) -> None:
     local = info("ollama", api_base="http://h").model_copy(update={"window": window})
 
-    arguments = LitellmModel().arguments(request(local, HELLO), LOADER.wait())
+    arguments = LitellmModel().arguments(request(local, HELLO), LOADER.wait_for_litellm())
 
     assert {name: arguments[name] for name in arguments if name == "num_ctx"} == asked
 
@@ -570,7 +570,7 @@ def test_a_server_of_ones_own_gets_its_own_key_and_no_other(
     asked = request(info("my-server", api_base="http://h/v1"))
     monkeypatch.setenv("MY_SERVER_API_KEY", "mine")
 
-    assert LitellmModel().arguments(asked, LOADER.wait())["api_key"] == "mine"
+    assert LitellmModel().arguments(asked, LOADER.wait_for_litellm())["api_key"] == "mine"
 
 
 async def test_gemini_that_says_nothing_is_given_up_in_time(server: FaultServer) -> None:

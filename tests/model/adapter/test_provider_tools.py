@@ -237,7 +237,7 @@ def test_the_items_of_openais_responses_are_heard_too() -> None:
     for event in RESPONSES:
         ran.read_chunk(event)
 
-    found = told(list(joiner.end("stop")))
+    found = told(list(joiner.end_stream("stop")))
 
     assert [name for name, _ in found] == ["code_interpreter", "echo", "echo", "web_search"]
     assert "2" in found[0][1]
@@ -251,7 +251,7 @@ def blocks_of(*events: dict[str, Any]) -> list[StreamEvent]:
     joiner = StreamJoiner("anthropic", {}, ran)
     for event in events:
         ran.read_chunk(event)
-    return list(joiner.end("stop"))
+    return list(joiner.end_stream("stop"))
 
 
 def started(block: dict[str, Any]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ async def test_the_providers_own_end_counts(
 ) -> None:
     tap = await tapped(*chunks)
 
-    assert (tap.finish, tap.exhausted) == (finish, True)
+    assert (tap.finish, tap.is_exhausted) == (finish, True)
 
 
 async def test_a_request_sent_late_is_tapped_late() -> None:

@@ -27,7 +27,7 @@ def piece(index: int | None, identifier: str | None, name: str | None, arguments
 def joined(*deltas: Any) -> list[StreamEvent]:
     joiner = StreamJoiner("openai")
     events = [event for delta in deltas for event in joiner.delta(delta)]
-    return [*events, *joiner.end()]
+    return [*events, *joiner.end_stream()]
 
 
 def handed_over(*deltas: Any) -> list[tuple[str, str, Any]]:
@@ -131,7 +131,7 @@ def test_no_piece_of_a_long_answer_copies_what_came_before() -> None:
     )
 
     deltas = [found for piece in sent if (found := events.delta(piece)) is not None]
-    told = [*(event for delta in deltas for event in joiner.delta(delta)), *joiner.end()]
+    told = [*(event for delta in deltas for event in joiner.delta(delta)), *joiner.end_stream()]
 
     thought = [event.metadata for event in told if isinstance(event, ReasoningEnded)]
     said = [event.metadata for event in told if isinstance(event, TextEnded)]

@@ -172,9 +172,9 @@ def test_a_call_is_what_was_written(
     joined = StreamedCalls()
 
     for piece in dialect(calls, random.Random(seed)):
-        joined.join(piece)
+        joined.add_piece(piece)
 
-    found = [call.called() for call in joined.calls]
+    found = [call.complete_call() for call in joined.calls]
     assert [(call.tool, call.input, call.problem) for call in found] == [
         (name, value, None) for _, name, value in calls
     ]
@@ -185,9 +185,9 @@ def test_a_call_is_what_was_written(
 def test_calls_without_id_and_index_are_told_apart_when_the_one_before_is_complete() -> None:
     joined = StreamedCalls()
     for name, value in (("read", "a"), ("read", "b"), ("list", "b")):
-        joined.join(piece(0, None, name, {"path": value}))
+        joined.add_piece(piece(0, None, name, {"path": value}))
 
-    assert [(call.tool, call.called().input["path"]) for call in joined.calls] == [
+    assert [(call.tool, call.complete_call().input["path"]) for call in joined.calls] == [
         ("read", "a"),
         ("read", "b"),
         ("list", "b"),
@@ -198,9 +198,9 @@ def test_an_input_that_holds_itself_is_no_repetition() -> None:
     """``{"a":`` and ``{"a":1}}`` are two pieces of one input, although the second begins with the first."""
     joined = StreamedCalls()
     for text in ('{"a":', '{"a":1}}'):
-        joined.join(piece(0, "c", "t", text))
+        joined.add_piece(piece(0, "c", "t", text))
 
-    assert joined.calls[0].called().input == {"a": {"a": 1}}
+    assert joined.calls[0].complete_call().input == {"a": {"a": 1}}
 
 
 @pytest.mark.parametrize(
@@ -210,8 +210,8 @@ def test_what_makes_no_one_input_stays_a_problem(pieces: list[str]) -> None:
     """Nothing runs on a guess: two different inputs, or half of one, are none."""
     joined = StreamedCalls()
     for text in pieces:
-        joined.join(piece(0, "c", "t", text))
-    called = joined.calls[0].called()
+        joined.add_piece(piece(0, "c", "t", text))
+    called = joined.calls[0].complete_call()
 
     assert (called.input, called.raw) == ({}, "".join(pieces))
     assert called.problem

@@ -10,7 +10,7 @@ from tests.model.raw_server import answer, serving
 
 from palimpsest.model.catalog import local_servers
 from palimpsest.model.catalog.discovery import (
-    choose,
+    choose_model,
     expected_model,
     known_models,
     unresponsive_servers,
@@ -36,7 +36,7 @@ def test_a_key_chooses_its_provider() -> None:
     for provider, name in DEFAULT_MODELS.items():
         key = {KEY_VARIABLES[provider][0]: "secret"}
 
-        assert choose(key, nothing) == ModelRef(provider=provider, name=name)
+        assert choose_model(key, nothing) == ModelRef(provider=provider, name=name)
 
 
 def test_a_local_model_needs_a_window_and_tools() -> None:
@@ -44,9 +44,9 @@ def test_a_local_model_needs_a_window_and_tools() -> None:
     mute = LocalModel("mute", 32_768, tools=False)
     good = LocalModel("good", 32_768, tools=True)
 
-    assert choose({}, having(small, mute, good)).id == "ollama/good"
-    assert choose({}, having(small, mute)).id == "rehearsal/rehearsal"
-    assert choose({"OPENAI_API_KEY": " "}, nothing).id == "rehearsal/rehearsal"
+    assert choose_model({}, having(small, mute, good)).id == "ollama/good"
+    assert choose_model({}, having(small, mute)).id == "rehearsal/rehearsal"
+    assert choose_model({"OPENAI_API_KEY": " "}, nothing).id == "rehearsal/rehearsal"
 
 
 def test_lists_what_is_available_and_why() -> None:
@@ -56,7 +56,7 @@ def test_lists_what_is_available_and_why() -> None:
     names = [item.info.ref.id for item in found]
     assert names[:2] == ["my/model", f"anthropic/{DEFAULT_MODELS['anthropic']}"]
     assert names[-2:] == ["ollama/good", "rehearsal/rehearsal"]
-    assert found[0].because == "configured"
+    assert found[0].reason == "configured"
     assert all(name.startswith("anthropic/") for name in names[1:-2])
 
 
@@ -74,22 +74,22 @@ def test_asks_a_local_ollama_for_its_models(local_server: str) -> None:
     assert local_servers.models(environment).models == (
         LocalModel("qwen:latest", 32_768, tools=True),
     )
-    assert choose(environment).id == "ollama/qwen:latest"
+    assert choose_model(environment).id == "ollama/qwen:latest"
     assert (found.window, found.window_assumed, found.price.input) == (32_768, False, 0.0)
 
 
 def test_a_server_of_ones_own_is_asked_for_its_model(local_server: str) -> None:
     named = {"OPENAI_BASE_URL": "https://example.org/v1", "OPENAI_MODEL": "mine"}
 
-    assert choose({"OPENAI_BASE_URL": local_server}, nothing).id == "openai/served"
-    assert choose(named, nothing).id == "openai/mine"
+    assert choose_model({"OPENAI_BASE_URL": local_server}, nothing).id == "openai/served"
+    assert choose_model(named, nothing).id == "openai/mine"
 
 
 def test_an_ollama_that_nobody_named_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(local_servers, "DEFAULT_BASE", GONE)
 
-    assert local_servers.models({}) == LocalModels(missing="silent")
-    assert choose({}).id == "rehearsal/rehearsal"
+    assert local_servers.models({}) == LocalModels(missing_reason="silent")
+    assert choose_model({}).id == "rehearsal/rehearsal"
     assert list(unresponsive_servers({})) == []
 
 
@@ -102,7 +102,7 @@ def test_an_ollama_that_is_named_and_down_is_never_replaced_by_the_rehearsal(var
     )
 
     with pytest.raises(ConfigError) as caught:
-        choose(gone)
+        choose_model(gone)
     assert str(caught.value) == told
     assert list(unresponsive_servers(gone)) == [told]
 
@@ -115,7 +115,7 @@ def test_a_server_that_is_down_is_named_and_never_replaced() -> None:
     )
 
     with pytest.raises(ConfigError) as caught:
-        choose(gone, nothing)
+        choose_model(gone, nothing)
     assert str(caught.value) == told
     assert list(unresponsive_servers(gone, nothing)) == [told]
     assert list(unresponsive_servers({**gone, "OPENAI_MODEL": "mine"}, nothing)) == []
@@ -144,7 +144,7 @@ SERVED_ANSWERS = [
 async def chosen_from(sent: bytes, variable: str, path: str) -> str:
     async with serving(sent) as host:
         with pytest.raises(ConfigError) as caught:
-            await asyncio.to_thread(choose, {variable: f"http://{host}{path}"})
+            await asyncio.to_thread(choose_model, {variable: f"http://{host}{path}"})
         told = str(caught.value)
         assert f"http://{host}{path}, which {variable} names" in told
     return told
@@ -168,7 +168,7 @@ async def test_a_model_of_which_ollama_says_nothing_leaves_the_others() -> None:
     listed = answer('{"models": [{"name": "broken"}, {"name": "good"}]}')
     facts = {"model_info": {"x.context_length": 32_768}, "capabilities": ["tools"]}
     async with serving(listed, answer("", status=500), answer(json.dumps(facts))) as host:
-        chosen = await asyncio.to_thread(choose, {"OLLAMA_HOST": f"http://{host}"})
+        chosen = await asyncio.to_thread(choose_model, {"OLLAMA_HOST": f"http://{host}"})
 
     assert chosen.id == "ollama/good"
 
@@ -189,29 +189,32 @@ def test_a_server_of_the_settings_answers_before_the_rehearsal() -> None:
         "openai/other": {"api_base": f"{GONE}/v1"},
     }
 
-    assert choose({}, nothing, settings).id == "mine/qwen3"
-    assert choose({"OPENAI_API_KEY": "x"}, nothing, settings).provider == "openai"
-    assert choose({"OLLAMA_HOST": GONE}, nothing, settings).id == "mine/qwen3"
+    assert choose_model({}, nothing, settings).id == "mine/qwen3"
+    assert choose_model({"OPENAI_API_KEY": "x"}, nothing, settings).provider == "openai"
+    assert choose_model({"OLLAMA_HOST": GONE}, nothing, settings).id == "mine/qwen3"
     unplaced = {"anthropic/claude-opus-4-5": ModelSettings(window=100_000)}
-    assert expected_model({}, settings) == choose({}, nothing, settings)
+    assert expected_model({}, settings) == choose_model({}, nothing, settings)
     assert expected_model({}, unplaced) is None
     assert expected_model({"OPENAI_BASE_URL": GONE}, settings).provider == "openai"
 
 
 def test_an_anthropic_server_without_a_key_answers_before_the_rehearsal() -> None:
-    chosen = choose({"ANTHROPIC_BASE_URL": GONE}, nothing)
+    chosen = choose_model({"ANTHROPIC_BASE_URL": GONE}, nothing)
 
     assert chosen == ModelRef(provider="anthropic", name=DEFAULT_MODELS["anthropic"])
-    assert choose({"ANTHROPIC_BASE_URL": GONE, "OPENAI_API_KEY": "x"}, nothing).provider == "openai"
+    assert (
+        choose_model({"ANTHROPIC_BASE_URL": GONE, "OPENAI_API_KEY": "x"}, nothing).provider
+        == "openai"
+    )
 
 
 def test_a_server_is_asked_with_its_key_and_what_cannot_chat_is_skipped(local_server: str) -> None:
     environment = {"OPENAI_BASE_URL": f"{local_server}/keyed", "OPENAI_API_KEY": "sk-right"}
 
-    assert choose(environment, nothing).id == "openai/qwen3-8b"
+    assert choose_model(environment, nothing).id == "openai/qwen3-8b"
     listed = [
-        model for model in known_models(environment, None, nothing) if "listed by" in model.because
+        model for model in known_models(environment, None, nothing) if "listed by" in model.reason
     ]
     assert [model.info.ref.id for model in listed] == ["openai/qwen3-8b", "openai/llama-4"]
     with pytest.raises(ConfigError, match="does not list its models"):
-        choose({**environment, "OPENAI_API_KEY": "sk-wrong"}, nothing)
+        choose_model({**environment, "OPENAI_API_KEY": "sk-wrong"}, nothing)

@@ -3,8 +3,8 @@
 import pytest
 
 from palimpsest.model.catalog import litellm_table
-from palimpsest.model.catalog.gateway_names import MAKERS, meant_model, remark
-from palimpsest.model.catalog.model_info import model_info, parse
+from palimpsest.model.catalog.gateway_names import MAKERS, meant_model, source_remark
+from palimpsest.model.catalog.model_info import model_info, parse_model
 from palimpsest.review.prices.offline_prices import offline_price, offline_window
 from palimpsest.review.prices.prices import profile_of
 from palimpsest.transcript.timeline import Timeline
@@ -58,7 +58,7 @@ def test_the_one_model_that_is_meant_is_found_for_window_price_and_abilities(
     name: str, key: str
 ) -> None:
     found = model_info(name, environment={})
-    meant = litellm_table.find_model(parse(key)) or litellm_table.entry(key)
+    meant = litellm_table.find_model(parse_model(key)) or litellm_table.entry(key)
     assert meant is not None
 
     assert found.listed_as == key
@@ -66,19 +66,19 @@ def test_the_one_model_that_is_meant_is_found_for_window_price_and_abilities(
     assert not found.window_assumed
     assert offline_window(name) == meant["max_input_tokens"] <= found.window
     assert found.vision == bool(meant.get("supports_vision"))
-    assert f"by the name {key} of litellm's list" in remark(found)
-    assert "(~)" in remark(found)
+    assert f"by the name {key} of litellm's list" in source_remark(found)
+    assert "(~)" in source_remark(found)
 
 
 @pytest.mark.parametrize("name", NOT_KNOWN)
 def test_a_name_that_means_none_or_several_has_no_price(name: str) -> None:
-    assert meant_model(parse(name)).key is None
+    assert meant_model(parse_model(name)).key is None
     assert offline_price(name) is None
     assert name.startswith("rehearsal/") or model_info(name, environment={}).price == Price()
 
 
 def test_a_name_that_could_be_several_is_said_to_be() -> None:
-    told = remark(model_info("gw/gpt-oss-120b", environment={}))
+    told = source_remark(model_info("gw/gpt-oss-120b", environment={}))
 
     assert "not known" in told
     assert '[models."gw/gpt-oss-120b"]' in told
@@ -86,7 +86,7 @@ def test_a_name_that_could_be_several_is_said_to_be() -> None:
 
 @pytest.mark.parametrize("name", ["gw/gpt-5.4-ultra", "anthropic/claude-sonnet-4-5"])
 def test_nothing_is_remarked_where_there_is_nothing_to_say(name: str) -> None:
-    assert remark(model_info(name, environment={})) == ""
+    assert source_remark(model_info(name, environment={})) == ""
 
 
 @pytest.mark.soak  # with each commit twenty names are found, above; this adds every name of the list

@@ -3,7 +3,7 @@
 import pytest
 
 from palimpsest.model.catalog import litellm_table
-from palimpsest.model.catalog.model_info import parse
+from palimpsest.model.catalog.model_info import parse_model
 from palimpsest.model.catalog.retired_prices import RETIRED_PRICES, retired_price
 from palimpsest.review.prices.offline_prices import offline_price, offline_source
 
@@ -46,5 +46,7 @@ def test_no_other_name_is_taken_for_one(model: str) -> None:
 
 def test_no_row_stands_here_that_the_list_still_has() -> None:
     assert [
-        name for name in RETIRED_PRICES if litellm_table.find_model(parse(f"anthropic/{name}"))
+        name
+        for name in RETIRED_PRICES
+        if litellm_table.find_model(parse_model(f"anthropic/{name}"))
     ] == []

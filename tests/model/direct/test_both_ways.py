@@ -9,7 +9,7 @@ from tests.sample_size import thinned
 
 from palimpsest.model.adapter.litellm_model import LitellmModel
 from palimpsest.model.direct.direct_model import AGENT, DirectModel
-from palimpsest.model.errors.retry import retryable
+from palimpsest.model.errors.retry import is_retryable
 from palimpsest.model.interface import StreamEvent
 from palimpsest.model.script import (
     ModelAnswer,
@@ -102,7 +102,7 @@ def told(error: ErrorValue | None) -> tuple[str, str, Any, Any, bool] | None:
         comparable(str(getattr(error, "message", ""))),
         status,
         headers,
-        retryable(error),
+        is_retryable(error),
     )
 
 

@@ -186,7 +186,7 @@ EFFORTS = (None, "none", "minimal", "low", "medium", "high", "xhigh", "max")
 @pytest.mark.slow
 @pytest.mark.parametrize("provider", thinned(["openai", "anthropic"], 2))
 def test_the_parameters_of_every_listed_model_are_those_that_litellm_sends(provider: str) -> None:
-    litellm = LOADER.wait()
+    litellm = LOADER.wait_for_litellm()
     listed = [
         name
         for name, facts in litellm.model_cost.items()

@@ -96,18 +96,18 @@ def test_an_event_without_end_is_given_up_before_it_fills_the_memory() -> None:
     decoder = EventDecoder()
     piece = b"x" * 1_000_000
     for _ in range(MAX_EVENT_BYTES // len(piece)):
-        assert list(decoder.feed(piece)) == []
+        assert list(decoder.decode_piece(piece)) == []
     with pytest.raises(StreamTooLong):
-        list(decoder.feed(piece))
+        list(decoder.decode_piece(piece))
 
 
 def test_lines_of_one_event_without_end_are_given_up_too() -> None:
     decoder = EventDecoder()
     line = b"data: {" + b"x" * 1_000_000 + b"\n"
     for _ in range(MAX_EVENT_BYTES // len(line)):
-        assert list(decoder.feed(line)) == []
+        assert list(decoder.decode_piece(line)) == []
     with pytest.raises(StreamTooLong):
-        list(decoder.feed(line * 2))
+        list(decoder.decode_piece(line * 2))
 
 
 def test_an_error_that_only_the_events_name_tells_is_one() -> None:

@@ -86,7 +86,10 @@ def test_other_ways_to_prove_who_asks_are_left_to_litellm(environment: dict[str,
 
 @pytest.mark.usefixtures("litellm")
 def test_every_provider_that_litellm_knows_is_known_here() -> None:
-    listed = {str(getattr(provider, "value", provider)) for provider in LOADER.wait().provider_list}
+    listed = {
+        str(getattr(provider, "value", provider))
+        for provider in LOADER.wait_for_litellm().provider_list
+    }
 
     assert listed - providers() == set(), "would be taken for a name of the user's own"
     assert set(DIRECT_PROVIDERS) <= listed

@@ -9,7 +9,7 @@ import pytest
 from palimpsest.model.errors.classification import classify
 from palimpsest.model.errors.exception_details import scrub
 from palimpsest.model.errors.overflow_detection import is_overflow
-from palimpsest.model.errors.retry import retryable
+from palimpsest.model.errors.retry import is_retryable
 from palimpsest.transcript.errors import (
     AbortedError,
     ApiError,
@@ -135,7 +135,7 @@ def test_an_account_without_money_is_said_and_not_asked_again(status: int, messa
     assert isinstance(error, ApiError)
     assert "has no credit left. Add some there, or choose another model" in error.message
     assert message in error.message
-    assert not retryable(error)
+    assert not is_retryable(error)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_refusal_for_haste_is_asked_again_whatever_its_status(
     error = of("BadRequestError", message, status_code=400)
 
     assert isinstance(error, ApiError)
-    assert retryable(error) is again
+    assert is_retryable(error) is again
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.model.error_bodies import REFUSALS, Refusal
 from tests.model.raw_server import answer, serving
 from tests.sample_size import thinned
 
-from palimpsest.model.errors.retry import retryable
+from palimpsest.model.errors.retry import is_retryable
 from palimpsest.model.interface import StepFinished, TextDelta, ToolCalled
 from palimpsest.transcript.errors import (
     ApiError,
@@ -76,7 +76,7 @@ async def test_a_refusal_says_who_answered_what_and_what_to_do(case: Refusal) ->
     assert isinstance(error, VALUES[case.kind]), error
     assert case.told in error.message
     assert not NOT_FOR_PEOPLE.search(error.message), error.message
-    assert retryable(error) is case.again
+    assert is_retryable(error) is case.again
     if case.kind in {"api", "auth"}:
         assert f"http://{host}" in error.message
         assert SENTENCE.search(error.message), error.message
@@ -126,7 +126,7 @@ async def test_a_server_that_closes_without_an_answer_is_asked_again(wire: str) 
     assert "closed the connection without an answer" in sentence_of(error)
     assert "not running" not in sentence_of(error)
     assert error is not None
-    assert retryable(error)
+    assert is_retryable(error)
 
 
 @pytest.mark.parametrize("wire", ["openai", "anthropic", "gemini", "mistral", "ollama", "azure"])
@@ -156,7 +156,7 @@ async def test_only_a_refused_connection_is_a_server_that_does_not_run(wire: str
 
     assert f"The model server at {gone} is not running. Start it" in sentence_of(error)
     assert error is not None
-    assert not retryable(error)
+    assert not is_retryable(error)
 
 
 @WIRES
@@ -167,7 +167,7 @@ async def test_a_certificate_of_their_own_is_named(wire: str, certificate: ssl.S
     assert f"The certificate of https://{host}/v1" in sentence_of(error)
     assert "SSL_CERT_FILE" in sentence_of(error)
     assert error is not None
-    assert not retryable(error)
+    assert not is_retryable(error)
 
 
 @WIRES
@@ -209,7 +209,7 @@ async def test_an_answer_that_is_a_tls_alert_is_not_asked_for_again(wire: str, a
     assert "speaks TLS" in sentence_of(error)
     assert "Write its address with https://." in sentence_of(error)
     assert error is not None
-    assert not retryable(error)
+    assert not is_retryable(error)
 
 
 @WIRES
@@ -219,7 +219,7 @@ async def test_an_address_without_a_scheme_is_no_address(wire: str, base: str) -
 
     assert f"{base} is no address of a server. Write it with http://" in sentence_of(error)
     assert error is not None
-    assert not retryable(error)
+    assert not is_retryable(error)
 
 
 @WIRES
@@ -261,7 +261,7 @@ async def test_a_success_that_is_no_answer_is_told_at_once(
     assert f"http://{host}/v1" in sentence_of(error)
     assert told in sentence_of(error)
     assert error is not None
-    assert not retryable(error)
+    assert not is_retryable(error)
 
 
 WHOLE: dict[str, dict[str, Any]] = {

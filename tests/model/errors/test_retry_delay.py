@@ -2,7 +2,7 @@
 
 import pytest
 
-from palimpsest.model.errors.retry import delay_seconds, retryable
+from palimpsest.model.errors.retry import delay_seconds, is_retryable
 from palimpsest.transcript.errors import ApiError, AuthError, ContextOverflowError, UnknownError
 
 NOON = 1_700_000_000.0  # Tue, 14 Nov 2023 22:13:20 GMT
@@ -96,8 +96,8 @@ def test_a_limits_reset_counts_up_to_ten_minutes(headers: dict[str, str], second
 
 
 def test_only_what_may_pass_is_worth_another_attempt() -> None:
-    assert retryable(ApiError(message="m", retryable=True))
-    assert not retryable(ApiError(message="m"))
-    assert not retryable(ContextOverflowError(message="m"))
-    assert not retryable(AuthError(provider="p", message="m"))
-    assert not retryable(UnknownError(message="m"))
+    assert is_retryable(ApiError(message="m", retryable=True))
+    assert not is_retryable(ApiError(message="m"))
+    assert not is_retryable(ContextOverflowError(message="m"))
+    assert not is_retryable(AuthError(provider="p", message="m"))
+    assert not is_retryable(UnknownError(message="m"))

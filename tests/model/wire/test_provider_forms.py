@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from palimpsest.model.wire.provider_messages import (
     can_think,
     canonical,
-    convert,
     message_hash,
     prompt_text,
+    provider_messages,
     request_hash,
     sendable_messages,
     to_provider,
@@ -68,7 +68,7 @@ TALK = (
 
 
 def test_writes_openai_messages_with_their_sources() -> None:
-    written = convert(TALK, OPENAI)
+    written = provider_messages(TALK, OPENAI)
 
     function = {"name": "python", "arguments": '{"code": "2+2"}'}
     assert [message.body for message in written] == [

@@ -50,7 +50,7 @@ def test_a_repaired_schema_stays_as_it_is(written: dict[str, Any]) -> None:
 
 def test_the_schemas_of_our_own_tools_stay_as_they_are() -> None:
     registry = Registry(builtin_tools())
-    for tool in registry.offered():
+    for tool in registry.offered_tools():
         schema = registry.spec(tool).parameters
 
         assert in_subset(copy.deepcopy(schema), "json_schema", plain_names=True) == schema

@@ -37,10 +37,10 @@ PLAN = [{"step": "Read", "status": "completed"}, {"step": "Write", "status": "in
 PROMPT = "What is in a.txt, and how long is b.txt?"
 FAILS = "This is to fail."
 Json = dict[str, Any]
-Told = tuple[str, Any]
+ColumnSpec = tuple[str, Any]
 
 
-def claude_answer(body: Json, project: str) -> list[Told]:
+def claude_answer(body: Json, project: str) -> list[ColumnSpec]:
     """Return the kinds and contents of the next answer: texts, thoughts, or tools with their inputs."""
     messages, tools = body["messages"], [tool["name"] for tool in body.get("tools", [])]
     done = [
@@ -56,7 +56,10 @@ def claude_answer(body: Json, project: str) -> list[Told]:
     if "Thank you" in last:
         return [("text", "You are welcome.")]
     if "Count the words" in json.dumps(messages[0]):
-        counting: list[Told] = [("text", "I count."), ("Read", {"file_path": f"{project}/b.txt"})]
+        counting: list[ColumnSpec] = [
+            ("text", "I count."),
+            ("Read", {"file_path": f"{project}/b.txt"}),
+        ]
         return [("text", "There are 3 words.")] if done else counting
     if not done:
         return [
@@ -112,7 +115,7 @@ def claude_events(body: Json, project: str, number: int) -> Iterator[Json]:
     yield {"type": "message_stop"}
 
 
-def codex_answer(body: Json) -> list[Told]:
+def codex_answer(body: Json) -> list[ColumnSpec]:
     given = body["input"]
     asked = max(n for n, item in enumerate(given) if item.get("role") == "user")
     done = [item for item in given[asked:] if item.get("type") == "function_call"]
@@ -120,12 +123,12 @@ def codex_answer(body: Json) -> list[Told]:
     if "Thank you" in json.dumps(given[asked]):
         return [("say", "You are welcome.")]
 
-    def shell(command: str) -> Told:
+    def shell(command: str) -> ColumnSpec:
         if "exec_command" in names:
             return "exec_command", {"cmd": command}
         return "shell", {"command": ["bash", "-lc", command]}
 
-    script: dict[int, list[Told]] = {
+    script: dict[int, list[ColumnSpec]] = {
         0: [
             ("think", "The file has to be read."),
             ("say", "I read both."),

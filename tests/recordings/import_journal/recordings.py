@@ -22,11 +22,11 @@ BEGIN = SessionBegin(id="one", format="told", created=1_000, model="anthropic/cl
 ONE_REQUEST = Usage(input=10, output=2, cache_read=100)
 
 
-class Told:
+class ColumnSpec:
     """Reads nothing: its values are given."""
 
     name = "told"
-    title = "Told"
+    title = "ColumnSpec"
     tried_on = "hand-made files"
 
     def __init__(self, values: Iterable[Recorded]) -> None:
@@ -39,7 +39,7 @@ class Told:
         yield from self.values
 
 
-def no_others() -> Sequence[Told]:
+def no_others() -> Sequence[ColumnSpec]:
     return ()
 
 
@@ -49,7 +49,7 @@ def tell(
     """Import these values."""
     path = folder / "recording.told"
     path.write_text("told")
-    registry = ImporterRegistry([Told(values)], no_others)
+    registry = ImporterRegistry([ColumnSpec(values)], no_others)
     return registry.import_from(store, path, lambda: NOW, control)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.recordings.import_journal.recordings import BEGIN, NOW, Told, no_others, user
+from tests.recordings.import_journal.recordings import BEGIN, NOW, ColumnSpec, no_others, user
 
 from palimpsest.recordings.formats.built_in import REGISTRY
 from palimpsest.recordings.import_journal import importer_errors
@@ -25,7 +25,7 @@ from palimpsest.transcript.errors import UserError
 KEY = "sk-ant-api03-" + "a1B2c3D4" * 11
 
 
-class _BrokenReader(Told):
+class _BrokenReader(ColumnSpec):
     """Fails behind its first message, as one does that met a field of another type."""
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:
@@ -33,12 +33,12 @@ class _BrokenReader(Told):
         raise AttributeError(f"'str' object has no attribute 'get' \x1b[31m {KEY}")
 
 
-class _BrokenRecogniser(Told):
+class _BrokenRecogniser(ColumnSpec):
     def recognises(self, head: Head) -> bool:
         return bool(1 / (len(head.start) - len(head.start)))
 
 
-class _BrokenWhole(Told):
+class _BrokenWhole(ColumnSpec):
     def import_whole(
         self,
         store: Store,
@@ -148,7 +148,7 @@ def test_without_a_project_the_log_lies_in_a_folder_of_its_own(
     assert str(log) in problem.what
 
 
-class _LongWinded(Told):
+class _LongWinded(ColumnSpec):
     title = "Long\n\x1b[31m"
 
     def read(self, path: Path, report: Report) -> Iterator[Recorded]:  # noqa: ARG002
@@ -177,7 +177,7 @@ def test_a_pipe_in_the_place_of_the_log_is_not_waited_for(project: Path, tmp_pat
 
 
 def test_what_the_system_refuses_is_said_as_such(project: Path, tmp_path: Path) -> None:
-    class Unread(Told):
+    class Unread(ColumnSpec):
         def read(self, path: Path, report: Report) -> Iterator[Recorded]:  # noqa: ARG002
             yield BEGIN
             raise TimeoutError
@@ -194,7 +194,7 @@ def test_in_a_folder_a_broken_importer_is_logged_once_and_the_others_read_on(
     for name in ("a.jsonl", "b.jsonl"):
         (folder / name).write_text("told")
     registry = ImporterRegistry(
-        [_BrokenRecogniser([]), Told([BEGIN, user("u1", "Hello")])], no_others
+        [_BrokenRecogniser([]), ColumnSpec([BEGIN, user("u1", "Hello")])], no_others
     )
 
     report = registry.import_from(JsonlStore(prepare(project)), folder, lambda: NOW)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.recordings.formats.imported import bring, now, said
 from tests.recordings.formats.sample_files import sample
-from tests.recordings.import_journal.recordings import BEGIN, Told, user
+from tests.recordings.import_journal.recordings import BEGIN, ColumnSpec, user
 from tests.sample_size import thinned
 from tests.store.foreign_sessions import sample as opencode_sample
 
@@ -153,7 +153,7 @@ def test_importers_of_others_are_asked_last_and_only_when_needed(tmp_path: Path)
 
     def others() -> Sequence[Importer]:
         asked.append("loaded")
-        return (Told([BEGIN, user("u", "Hi")]),)
+        return (ColumnSpec([BEGIN, user("u", "Hi")]),)
 
     registry = ImporterRegistry(BUILT_IN, others)
     told = tmp_path / "a.told"
@@ -177,7 +177,7 @@ def test_an_installed_importer_is_found_by_its_entry_point(
         "[palimpsest.importers]\ntold = told_importer:TOLD\nbroken = told_importer:MISSING\n"
     )
     (tmp_path / "told_importer.py").write_text(
-        "from tests.recordings.import_journal.recordings import BEGIN, Told\nTOLD = Told([BEGIN])\n"
+        "from tests.recordings.import_journal.recordings import BEGIN, ColumnSpec\nTOLD = ColumnSpec([BEGIN])\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
 

@@ -317,7 +317,7 @@ def test_gaps_are_named_in_the_session_and_at_their_call(
 
 
 def test_titles_come_from_the_recording_or_from_the_first_prompt(tmp_path: Path) -> None:
-    told = SessionBegin("one", "told", title="Told")
+    told = SessionBegin("one", "told", title="ColumnSpec")
     prompts = (user("u", "Please   read\nthis " + "word " * 40),)
 
     titles = [
@@ -330,7 +330,7 @@ def test_titles_come_from_the_recording_or_from_the_first_prompt(tmp_path: Path)
         )
     ]
 
-    assert titles[:2] == ["Told", "Later"]
+    assert titles[:2] == ["ColumnSpec", "Later"]
     assert titles[2].startswith("Please read this word")
     assert len(titles[2]) == 80
     assert titles[3] == "A session of told"

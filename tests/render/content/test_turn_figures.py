@@ -36,7 +36,7 @@ def test_the_sums_and_their_words(case: dict[str, Any]) -> None:
         return
     assert figures is not None
     assert (figures.steps, figure_words(figures)) == (told["steps"], told["words"])
-    assert (figures.used, figures.window) == (told.get("used"), told.get("window"))
+    assert (figures.used_tokens, figures.window) == (told.get("used"), told.get("window"))
     line = figures_item(messages)
     assert line is not None
-    assert line.words.partition(" · ")[2] == " · ".join(told["words"])
+    assert line.summary.partition(" · ")[2] == " · ".join(told["words"])

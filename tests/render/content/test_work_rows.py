@@ -38,7 +38,7 @@ def told(row: Row) -> str:
         case TextItem():
             return row.text
         case NoticeItem():
-            return row.words
+            return row.sentence
         case _:
             return type(row).__name__
 

@@ -137,11 +137,11 @@ def test_never_raises_and_gives_the_same_again(words: str, name: str, output: st
 )
 def test_never_exceeds_the_caps(calls: list[tuple[str, str]], call: int, turn: int) -> None:
     parts = tuple(ran("python", out, f"prt_{n}", code=code) for n, (code, out) in enumerate(calls))
-    caps = Caps(call=call, turn=turn)
+    caps = Caps(bytes_per_call=call, bytes_per_turn=turn)
 
-    left = caps.after(parts)
+    left = caps.caps_after(parts)
 
-    assert turn - left.turn <= min(turn, call * len(parts))
+    assert turn - left.bytes_per_turn <= min(turn, call * len(parts))
 
 
 def test_says_how_much_was_left_out_and_where_it_is() -> None:

@@ -30,9 +30,9 @@ OURS = {*OUR_OWN, "<bdi>", "<i>", "div.role", "div.aria-label"}
 def sheet(words: str = "data/raw_2009.csv", **more: object) -> ContextReportView:
     fields: dict[str, object] = {
         "title": f"Context window of {words}",
-        "head": ("46,210 of 200,000 tokens (23%)", words),
+        "head_phrases": ("46,210 of 200,000 tokens (23%)", words),
         "window": 200_000,
-        "fills": (
+        "kind_shares": (
             KindShare("system", "System prompt", 1_204),
             KindShare("instructions", "Instructions", 10, words),
             KindShare("output", "Tool outputs", 44_996, words),
@@ -48,7 +48,7 @@ def sheet(words: str = "data/raw_2009.csv", **more: object) -> ContextReportView
         ),
         "more_entries": words,
         "marks_title": "What the model no longer sees whole",
-        "marks": (
+        "reduction_rows": (
             ReductionRow(words, words, ("cleared", words), words),
             ReductionRow("summary", "", (), ""),
         ),
@@ -167,7 +167,9 @@ def test_styles_nothing_outside_its_own_words() -> None:
 
 
 def test_says_so_when_nothing_is_gone() -> None:
-    page = to_html(sheet(marks=(), marks_title="Nothing was taken out", more_marks="", warning=""))
+    page = to_html(
+        sheet(reduction_rows=(), marks_title="Nothing was taken out", more_marks="", warning="")
+    )
 
     assert "Nothing was taken out" in page
     assert 'class="strip"' not in page

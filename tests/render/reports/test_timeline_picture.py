@@ -27,7 +27,7 @@ def picture(requests: int, title: str = "Penguins", sentence: str = "It grows.")
         title=title,
         sentence=sentence,
         names=("user", "output", "no such kind"),
-        layers=tuple(tuple(range(start, start + requests)) for start in (10, 200, 0)),
+        tokens_by_kind=tuple(tuple(range(start, start + requests)) for start in (10, 200, 0)),
         limits=(1_000,) * requests,
         marks=tuple(
             TimelineMark(request, kind)

@@ -199,7 +199,9 @@ async def test_tells_system_prompt_tools_and_each_instruction_file_apart(tmp_pat
     assert rules.words == "# House rules"
     assert named(report, "tools") == [
         harness.services.agents.registry.spec(tool).name
-        for tool in harness.services.agents.registry.offered(harness.services.rules.base, None)
+        for tool in harness.services.agents.registry.offered_tools(
+            harness.services.rules.base, None
+        )
     ]
     assert list(report.kinds) == ["system", "tools", "instructions"]
 
@@ -589,7 +591,7 @@ async def test_long_lists_are_capped_and_counted(tmp_path: Path) -> None:
     )
     # The largest savings are shown, in order.
     most = sorted(report.reductions, key=lambda row: -row.saved)[:12]
-    shown = [mark.facts[2] for mark in report.sheet.marks]
+    shown = [mark.facts[2] for mark in report.sheet.reduction_rows]
     assert shown == [_since_text(gone.since) for gone in report.reductions if gone in most]
 
 

@@ -152,3 +152,5 @@ def test_the_author_is_the_user_where_nobody_is_named(
 
     assert session.note("Mine.").author == "Ann Example"
     assert session.note("Named.", author=" Bo ").author == "Bo"
+    monkeypatch.setenv("PALIMPSEST_AUTHOR", "Ann of the night shift")
+    assert session.note("Late.").author == "Ann of the night shift"

@@ -16,9 +16,9 @@ from palimpsest import policies
 from palimpsest.context_policies.interface.policy import Change
 from palimpsest.context_policies.own_policies.past_view import PastView
 from palimpsest.context_policies.registry import get
-from palimpsest.review.recorded_sessions.preset_policies import chosen_policies
 from palimpsest.review.recorded_sessions.session_answers import SessionAnswers
 from palimpsest.review.session_review import SessionReview
+from palimpsest.review.timeline_view.chosen_policies import chosen_policies
 from palimpsest.review.timeline_view.report_data import report_data
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
@@ -97,9 +97,14 @@ def test_a_function_without_words_and_what_has_its_numbers_already_are_named() -
     preset = policies.get("sweagent.last_n n=10")
 
     assert option("bare", bare).what == "The function bare."
-    for policy in (fixed, both, preset):
-        found = option(policy.name, policy)
-        assert (found.sliders, found.what) == ((), f"{policy.name}, as it was chosen.")
+    whats = {policy.name: option(policy.name, policy).what for policy in (fixed, both, preset)}
+    assert whats == {
+        "newest keep=5": "Keep the newest results, and clear the others.",
+        "newest | opencode.prune": "Its 2 policies act one after the other.",
+        "sweagent.last_n n=10": option("sweagent.last_n", []).what,
+    }
+    assert not any(option(policy.name, policy).sliders for policy in (fixed, both, preset))
+    assert option("raw", None).what == "Every item is whole."
     assert option(both.name, both).source.startswith("your own, your function newest")
     assert option(preset.name, preset).source == preset.source
 

@@ -51,7 +51,11 @@ def test_the_view_and_its_tracks_are_those_that_a_kernel_answers(answers: ViewAn
     view = answers.answer(AskView()).view
     assert view is not None
     expected = view.model_dump(mode="json", exclude_none=True)
-    assert {**data["view"], "policies": []} == {**expected, "policies": []}
+    assert data["view"] == {
+        **expected,
+        "policies": data["view"]["policies"],
+        "given_policies": 2,
+    }
     (sliders,) = (
         policy_choice.sliders
         for policy_choice in policy_choices()
@@ -130,3 +134,20 @@ def test_what_cannot_be_done_is_one_sentence(
 ) -> None:
     with pytest.raises(UserError, match=words):
         read(answers, *policies, texts=texts)
+
+
+@pytest.mark.parametrize("texts", TEXTS)
+def test_the_names_that_answers_used_are_those_of_a_kernel(
+    answers: ViewAnswers, texts: Any
+) -> None:
+    uses = read(answers, "raw", texts=texts)["uses"]
+    rows = [*zip(uses["request"], uses["name"], uses["sources"], strict=True)]
+
+    assert (rows == []) == (texts == "none")
+    for item in range(len(answers.review.timeline.items)):
+        named: dict[int, list[str]] = {}
+        for request, name, sources in rows:
+            if item in uses["items"][name][:sources]:
+                named.setdefault(request, []).append(uses["names"][name])
+        expected = answers.review.references.used_names(item) if texts != "none" else {}
+        assert named == expected

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from palimpsest.app.loaded_config import LoadedConfig, load, trust
+from palimpsest.app.loaded_config import LoadedConfig, load, trust_project
 from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.session.config.settings import Config
 
@@ -42,7 +42,7 @@ def loaded(
     environment: Mapping[str, str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> LoadedConfig:
-    trust(project / "notebooks", environment or {}, places)
+    trust_project(project / "notebooks", environment or {}, places)
     return load(project / "notebooks", environment or {}, overrides, folders=places)
 
 
@@ -241,7 +241,7 @@ def test_keeps_permission_tables_whole_and_in_order(
     write(tmp_path / "xdg/config.toml", '[permission]\n"*" = "allow"\nbash = "deny"')
     write(project / "palimpsest.toml", '[permission.bash]\n"git *" = "allow"')
 
-    trust(project / "notebooks", {}, places)
+    trust_project(project / "notebooks", {}, places)
     config = loaded(project, places, {"PALIMPSEST_PERMISSION": "ask"})
 
     assert config.value.permission == (
@@ -269,7 +269,7 @@ def test_collects_instructions_of_all_layers_next_to_their_files(
     write(tmp_path / "xdg/config.toml", 'instructions = ["style.md"]')
     write(project / "palimpsest.toml", 'instructions = ["docs/*.md", "~/x.md"]')
 
-    trust(project / "notebooks", {}, places)
+    trust_project(project / "notebooks", {}, places)
     config = loaded(project, places)
 
     assert config.value.instructions == (
@@ -330,7 +330,7 @@ def test_passes_over_a_file_that_a_stranger_left_in_a_shared_folder(tmp_path: Pa
     (tmp_path / "mine").mkdir()
     os.chown(write(tmp_path / "palimpsest.toml", 'model = "theirs/x"'), 12345, 12345)
     nowhere = ConfigFolders((), (), tmp_path)
-    trust(tmp_path / "mine", {}, nowhere)
+    trust_project(tmp_path / "mine", {}, nowhere)
     assert load(tmp_path / "mine", {}, folders=nowhere).value.model == "theirs/x"
 
     tmp_path.chmod(0o1777)

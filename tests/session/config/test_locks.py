@@ -12,7 +12,7 @@ from tests.harness.session import SessionHarness, ask
 from tests.sample_size import thinned
 from tests.session.permissions.test_modes_and_limits import answered, once, tools
 
-from palimpsest.app.loaded_config import LoadedConfig, load, trust
+from palimpsest.app.loaded_config import LoadedConfig, load, trust_project
 from palimpsest.app.wiring import App
 from palimpsest.context.policy_overrides import policy_numbers, possible_values
 from palimpsest.model.script import calls, says
@@ -28,7 +28,7 @@ from palimpsest.session.open_sessions.storage_cleanup import prune_storage
 from palimpsest.session.permissions.effective_rules import EffectiveRules
 from palimpsest.testing import ScriptedModel
 from palimpsest.tools.permission_rules.modes import MODE_APPROVALS
-from palimpsest.tools.permission_rules.permissions import Allowed, MustAsk, as_limits, decide
+from palimpsest.tools.permission_rules.permissions import Allowed, MustAsk, as_limits, decide_call
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
 from palimpsest.transcript.errors import ConfigError, UserError
@@ -200,7 +200,7 @@ def test_no_file_no_environment_and_no_option_changes_what_is_locked(
         "PALIMPSEST_AUTO_SHARE": "1",
         "PALIMPSEST_OUTPUT_TOKEN_MAX": "77",
     }
-    trust(folder, environment, places)
+    trust_project(folder, environment, places)
 
     after = load(folder, environment, {key: other}, folders=places)
 
@@ -263,7 +263,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
         apps.append(app)
         session = app.engine.submit(app.workspace.current("a.ipynb")).result()
         if log is not None:
-            session.log.change(**log)
+            session.log.change_session(**log)
         return app, session
 
     usual = ConfigFolders.usual
@@ -441,8 +441,10 @@ def test_locked_rules_stand_behind_every_other(start: Start, tmp_path: Path, key
     record = session.snapshot().session
     rules = app.effective_rules.rules_of(record, (), app.definitions.agents["build"].rules)
 
-    assert decide("bash", ["ls"], rules, MODE_APPROVALS["bypass"]) == MustAsk(("ls",), locked=True)
-    assert decide("read", ["a"], rules) == Allowed()
+    assert decide_call("bash", ["ls"], rules, MODE_APPROVALS["bypass"]) == MustAsk(
+        ("ls",), locked=True
+    )
+    assert decide_call("read", ["a"], rules) == Allowed()
     if begin is None:
         app.close()
 

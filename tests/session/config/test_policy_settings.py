@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.harness.session import SessionHarness, ask, until
 
-from palimpsest.app.loaded_config import LoadedConfig, load, trust
+from palimpsest.app.loaded_config import LoadedConfig, load, trust_project
 from palimpsest.context.policy_overrides import policy_choice, policy_with_changes
 from palimpsest.context.presets import OPENCODE_1_18, PRESETS
 from palimpsest.model.script import says
@@ -34,7 +34,7 @@ def loaded(
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "config.toml").write_text(locked_settings, encoding="utf-8")
     places = ConfigFolders((tmp_path / "etc",), (), tmp_path)
-    trust(project, environment or {}, places)
+    trust_project(project, environment or {}, places)
     return load(project, environment or {}, folders=places)
 
 

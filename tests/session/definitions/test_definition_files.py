@@ -15,7 +15,7 @@ from palimpsest.session.definitions.project_definitions import (
     skill_rules,
 )
 from palimpsest.tools.file_access.gitignore import GitignoreRules
-from palimpsest.tools.permission_rules.permissions import Allowed, Denied, MustAsk, decide
+from palimpsest.tools.permission_rules.permissions import Allowed, Denied, MustAsk, decide_call
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import ConfigError
 
@@ -127,7 +127,9 @@ def test_a_pipe_is_not_waited_for(project: Path, shelf: Shelf) -> None:
     assert [words.rpartition("/")[2] for words in found.problems] == [
         "pipe.md is left out: it is no file."
     ]
-    assert GitignoreRules.at(project, project).covers(project / "x", is_dir=False) is False
+    assert (
+        GitignoreRules.rules_at(project, project).is_ignored(project / "x", is_dir=False) is False
+    )
 
 
 def test_a_project_s_agent_can_be_more_careful_and_never_less(project: Path, shelf: Shelf) -> None:
@@ -137,10 +139,10 @@ def test_a_project_s_agent_can_be_more_careful_and_never_less(project: Path, she
     agent = shelf().agents["free"]
 
     rules = DEFAULT_RULES + agent.rules
-    assert isinstance(decide("bash", ["rm x"], rules), MustAsk)
-    assert isinstance(decide("python", ["*"], rules), MustAsk)
-    assert isinstance(decide("read", ["a.txt"], rules), Denied)
-    assert isinstance(decide("grep", ["x"], rules), Allowed)
+    assert isinstance(decide_call("bash", ["rm x"], rules), MustAsk)
+    assert isinstance(decide_call("python", ["*"], rules), MustAsk)
+    assert isinstance(decide_call("read", ["a.txt"], rules), Denied)
+    assert isinstance(decide_call("grep", ["x"], rules), Allowed)
 
 
 def test_a_person_s_own_agent_may_be_less_careful(home: Path, shelf: Shelf) -> None:
@@ -148,7 +150,7 @@ def test_a_person_s_own_agent_may_be_less_careful(home: Path, shelf: Shelf) -> N
 
     rules = DEFAULT_RULES + shelf().agents["free"].rules
 
-    assert isinstance(decide("bash", ["make"], rules), Allowed)
+    assert isinstance(decide_call("bash", ["make"], rules), Allowed)
 
 
 def test_a_list_of_tools_hides_the_others_and_lifts_no_question(home: Path, shelf: Shelf) -> None:
@@ -161,20 +163,20 @@ def test_a_list_of_tools_hides_the_others_and_lifts_no_question(home: Path, shel
 
     rules = DEFAULT_RULES + agent.rules
     assert agent.model is None
-    assert isinstance(decide("edit", ["a"], rules), Denied)
-    assert isinstance(decide("my_server_tool", ["*"], rules), Denied)
-    assert isinstance(decide("read", ["a.txt"], rules), Allowed)
-    assert isinstance(decide("read", [".env"], rules), MustAsk)
-    assert isinstance(decide("bash", ["ls"], rules), MustAsk)
+    assert isinstance(decide_call("edit", ["a"], rules), Denied)
+    assert isinstance(decide_call("my_server_tool", ["*"], rules), Denied)
+    assert isinstance(decide_call("read", ["a.txt"], rules), Allowed)
+    assert isinstance(decide_call("read", [".env"], rules), MustAsk)
+    assert isinstance(decide_call("bash", ["ls"], rules), MustAsk)
 
 
 def test_explore_can_change_nothing_and_asks_before_the_shell(shelf: Shelf) -> None:
     rules = DEFAULT_RULES + shelf().agents["explore"].rules
 
     for permission in ("edit", "write", "python", "task", "todowrite", "any_tool"):
-        assert isinstance(decide(permission, ["*"], rules), Denied), permission
-    assert isinstance(decide("bash", ["ls"], rules), MustAsk)
-    assert isinstance(decide("read", ["secrets.env"], rules), MustAsk)
+        assert isinstance(decide_call(permission, ["*"], rules), Denied), permission
+    assert isinstance(decide_call("bash", ["ls"], rules), MustAsk)
+    assert isinstance(decide_call("read", ["secrets.env"], rules), MustAsk)
 
 
 def test_a_changed_file_is_read_again_without_a_restart(project: Path, shelf: Shelf) -> None:
@@ -225,8 +227,8 @@ def test_skills_are_folders_with_a_text(home: Path, project: Path, shelf: Shelf)
     assert skills["pdf"].files == ("scripts/go.py",)
     rules = DEFAULT_RULES + skill_rules(skills)
     inside = f"{folder.resolve()}/scripts/*"
-    assert isinstance(decide("external_directory", [inside], rules), Allowed)
-    assert isinstance(decide("external_directory", [f"{home}/*"], rules), MustAsk)
+    assert isinstance(decide_call("external_directory", [inside], rules), Allowed)
+    assert isinstance(decide_call("external_directory", [f"{home}/*"], rules), MustAsk)
 
 
 def test_an_unusable_default_agent_is_told_and_another_one_answers(shelf: Shelf) -> None:

@@ -127,7 +127,7 @@ def test_ordinary_values_of_settings_stay() -> None:
 
 def test_what_may_not_be_used_hides_nothing() -> None:
     register_secrets(
-        McpServerSpec("a", env={"API_KEY": "rm-rf-everything"}, refused="not trusted"), {}
+        McpServerSpec("a", env={"API_KEY": "rm-rf-everything"}, refusal="not trusted"), {}
     )
 
     assert scrubber({})("rm-rf-everything") == "rm-rf-everything"

@@ -166,14 +166,14 @@ async def test_a_fork_of_it_reads_none_and_what_changes_later_is_no_hindrance(
     harness, session = await opened(store)
     fork = await harness.workspace.fork(SESSION)
     assert (unread(fork), unread(session)) == (ALL_BUT_THE_NEWEST, ALL_BUT_THE_NEWEST)
-    session.log.change(title="Another")
+    session.log.change_session(title="Another")
     await harness.workspace.close()
 
     for _ in range(2):
         harness, session = await opened(store)
         assert unread(session) == ALL_BUT_THE_NEWEST
         assert session.snapshot(messages=False).session.title == "Another"
-        session.log.change(title="Another")
+        session.log.change_session(title="Another")
         await harness.workspace.close()
     assert store.load(fork.id).messages() == store.load(SESSION).messages()
 

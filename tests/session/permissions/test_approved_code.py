@@ -128,7 +128,7 @@ def test_what_cannot_be_written_lasts_until_the_kernel_ends(tmp_path: Path) -> N
 async def test_only_code_that_ran_to_its_end_is_recorded(*, interrupted: bool) -> None:
     class Runner:
         async def run(self, *_: object, **__: object) -> PythonOutcome:
-            return PythonOutcome("", "", None, None, interrupted=interrupted)
+            return PythonOutcome("", "", None, None, was_interrupted=interrupted)
 
     known = ApprovedCode()
     await known.observe(Runner(), "ses_1").run(

@@ -8,7 +8,7 @@ from tests.sample_size import sample_size, seeds
 from tests.store.byte_damage import damaged
 from tests.store.test_irregular_files import PUTS, Put, replaced
 
-from palimpsest.app.loaded_config import load, trust
+from palimpsest.app.loaded_config import load, trust_project
 from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.session.permissions.effective_rules import Approvals
 from palimpsest.session.permissions.grants import Grants, grants_file
@@ -101,7 +101,7 @@ def test_any_byte_of_the_settings_may_be_wrong(
 @pytest.mark.timeout(sample_size(300, 3_600))
 def test_any_byte_of_what_is_trusted_may_be_wrong(project: Path, places: ConfigFolders) -> None:
     (project / "palimpsest.toml").write_text('model = "openai/gpt-5"\n')
-    trust(project, {}, places)
+    trust_project(project, {}, places)
     assert places.trust_folder is not None
     (path,) = places.trust_folder.glob("*.json")
     content = path.read_bytes()
@@ -112,7 +112,7 @@ def test_any_byte_of_what_is_trusted_may_be_wrong(project: Path, places: ConfigF
             load(project, {}, folders=places)
         except Exception as error:
             raise AssertionError(f"seed {seed}, {said}: {error!r}"[:400]) from error
-        trust(project, {}, places)
+        trust_project(project, {}, places)
         assert load(project, {}, folders=places).held == ()
 
 

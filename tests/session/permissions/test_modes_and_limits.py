@@ -488,7 +488,7 @@ async def test_a_parent_that_only_the_log_names_shares_neither_mode_nor_purse(
     other = await harness.session("a.ipynb")
     other.control.use_mode("bypass")
     claims = await harness.session("b.ipynb")
-    claims.log.change(parent_id=other.id)
+    claims.log.change_session(parent_id=other.id)
     elsewhere, here = answered(other, once), answered(claims, once)
 
     await ask(claims, "Look.")

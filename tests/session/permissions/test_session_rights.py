@@ -242,7 +242,7 @@ def test_what_tightens_is_not_given_up_for_a_claim() -> None:
 async def test_a_mode_chosen_since_stands_for_what_was_held_back(tmp_path: Path) -> None:
     harness = SessionHarness(tmp_path, ScriptedModel(says("Hi.")))
     session = await harness.session()
-    session.log.change(mode="bypass", mode_own=True, permission=(ALL,))
+    session.log.change_session(mode="bypass", mode_own=True, permission=(ALL,))
     await harness.workspace.close()
 
     session = await harness.session()

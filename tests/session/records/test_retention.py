@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.harness.session import SessionHarness, ask
 
-from palimpsest.app.loaded_config import load, trust
+from palimpsest.app.loaded_config import load, trust_project
 from palimpsest.model.script import says
 from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.open_sessions.live_session import LiveSession
@@ -207,7 +207,7 @@ def test_limits_are_read_from_the_settings(
 ) -> None:
     (tmp_path / "palimpsest.toml").write_text(text)
 
-    trust(tmp_path, {})
+    trust_project(tmp_path, {})
     kept = load(tmp_path, {}).value.retention
 
     assert (kept.days, kept.size, kept.texts) == expected

@@ -51,7 +51,7 @@ async def said(
 async def child(harness: SessionHarness, parent: LiveSession) -> LiveSession:
     """Begin a child session, as a task call would."""
     made = await said(harness, "look into it", notebook=None)
-    made.log.change(parent_id=parent.id)
+    made.log.change_session(parent_id=parent.id)
     await made.journal.flush()
     return made
 

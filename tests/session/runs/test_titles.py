@@ -117,7 +117,7 @@ async def test_what_a_person_called_it_stays(tmp_path: Path) -> None:
     session = await here.session()
     asking = asyncio.ensure_future(ask(session, "hello there"))
     await waiting.wait()
-    session.log.change(title="Mine")
+    session.log.change_session(title="Mine")
     await asking
     await session.title_writer.wait()
 

@@ -4,9 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from palimpsest.app.loaded_config import LoadedConfig, distrust, load, trust
+from palimpsest.app.loaded_config import LoadedConfig, distrust_project, load, trust_project
 from palimpsest.session.config.setting_files import ConfigFolders
-from palimpsest.tools.permission_rules.permissions import Allowed, decide, from_config, merge
+from palimpsest.tools.permission_rules.permissions import (
+    Allowed,
+    decide_call,
+    from_config,
+    merge_rules,
+)
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 
 
@@ -31,7 +36,7 @@ def loaded(project: Path, places: ConfigFolders, text: str, user: str = "") -> L
 
 def action(config: LoadedConfig, permission: str, pattern: str) -> str:
     rules = config.rules("permission", config.value.permission)
-    return type(decide(permission, [pattern], merge(DEFAULT_RULES, rules))).__name__
+    return type(decide_call(permission, [pattern], merge_rules(DEFAULT_RULES, rules))).__name__
 
 
 LOOSE = """
@@ -72,7 +77,7 @@ def test_what_tightens_holds_and_what_loosens_waits(project: Path, places: Confi
 
 def test_what_is_trusted_once_holds_from_then_on(project: Path, places: ConfigFolders) -> None:
     loaded(project, places, LOOSE, "[budget]\nusd = 10")
-    assert len(trust(project, {}, places)) == 5
+    assert len(trust_project(project, {}, places)) == 5
 
     config = load(project, {}, folders=places)
 
@@ -80,13 +85,13 @@ def test_what_is_trusted_once_holds_from_then_on(project: Path, places: ConfigFo
     assert config.value.mode == "bypass"
     assert action(config, "bash", "ls") == "Allowed"
     assert config.value.budget.usd == 1000
-    assert distrust(project, {}, places)
+    assert distrust_project(project, {}, places)
     assert load(project, {}, folders=places).value.mode == "ask"
 
 
 def test_a_changed_file_asks_again(project: Path, places: ConfigFolders) -> None:
     loaded(project, places, '[permission]\nbash = { "git *" = "allow" }')
-    trust(project, {}, places)
+    trust_project(project, {}, places)
 
     config = loaded(project, places, '[permission]\nbash = "allow"')
 
@@ -98,7 +103,7 @@ def test_a_tight_file_needs_no_trust(project: Path, places: ConfigFolders) -> No
     config = loaded(project, places, 'mode = "plan"\n[permission]\nbash = "deny"')
 
     assert (config.held, config.value.mode) == ((), "plan")
-    assert trust(project, {}, places) == []
+    assert trust_project(project, {}, places) == []
 
 
 def test_a_question_does_not_soften_what_a_person_denied(
@@ -116,7 +121,7 @@ def test_a_broken_list_of_trust_trusts_nothing(project: Path, places: ConfigFold
     (places.user[-1] / "trusted.json").write_text("{")
 
     assert load(project, {}, folders=places).held
-    trust(project, {}, places)
+    trust_project(project, {}, places)
     assert load(project, {}, folders=places).held == ()
 
 
@@ -124,7 +129,7 @@ def test_the_user_s_own_files_need_no_trust(project: Path, places: ConfigFolders
     config = loaded(project, places, "", 'mode = "bypass"\n[permission]\nbash = "allow"')
 
     assert config.value.mode == "bypass"
-    assert decide("bash", ["ls"], from_config("allow", home="")) == Allowed()
+    assert decide_call("bash", ["ls"], from_config("allow", home="")) == Allowed()
     assert action(config, "bash", "ls") == "Allowed"
 
 
@@ -156,12 +161,12 @@ def test_an_administrator_names_where_trust_is_kept(project: Path, tmp_path: Pat
     places = admin(tmp_path, f"c.Palimpsest.state_folder = {str(tmp_path / 'state/{user}')!r}")
     (project / "palimpsest.toml").write_text('system = "Say yes."')
 
-    assert trust(project, {}, places)
+    assert trust_project(project, {}, places)
 
     assert load(project, {}, folders=places).value.system == "Say yes."
     (kept,) = (tmp_path / "state").glob("*/palimpsest/trusted.json")
     assert kept.stat().st_mode & 0o777 == 0o600
-    assert distrust(project, {}, places)
+    assert distrust_project(project, {}, places)
     assert load(project, {}, folders=places).value.system is None
 
 
@@ -186,6 +191,6 @@ def test_settings_that_go_too_deep_stop_nothing(project: Path, places: ConfigFol
     deep = '{"a":' * 960 + "1" + "}" * 960
     (project / "palimpsest.json").write_text(f'{{"system": "x", "mcp": {{"a": {deep}}}}}')
 
-    trust(project, {}, places)
+    trust_project(project, {}, places)
 
     assert load(project, {}, folders=places).value.system in (None, "x")

@@ -10,13 +10,19 @@ import pytest
 from pydantic import BaseModel
 from tests.sample_size import thinned
 
-from palimpsest.app.loaded_config import LoadedConfig, load, trust
+from palimpsest.app.loaded_config import LoadedConfig, load, trust_project
 from palimpsest.app.wiring import App
 from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.session.config.settings import Config, Settings
 from palimpsest.session.trust.untrusted_allow_list import ALLOWED
 from palimpsest.testing import ScriptedModel
-from palimpsest.tools.permission_rules.permissions import Allowed, Denied, MustAsk, decide, merge
+from palimpsest.tools.permission_rules.permissions import (
+    Allowed,
+    Denied,
+    MustAsk,
+    decide_call,
+    merge_rules,
+)
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import ConfigError
 
@@ -148,7 +154,7 @@ def test_no_project_names_an_address_even_if_it_is_trusted(
     project: Path, places: ConfigFolders, text: str
 ) -> None:
     loaded(project, places, text + "\n[policy.recovery]\ncompactions = 9")
-    assert trust(project, {}, places)
+    assert trust_project(project, {}, places)
 
     config = load(project, {}, folders=places)
 
@@ -238,10 +244,10 @@ def test_a_question_of_the_project_s_lifts_no_deny_and_still_asks(
 ) -> None:
     user = '[permission]\nbash = { "*" = "allow", "rm *" = "deny" }'
     config = loaded(project, places, '[permission]\nbash = "ask"', user)
-    rules = merge(DEFAULT_RULES, config.rules("permission", config.value.permission))
+    rules = merge_rules(DEFAULT_RULES, config.rules("permission", config.value.permission))
 
-    assert isinstance(decide("bash", ["rm x"], rules), Denied)
-    assert isinstance(decide("bash", ["ls"], rules), MustAsk)
+    assert isinstance(decide_call("bash", ["rm x"], rules), Denied)
+    assert isinstance(decide_call("bash", ["ls"], rules), MustAsk)
     assert [setting.key for setting in config.held] == ["permission"]
 
 
@@ -271,7 +277,7 @@ def test_a_changed_program_asks_again(
     for name in ("server.py", "beside.py", "run.sh", "a.js", "notes.md"):
         write(project / "tools" / name, SCRIPT)
     loaded(project, places, settings)
-    assert trust(project, {}, places)
+    assert trust_project(project, {}, places)
     assert load(project, {}, folders=places).held == ()
 
     write(project / "tools" / "notes.md", "Something else.")
@@ -283,7 +289,7 @@ def test_a_changed_program_asks_again(
 
 def test_a_copy_of_a_trusted_folder_is_not_trusted(project: Path, places: ConfigFolders) -> None:
     loaded(project, places, 'system = "Say yes."')
-    trust(project, {}, places)
+    trust_project(project, {}, places)
     assert load(project, {}, folders=places).value.system == "Say yes."
 
     copy = project.parent / "copy"
@@ -302,7 +308,7 @@ def test_trust_that_lies_in_the_project_is_not_believed(
 ) -> None:
     inside = ConfigFolders((), (), project.parent, state=project / "state")
     loaded(project, places, 'system = "Say yes."')
-    trust(project, {}, places)
+    trust_project(project, {}, places)
     shutil.copytree(places.user[0], project / "state")
 
     assert load(project, {}, folders=places).value.system == "Say yes."
@@ -313,7 +319,7 @@ def test_what_cannot_be_kept_holds_as_long_as_the_process(project: Path) -> None
     nowhere = ConfigFolders((), (), project.parent)
     write(project / "palimpsest.toml", 'system = "Say yes."')
 
-    assert trust(project, {}, nowhere)
+    assert trust_project(project, {}, nowhere)
 
     assert load(project, {}, folders=nowhere).value.system == "Say yes."
 
@@ -353,10 +359,10 @@ def test_an_untrusted_agent_file_lifts_nothing(project: Path, app: Callable[[], 
 
     for name, permission in (("plan", "bash"), ("plan", "edit"), ("own", "bash")):
         rules = (*DEFAULT_RULES, *agents[name].rules)
-        assert isinstance(decide(permission, ["x"], rules), Denied), (name, permission)
+        assert isinstance(decide_call(permission, ["x"], rules), Denied), (name, permission)
     rules = (*DEFAULT_RULES, *agents["build"].rules)
-    assert isinstance(decide("bash", ["x"], rules), MustAsk)
-    assert decide("read", ["x"], rules) == Allowed()
+    assert isinstance(decide_call("bash", ["x"], rules), MustAsk)
+    assert decide_call("read", ["x"], rules) == Allowed()
 
 
 def test_an_untrusted_file_waits_and_says_so(project: Path, app: Callable[[], App]) -> None:
@@ -468,7 +474,7 @@ def test_a_program_beside_the_folder_of_the_notebook_is_bound_too(
     )
     start = project / "notebooks"
     assert load(start, {}, folders=places).held
-    trust(start, {}, places)
+    trust_project(start, {}, places)
     assert load(start, {}, folders=places).held == ()
 
     write(project / "tools/beside.py", "import os\n")

@@ -44,12 +44,15 @@ class FakeKernel:
             raise TimeoutError
         return [
             VariableInfo(
-                name, "int", "", told if shown.detail == "values" or name in shown.named else None
+                name,
+                "int",
+                "",
+                told if shown.detail == "values" or name in shown.readable_names else None,
             )
             for name, told in self.variables.items()
         ]
 
-    async def describe(self, name: str, max_chars: int = 4_000) -> str:
+    async def description_of(self, name: str, max_chars: int = 4_000) -> str:
         return f"{name}: {self.variables[name]}"[:max_chars]
 
 

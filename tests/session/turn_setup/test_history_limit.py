@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from tests.harness.session import SessionHarness, ask
 
-from palimpsest.app.loaded_config import trust
+from palimpsest.app.loaded_config import trust_project
 from palimpsest.app.wiring import App
 from palimpsest.context.policy_overrides import preset_policy
 from palimpsest.model.script import says
@@ -101,7 +101,7 @@ async def test_without_a_limit_everything_is_sent(tmp_path: Path) -> None:
 def test_the_limits_are_configured(tmp_path: Path) -> None:
     words = "dm_history_limit = 4\nhistory_limit = 9\n[dms.ann]\nhistory_limit = 0\n"
     (tmp_path / "palimpsest.toml").write_text(words)
-    trust(tmp_path, {"HOME": str(tmp_path)})
+    trust_project(tmp_path, {"HOME": str(tmp_path)})
 
     app = App(start=tmp_path, environment={"JUPYTERHUB_USER": "ann", "HOME": str(tmp_path)})
     try:

@@ -43,7 +43,7 @@ class RecordedRuns:
             CellRun(serial, 1, source, f"id-{serial}", serial, outputs=outputs, **more)
         )
 
-    def runs(self) -> NotebookRuns:
+    def recorded_runs(self) -> NotebookRuns:
         return NotebookRuns(tuple(self.found))
 
     async def page(self, _wanted: CellsWanted, _seconds: float) -> Sequence[PageNotebook] | None:

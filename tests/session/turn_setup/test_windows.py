@@ -7,7 +7,7 @@ import pytest
 from tests.golden.test_live import Trace
 from tests.waiting import LAST_RESORT_SECONDS
 
-from palimpsest.app.loaded_config import trust
+from palimpsest.app.loaded_config import trust_project
 from palimpsest.app.wiring import App
 from palimpsest.context.budget.window_guard import DEFAULT_WINDOW, evaluate_guard, resolve_window
 from palimpsest.context.presets import PRESETS
@@ -27,7 +27,7 @@ def started() -> Iterator[list[App]]:
 def app(root: Path, started: list[App], words: str, *answers: str) -> App:
     (root / "palimpsest.toml").write_text(f"titles = false\n{words}")
     model = ScriptedModel(*map(says, answers))
-    trust(root, {"HOME": str(root)})
+    trust_project(root, {"HOME": str(root)})
     found = App(start=root, environment={"HOME": str(root)}, model=lambda _: model)
     started.append(found)
     assert found.config.problems == ()

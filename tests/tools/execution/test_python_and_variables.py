@@ -55,7 +55,7 @@ class Variables:
     async def list(self, _shown: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         return self.found
 
-    async def describe(self, name: str, max_chars: int = 4_000) -> str:
+    async def description_of(self, name: str, max_chars: int = 4_000) -> str:
         if name != "df":
             raise NotFound(f"There is no variable {name!r}.")
         return "DataFrame, 3 rows"[:max_chars]
@@ -115,7 +115,7 @@ async def test_what_no_cell_shows_is_kept_for_the_panel_and_not_for_the_model(
         ShownResult("widget", "IntSlider"),
     )
     harness.extra["environment"] = {"A_API_KEY": "secret-value-1234"}
-    harness.python = FakeKernel(PythonOutcome("", "", "a table", None, shown=shown))
+    harness.python = FakeKernel(PythonOutcome("", "", "a table", None, shown_results=shown))
 
     outcome = await harness.call("python", code="df")
 
@@ -139,7 +139,7 @@ async def test_an_error_in_the_code_is_an_answer(harness: ToolHarness) -> None:
 
 async def test_stopped_code_keeps_what_it_printed(harness: ToolHarness) -> None:
     harness.python = FakeKernel(
-        PythonOutcome("half\n", "", None, None, interrupted=True), waits=True
+        PythonOutcome("half\n", "", None, None, was_interrupted=True), waits=True
     )
     asyncio.get_running_loop().call_later(0.02, harness.abort.set, "Stopped by the user.")
 

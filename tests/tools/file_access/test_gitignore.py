@@ -132,7 +132,7 @@ def test_a_file_beyond_the_limits_hides_nothing_since_its_last_lines_may_show_al
     ):
         (tmp_path / ".gitignore").write_text(content)
 
-        assert not GitignoreRules(tmp_path).covers(path, is_dir=False)
+        assert not GitignoreRules(tmp_path).is_ignored(path, is_dir=False)
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
     MustAsk,
-    decide,
-    evaluate,
+    decide_call,
     from_config,
+    last_matching_rule,
 )
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import NotFound, PermissionDenied, UserError
@@ -39,7 +39,7 @@ def test_a_link_out_of_the_project_is_outside(tmp_path: Path) -> None:
 
     place = resolve_path("door/secret.txt", root, root)
 
-    assert not place.inside
+    assert not place.is_inside
     assert place.path == outside / "secret.txt"
     assert place.directory_pattern == f"{outside}/*"
 
@@ -49,7 +49,7 @@ def test_roads_out_of_the_project_are_seen(tmp_path: Path, path: str) -> None:
     root = tmp_path / "project"
     root.mkdir()
 
-    assert not resolve_path(path, root, root).inside
+    assert not resolve_path(path, root, root).is_inside
 
 
 def test_a_project_reached_through_a_link_is_still_itself(tmp_path: Path) -> None:
@@ -59,15 +59,15 @@ def test_a_project_reached_through_a_link_is_still_itself(tmp_path: Path) -> Non
 
     place = resolve_path("a.txt", tmp_path / "link", tmp_path / "link")
 
-    assert place.inside
-    assert place.shown == "a.txt"
+    assert place.is_inside
+    assert place.display_path == "a.txt"
 
 
 def test_a_name_that_begins_like_the_project_is_not_inside_it(tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()
 
-    assert not resolve_path("../project-two/a", root, root).inside
+    assert not resolve_path("../project-two/a", root, root).is_inside
 
 
 @pytest.mark.parametrize("path", ["", "a\0b", "a\ud800b"])
@@ -200,13 +200,13 @@ def test_other_files_are_not_protected(path: str) -> None:
 
 
 def test_reading_a_control_file_is_reading() -> None:
-    assert decide("read", ["pyproject.toml"], DEFAULT_RULES) == Allowed()
-    assert decide("read", ["AGENTS.md"], DEFAULT_RULES) == Allowed()
+    assert decide_call("read", ["pyproject.toml"], DEFAULT_RULES) == Allowed()
+    assert decide_call("read", ["AGENTS.md"], DEFAULT_RULES) == Allowed()
 
 
 @pytest.mark.parametrize("path", thinned(KEYS, 3))
 def test_reading_a_file_of_keys_asks(path: str) -> None:
-    assert decide("read", [path], DEFAULT_RULES) == MustAsk((path,))
+    assert decide_call("read", [path], DEFAULT_RULES) == MustAsk((path,))
 
 
 ALWAYS = tuple(Rule(permission=p, pattern="*", action="allow") for p in ("read", "edit", "write"))
@@ -219,21 +219,23 @@ def test_no_always_no_accepted_edits_and_no_rule_for_a_folder_covers_them(path: 
 
     for permission in ("edit", "write"):
         asked = MustAsk((path,))
-        assert decide(permission, [path], DEFAULT_RULES, MODE_APPROVALS["accept-edits"]) == asked
-        assert decide(permission, [path], DEFAULT_RULES, ALWAYS) == asked
-        assert decide(permission, [path], DEFAULT_RULES, exact) == asked
-        assert decide(permission, [path], (*DEFAULT_RULES, *folder)) == asked
-        assert decide(permission, [path], DEFAULT_RULES, MODE_APPROVALS["bypass"]) == Allowed()
+        assert (
+            decide_call(permission, [path], DEFAULT_RULES, MODE_APPROVALS["accept-edits"]) == asked
+        )
+        assert decide_call(permission, [path], DEFAULT_RULES, ALWAYS) == asked
+        assert decide_call(permission, [path], DEFAULT_RULES, exact) == asked
+        assert decide_call(permission, [path], (*DEFAULT_RULES, *folder)) == asked
+        assert decide_call(permission, [path], DEFAULT_RULES, MODE_APPROVALS["bypass"]) == Allowed()
 
 
 def test_a_rule_that_names_them_counts() -> None:
     config = {"edit": {".github/*": "allow"}, "read": {"*.env": "allow"}, "write": "allow"}
     rules = (*DEFAULT_RULES, *from_config(config, home="/h"))
 
-    assert decide("edit", [".github/workflows/ci.yml"], rules) == Allowed()
-    assert decide("read", ["app/.env"], rules) == Allowed()
-    assert decide("write", ["app/.env"], rules) == MustAsk(("app/.env",))
-    assert decide("read", ["x.pem"], rules) == MustAsk(("x.pem",))
+    assert decide_call("edit", [".github/workflows/ci.yml"], rules) == Allowed()
+    assert decide_call("read", ["app/.env"], rules) == Allowed()
+    assert decide_call("write", ["app/.env"], rules) == MustAsk(("app/.env",))
+    assert decide_call("read", ["x.pem"], rules) == MustAsk(("x.pem",))
 
 
 @pytest.mark.parametrize(
@@ -249,22 +251,22 @@ def test_a_pattern_means_them_by_their_name(pattern: str, counts: bool) -> None:
     path = path if "/" in pattern or pattern.startswith("*") else ".env"
     rules = (*DEFAULT_RULES, *from_config({"read": {pattern: "allow"}}, home="/h"))
 
-    assert (decide("read", [path], rules) == Allowed()) is counts
+    assert (decide_call("read", [path], rules) == Allowed()) is counts
 
 
 def test_everything_allowed_is_everything_but_what_is_said_behind_it() -> None:
     everything = from_config("allow", home="/h")
     asking = from_config({"*": "allow", "edit": "ask"}, home="/h")
 
-    assert decide("write", [".env"], (*DEFAULT_RULES, *everything)) == Allowed()
-    assert decide("edit", [".env"], (*DEFAULT_RULES, *asking)) == MustAsk((".env",))
+    assert decide_call("write", [".env"], (*DEFAULT_RULES, *everything)) == Allowed()
+    assert decide_call("edit", [".env"], (*DEFAULT_RULES, *asking)) == MustAsk((".env",))
 
 
 @pytest.mark.parametrize("path", [".ENV", "sub/.Env", ".env."])
 def test_a_deny_holds_in_any_spelling(path: str) -> None:
     rules = (*DEFAULT_RULES, *from_config({"read": {"*.env": "deny"}}, home="/h"))
 
-    verdict = decide("read", [path], rules, MODE_APPROVALS["bypass"])
+    verdict = decide_call("read", [path], rules, MODE_APPROVALS["bypass"])
 
     assert isinstance(verdict, Denied)
 
@@ -274,8 +276,8 @@ def test_an_agents_list_of_files_allows_no_keys() -> None:
     explore = BUILT_IN["explore"].rules
 
     for rules in (rules_within(allowing, DEFAULT_RULES), explore):
-        assert decide("read", [".env"], (*DEFAULT_RULES, *rules)) == MustAsk((".env",))
-    assert evaluate("read", ".env", DEFAULT_RULES).action == "ask"
+        assert decide_call("read", [".env"], (*DEFAULT_RULES, *rules)) == MustAsk((".env",))
+    assert last_matching_rule("read", ".env", DEFAULT_RULES).action == "ask"
 
 
 @given(st.text(max_size=20))
@@ -342,7 +344,7 @@ def test_a_folder_that_holds_everything_is_not_allowed_for_one_file(
     path: str, asked: str, always: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", "/srv/people/ada")
-    place = ResolvedPath(Path(path).expanduser(), path, inside=False)
+    place = ResolvedPath(Path(path).expanduser(), path, is_inside=False)
 
     home = [text.replace("~", "/srv/people/ada") for text in (asked, *always)]
     assert place.directory_pattern == home[0]

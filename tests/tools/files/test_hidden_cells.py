@@ -203,7 +203,7 @@ class Recorded:
     def __init__(self, *runs: CellRun) -> None:
         self._runs = NotebookRuns(runs)
 
-    def runs(self) -> NotebookRuns:
+    def recorded_runs(self) -> NotebookRuns:
         return self._runs
 
     async def page(self, wanted: object, seconds: float) -> None:

@@ -243,7 +243,7 @@ def test_tolerances_find_what_was_meant(old: str, new: str, how: str, expected: 
 
     assert found.tolerance == how
     [span] = found.spans
-    assert CODE[: span.start] + span.new + CODE[span.end :] == expected
+    assert CODE[: span.start] + span.new + CODE[span.end_index :] == expected
 
 
 def test_the_first_tolerance_that_finds_anything_decides() -> None:
@@ -270,7 +270,9 @@ def test_replacing_a_span_by_itself_changes_no_byte_elsewhere(
     assert edited.text == text[:start] + "X" + text[end:]
     head, tail = text[:start].count("\n"), text[end:].count("\n")
     ends = [part for part in raw.replace("\r\n", "\1").replace("\n", "\2") if part in "\1\2"]
-    kept = [part for part in edited.raw.replace("\r\n", "\1").replace("\n", "\2") if part in "\1\2"]
+    kept = [
+        part for part in edited.raw_text.replace("\r\n", "\1").replace("\n", "\2") if part in "\1\2"
+    ]
     assert kept == ends[:head] + (ends[len(ends) - tail :] if tail else [])
 
 

@@ -45,12 +45,12 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_pieces_become_the_messages_that_the_whole_would(pieces: list[bytes]) -> None:
     for end in (LINE_END, EVENT_END):
         taken = MessageSplitter(end)
-        found = [line for piece in pieces for line in taken.split(piece)]
+        found = [line for piece in pieces for line in taken.complete_messages(piece)]
 
         assert b"".join([*found, taken.remaining_bytes()]) == b"".join(pieces)
         assert all(end.search(line) for line in found)
     lines = MessageSplitter(LINE_END)
-    found = [line for piece in pieces for line in lines.split(piece)]
+    found = [line for piece in pieces for line in lines.complete_messages(piece)]
     assert [*found, lines.remaining_bytes()] == re.split(b"(?<=\n)", b"".join(pieces))
 
 
@@ -72,7 +72,7 @@ def test_no_value_goes_uncounted(value: Any) -> None:
 
 def fill(taken: MessageSplitter) -> None:
     for _ in range(MESSAGE_BYTES):
-        list(taken.split(b"x" * 65_536))
+        list(taken.complete_messages(b"x" * 65_536))
 
 
 def test_nothing_is_held_beyond_the_bound_and_time_is_in_proportion() -> None:
@@ -83,7 +83,7 @@ def test_nothing_is_held_beyond_the_bound_and_time_is_in_proportion() -> None:
         with pytest.raises(MessageTooLarge):
             fill(taken)
 
-        assert len(taken._incomplete) <= MESSAGE_BYTES + 65_536
+        assert len(taken._incomplete_message) <= MESSAGE_BYTES + 65_536
         assert time.process_time() - began < 5
 
 

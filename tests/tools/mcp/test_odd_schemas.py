@@ -124,7 +124,7 @@ async def serving(
 async def test_every_provider_takes_them_all(tmp_path: Path) -> None:
     listed = [{"name": name, "inputSchema": schema} for name, schema in ODD.items()]
     async with serving(tmp_path, [*listed, {"name": "no_schema"}]) as (registry, said):
-        offered = registry.offered()
+        offered = registry.offered_tools()
         specs = tuple(registry.spec(tool) for tool in offered)
 
         refused = {}
@@ -140,7 +140,7 @@ async def test_every_provider_takes_them_all(tmp_path: Path) -> None:
 async def test_what_is_clear_in_a_schema_is_kept(tmp_path: Path) -> None:
     listed = [{"name": name, "inputSchema": schema} for name, schema in ODD.items()]
     async with serving(tmp_path, listed) as (registry, _said):
-        specs = {tool.name[2:]: registry.spec(tool) for tool in registry.offered()}
+        specs = {tool.name[2:]: registry.spec(tool) for tool in registry.offered_tools()}
         path = PATHS[0]
         (asked,) = await path.sent([to_provider((hello(),), path.info)], tuple(specs.values()))
     sent = {

@@ -392,7 +392,7 @@ async def test_without_the_package_it_says_how_to_install_it(tmp_path: Path) -> 
 
 
 async def test_a_server_that_may_not_be_started_is_not(tmp_path: Path) -> None:
-    async with servers(tmp_path, stdio(refused="It is not allowed.")) as (found, _b, said):
+    async with servers(tmp_path, stdio(refusal="It is not allowed.")) as (found, _b, said):
         assert said == ("It is not allowed.",)
         assert found.status()[0].state == "waiting"
 
@@ -413,7 +413,7 @@ async def test_closing_in_the_middle_of_a_handshake_leaves_no_process(
 ) -> None:
     before = {process.pid for process in psutil.Process().children(recursive=True)}
     found = McpServers([stdio(mode)], Registry(), ENVIRONMENT, tmp_path)
-    found.begin()
+    found.begin_connecting()
     below: list[psutil.Process] = []
 
     def begun() -> bool:
@@ -429,7 +429,7 @@ async def test_closing_in_the_middle_of_a_handshake_leaves_no_process(
         process for process in below if process.is_running() and process.status() != "zombie"
     ] == []
     assert found.status()[0].state != "connected"
-    found.begin(reset_failures=True)
+    found.begin_connecting(reset_failures=True)
     assert found._servers[0].state != "connecting"
 
 
@@ -446,7 +446,7 @@ async def test_closing_while_the_package_is_imported_starts_nothing(
     begun: list[object] = []
     monkeypatch.setattr(client, "connect", lambda *given, **_: begun.append(given))
     found = McpServers([stdio()], Registry(), ENVIRONMENT, tmp_path)
-    found.begin()
+    found.begin_connecting()
     await until(imports.is_set)
     closing = asyncio.create_task(found.close())
     await settled()
@@ -467,7 +467,7 @@ from palimpsest.tools.registration.registry import Registry
 async def main():
     spec = McpServerSpec("demo", command=sys.executable, args=({str(DEMO)!r}, "stubborn"))
     servers = McpServers([spec], Registry(), dict(__import__("os").environ), Path({str(tmp_path)!r}))
-    servers.begin()
+    servers.begin_connecting()
     await asyncio.Event().wait()
 asyncio.run(main())
 """

@@ -45,27 +45,29 @@ def test_tools_of_one_name_are_both_offered_and_mean_the_same_in_any_order(
     listing = listed(*names)
 
     assert listing.left_out == ()
-    assert {tool.remote.name for tool in listing.offered} == set(names)
-    assert len({tool.name.casefold() for tool in listing.offered}) == len(names)
+    assert {tool.remote.name for tool in listing.offered_tools} == set(names)
+    assert len({tool.name.casefold() for tool in listing.offered_tools}) == len(names)
     assert listed(*reversed(names)) == listing
-    assert all(len(tool.name) <= MAX_NAME_CHARS for tool in listing.offered)
+    assert all(len(tool.name) <= MAX_NAME_CHARS for tool in listing.offered_tools)
     # A rule about the name that they would share holds for each of them.
-    assert {tool.permission for tool in listing.offered} == {tool_name("x", name) for name in names}
+    assert {tool.permission for tool in listing.offered_tools} == {
+        tool_name("x", name) for name in names
+    }
 
 
 def test_a_tool_alone_has_the_plain_name() -> None:
-    assert [(tool.name, tool.permission) for tool in listed("say what?").offered] == [
+    assert [(tool.name, tool.permission) for tool in listed("say what?").offered_tools] == [
         ("x_say_what_", "x_say_what_")
     ]
 
 
 def test_a_name_that_was_made_to_equal_a_mark_takes_nothing() -> None:
-    (first, _) = listed("a.dd", "a dd").offered
+    (first, _) = listed("a.dd", "a dd").offered_tools
     forged = first.name.removeprefix("x_")
 
     listing = listed(forged, "a.dd", "a dd")
 
-    assert len(listing.offered) == 2
+    assert len(listing.offered_tools) == 2
     assert len(listing.left_out) == 1
     assert first.remote.name in listing.left_out[0]
     assert forged in listing.left_out[0]
@@ -82,7 +84,7 @@ def test_a_name_that_was_made_to_equal_a_mark_takes_nothing() -> None:
 def test_what_has_no_name_of_its_own_is_left_out(names: tuple[str, ...], words: str) -> None:
     listing = listed(*names, "fine")
 
-    assert "fine" in [tool.remote.name for tool in listing.offered]
+    assert "fine" in [tool.remote.name for tool in listing.offered_tools]
     assert len(listing.left_out) == 1
     assert words in listing.left_out[0]
 
@@ -104,7 +106,7 @@ def test_a_schema_that_is_too_large_costs_only_its_own_tool() -> None:
 
     listing = list_offered_tools("x", tools)
 
-    assert [tool.name for tool in listing.offered] == ["x_fine"]
+    assert [tool.name for tool in listing.offered_tools] == ["x_fine"]
     (sentence,) = listing.left_out
     assert sentence.startswith(
         "The tool 'bomb' of the MCP server 'x' is left out, because its schema has more"
@@ -128,10 +130,10 @@ def test_ten_thousand_tools_and_hostile_schemas_cost_bounded_time() -> None:
     )
 
     assert time.process_time() - began < 15
-    assert len(many.offered) == MAX_TOOLS
+    assert len(many.offered_tools) == MAX_TOOLS
     assert "lists 10,000 tools" in many.left_out[-1]
-    assert refused.offered == ()
-    assert len(weighty.offered) < 40
+    assert refused.offered_tools == ()
+    assert len(weighty.offered_tools) < 40
     assert all(len(listing.left_out) <= 7 for listing in (many, refused, weighty))
 
 

@@ -12,12 +12,12 @@ from palimpsest.tools.permission_rules.permissions import (
     Denied,
     MustAsk,
     as_limits,
-    decide,
-    evaluate,
+    decide_call,
     from_config,
     hidden_tools,
+    last_matching_rule,
 )
-from palimpsest.tools.permission_rules.wildcard import literal_beginning, matches
+from palimpsest.tools.permission_rules.wildcard import literal_beginning, matches_pattern
 from palimpsest.tools.registration.builtin_tools import (
     DEFAULT_RULES,
     DENY_RULES_BY_MODE,
@@ -42,7 +42,7 @@ def ask(id: str, permission: str, *patterns: str, always: tuple[str, ...] = ()) 
     [("read", "src/a.py"), ("list", "."), ("glob", "**/*.py"), ("grep", "x"), ("variables", "*")],
 )
 def test_looking_at_the_project_is_allowed(permission: str, pattern: str) -> None:
-    assert decide(permission, [pattern], DEFAULT_RULES) == Allowed()
+    assert decide_call(permission, [pattern], DEFAULT_RULES) == Allowed()
 
 
 @pytest.mark.parametrize(
@@ -60,11 +60,11 @@ def test_looking_at_the_project_is_allowed(permission: str, pattern: str) -> Non
     ],
 )
 def test_what_changes_something_or_is_unknown_asks(permission: str, pattern: str) -> None:
-    assert decide(permission, [pattern], DEFAULT_RULES) == MustAsk((pattern,))
+    assert decide_call(permission, [pattern], DEFAULT_RULES) == MustAsk((pattern,))
 
 
 def test_an_example_of_a_secret_file_may_be_read() -> None:
-    assert decide("read", [".env.example"], DEFAULT_RULES) == Allowed()
+    assert decide_call("read", [".env.example"], DEFAULT_RULES) == Allowed()
     assert not is_key_file("app/.env.example")
     assert is_key_file("app/.env")
 
@@ -72,35 +72,35 @@ def test_an_example_of_a_secret_file_may_be_read() -> None:
 def test_a_deny_is_not_lifted_by_an_earlier_always() -> None:
     approved = (Rule(permission="bash", pattern="git *", action="allow"),)
 
-    verdict = decide("bash", ["git push"], rules({"bash": {"git push*": "deny"}}), approved)
+    verdict = decide_call("bash", ["git push"], rules({"bash": {"git push*": "deny"}}), approved)
 
     assert isinstance(verdict, Denied)
     assert "git push*" in verdict.message
 
 
 def test_one_denied_pattern_denies_the_whole_call() -> None:
-    verdict = decide("bash", ["ls", "rm x"], rules({"bash": {"*": "allow", "rm *": "deny"}}))
+    verdict = decide_call("bash", ["ls", "rm x"], rules({"bash": {"*": "allow", "rm *": "deny"}}))
 
     assert isinstance(verdict, Denied)
     assert verdict.pattern == "rm x"
 
 
 def test_only_what_nothing_allows_is_asked() -> None:
-    verdict = decide("bash", ["ls", "make"], rules({"bash": {"ls": "allow"}}))
+    verdict = decide_call("bash", ["ls", "make"], rules({"bash": {"ls": "allow"}}))
 
     assert verdict == MustAsk(("make",))
 
 
 def test_who_may_not_edit_may_not_write() -> None:
-    assert isinstance(decide("write", ["a"], rules({"edit": "deny"})), Denied)
-    assert decide("write", ["a"], rules({"edit": "allow"})) == Allowed()
+    assert isinstance(decide_call("write", ["a"], rules({"edit": "deny"})), Denied)
+    assert decide_call("write", ["a"], rules({"edit": "allow"})) == Allowed()
     assert hidden_tools({"write": "write"}, rules({"edit": "deny"})) == {"write"}
 
 
 def test_a_rule_for_write_stands_on_its_own() -> None:
-    assert isinstance(decide("write", ["a"], rules({"write": "deny"})), Denied)
-    assert decide("edit", ["a"], rules({"write": "deny"})) == MustAsk(("a",))
-    assert decide("write", ["a"], rules({"edit": "deny", "write": "allow"})) == Allowed()
+    assert isinstance(decide_call("write", ["a"], rules({"write": "deny"})), Denied)
+    assert decide_call("edit", ["a"], rules({"write": "deny"})) == MustAsk(("a",))
+    assert decide_call("write", ["a"], rules({"edit": "deny", "write": "allow"})) == Allowed()
 
 
 def test_home_is_expanded_at_the_start_of_a_pattern_only() -> None:
@@ -125,16 +125,16 @@ def test_plan_mode_hides_what_changes_something() -> None:
 def test_bypass_answers_everything_but_a_loop_and_a_limit() -> None:
     answers = MODE_APPROVALS["bypass"]
 
-    assert decide("bash", ["rm -rf build"], DEFAULT_RULES, answers) == Allowed()
-    assert decide("doom_loop", ["bash"], DEFAULT_RULES, answers) == MustAsk(("bash",))
-    assert decide("budget", ["$2"], DEFAULT_RULES, answers) == MustAsk(("$2",))
+    assert decide_call("bash", ["rm -rf build"], DEFAULT_RULES, answers) == Allowed()
+    assert decide_call("doom_loop", ["bash"], DEFAULT_RULES, answers) == MustAsk(("bash",))
+    assert decide_call("budget", ["$2"], DEFAULT_RULES, answers) == MustAsk(("$2",))
 
 
 @pytest.mark.parametrize("mode", ["accept-edits", "bypass"])
 def test_no_mode_lifts_a_deny(mode: str) -> None:
     denying = rules({"edit": {"prod/*": "deny"}})
 
-    verdict = decide("write", ["prod/a.py"], denying, MODE_APPROVALS[mode_of(mode)])
+    verdict = decide_call("write", ["prod/a.py"], denying, MODE_APPROVALS[mode_of(mode)])
 
     assert isinstance(verdict, Denied)
 
@@ -142,10 +142,12 @@ def test_no_mode_lifts_a_deny(mode: str) -> None:
 def test_accepted_edits_are_those_of_files_alone() -> None:
     answers = MODE_APPROVALS["accept-edits"]
 
-    assert decide("edit", ["src/a.py"], DEFAULT_RULES, answers) == Allowed()
-    assert decide("write", ["src/a.py"], DEFAULT_RULES, answers) == Allowed()
-    assert decide("bash", ["ls"], DEFAULT_RULES, answers) == MustAsk(("ls",))
-    assert decide("external_directory", ["/etc/*"], DEFAULT_RULES, answers) == MustAsk(("/etc/*",))
+    assert decide_call("edit", ["src/a.py"], DEFAULT_RULES, answers) == Allowed()
+    assert decide_call("write", ["src/a.py"], DEFAULT_RULES, answers) == Allowed()
+    assert decide_call("bash", ["ls"], DEFAULT_RULES, answers) == MustAsk(("ls",))
+    assert decide_call("external_directory", ["/etc/*"], DEFAULT_RULES, answers) == MustAsk(
+        ("/etc/*",)
+    )
 
 
 @pytest.mark.parametrize(
@@ -154,16 +156,16 @@ def test_accepted_edits_are_those_of_files_alone() -> None:
 def test_files_of_keys_and_of_rules_are_not_edited_unasked(path: str) -> None:
     answers = MODE_APPROVALS["accept-edits"]
 
-    assert decide("edit", [path], DEFAULT_RULES, answers) == MustAsk((path,))
-    assert decide("write", [path], DEFAULT_RULES, answers) == MustAsk((path,))
+    assert decide_call("edit", [path], DEFAULT_RULES, answers) == MustAsk((path,))
+    assert decide_call("write", [path], DEFAULT_RULES, answers) == MustAsk((path,))
 
 
 def test_in_plan_mode_no_rule_lets_anything_be_changed() -> None:
     open_to_all = (*rules({"*": "allow"}), *DENY_RULES_BY_MODE["plan"])
 
     for name in ("python", "bash", "edit", "write"):
-        assert isinstance(decide(name, ["x"], open_to_all), Denied)
-    assert decide("read", ["x"], open_to_all) == Allowed()
+        assert isinstance(decide_call(name, ["x"], open_to_all), Denied)
+    assert decide_call("read", ["x"], open_to_all) == Allowed()
 
 
 def test_a_mode_is_named_in_many_spellings() -> None:
@@ -206,7 +208,7 @@ def test_a_rejection_with_words_does_not_end_the_turn() -> None:
 
 @given(st.text("ab *?/\\\n", max_size=8), st.text("ab */\\\n", max_size=8))
 def test_what_matches_begins_as_its_pattern_does(text: str, pattern: str) -> None:
-    if matches(text, pattern):
+    if matches_pattern(text, pattern):
         assert text.replace("\\", "/").startswith(literal_beginning(pattern))
 
 
@@ -216,9 +218,12 @@ def test_what_matches_begins_as_its_pattern_does(text: str, pattern: str) -> Non
 )
 def test_the_last_match_is_that_of_a_plain_search(patterns: list[str], text: str) -> None:
     found = tuple(Rule(permission="bash", pattern=p, action="allow") for p in patterns)
-    plain = [rule for rule in found if matches(text, rule.pattern)]
+    plain = [rule for rule in found if matches_pattern(text, rule.pattern)]
 
-    assert evaluate("bash", text, found) == (plain or [Rule(permission="bash", action="ask")])[-1]
+    assert (
+        last_matching_rule("bash", text, found)
+        == (plain or [Rule(permission="bash", action="ask")])[-1]
+    )
 
 
 def lines(*said: str) -> tuple[Rule, ...]:
@@ -244,21 +249,21 @@ def test_a_limit_only_tightens_what_stands_before_it(
 ) -> None:
     said = (*lines(*before), *as_limits(lines(*limits)))
 
-    assert type(decide("bash", ["git push"], said)).__name__ == verdict
+    assert type(decide_call("bash", ["git push"], said)).__name__ == verdict
 
 
 def test_no_later_rule_lifts_a_limit() -> None:
     said = (*as_limits(lines("bash * deny")), *lines("bash * allow"))
 
-    assert isinstance(decide("bash", ["ls"], said), Denied)
+    assert isinstance(decide_call("bash", ["ls"], said), Denied)
 
 
 def test_nothing_answers_a_locked_question_beforehand() -> None:
     said = (*lines("python * allow"), *as_limits(lines("python * ask"), "lock"))
     answers = (*MODE_APPROVALS["bypass"], *lines("python * allow"))
 
-    assert decide("python", ["1"], said, answers) == MustAsk(("1",), locked=True)
-    assert decide("bash", ["ls"], said, answers) == Allowed()
+    assert decide_call("python", ["1"], said, answers) == MustAsk(("1",), locked=True)
+    assert decide_call("bash", ["ls"], said, answers) == Allowed()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.tools.reading_grammar import MARKER, ReadingGrammar, make_project
 from tests.tools.shell_grammar import BASH, BashSandbox, ShellGrammar
 
 from palimpsest.tools.permission_rules.harmless_programs import HARMLESS_PROGRAMS
-from palimpsest.tools.permission_rules.permissions import Allowed, decide
+from palimpsest.tools.permission_rules.permissions import Allowed, decide_call
 from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES
 from palimpsest.transcript.errors import PermissionDenied
 from palimpsest.transcript.values import Reply, Rule
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.skipif(not BASH, reason="there is no bash here")
 
 def answered(text: str) -> bool:
     """Return whether a configured rule, or an earlier "always", allows the text."""
-    configured = decide("bash", [text], (*DEFAULT_RULES, *ECHO)) == Allowed()
-    approved = decide("bash", [text], DEFAULT_RULES, ECHO) == Allowed()
+    configured = decide_call("bash", [text], (*DEFAULT_RULES, *ECHO)) == Allowed()
+    approved = decide_call("bash", [text], DEFAULT_RULES, ECHO) == Allowed()
     assert not approved or configured
     return configured
 

@@ -6,7 +6,7 @@ from palimpsest.tools.permission_rules.permissions import (
     Allowed,
     Denied,
     MustAsk,
-    decide,
+    decide_call,
     from_config,
 )
 from palimpsest.tools.permission_rules.plain_shell import plain_commands
@@ -114,7 +114,7 @@ def test_a_star_answers_for_no_text_that_is_not_plain(text: str) -> None:
     assert plain_commands(text) is None
     if text.strip() and text.isprintable():
         rules = configured(**{"*": "ask", "echo *": "allow", "echo*": "allow"})
-        assert decide("bash", [text], rules, allows("echo *")) == MustAsk((text,))
+        assert decide_call("bash", [text], rules, allows("echo *")) == MustAsk((text,))
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_a_star_answers_for_no_text_that_is_not_plain(text: str) -> None:
 )  # fmt: skip
 def test_words_and_quotes_joined_by_operators_are_plain(text: str, commands: list[str]) -> None:
     assert [command.text for command in plain_commands(text) or ()] == commands
-    assert decide("bash", [text], configured(**{"echo *": "allow", "cat *": "allow", "make*": "allow", "head *": "allow", "ls *": "allow"})) == Allowed()  # fmt: skip
+    assert decide_call("bash", [text], configured(**{"echo *": "allow", "cat *": "allow", "make*": "allow", "head *": "allow", "ls *": "allow"})) == Allowed()  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -177,8 +177,8 @@ def test_what_runs_programs_or_writes_is_allowed_as_it_stands_only(text: str) ->
 
     assert always_patterns(text) == ([] if "*" in text else [text])
     # Broader approvals of earlier versions do not apply either.
-    assert decide("bash", [text], DEFAULT_RULES, allows(f"{program} *")) == MustAsk((text,))
-    assert decide("bash", [text], DEFAULT_RULES, allows("git *")) == MustAsk((text,))
+    assert decide_call("bash", [text], DEFAULT_RULES, allows(f"{program} *")) == MustAsk((text,))
+    assert decide_call("bash", [text], DEFAULT_RULES, allows("git *")) == MustAsk((text,))
 
 
 def test_the_same_text_is_allowed_again() -> None:
@@ -186,31 +186,31 @@ def test_the_same_text_is_allowed_again() -> None:
 
     [exact] = always_patterns(text)
 
-    assert decide("bash", [text], DEFAULT_RULES, allows(exact)) == Allowed()
-    assert decide("bash", [text + "; rm y"], DEFAULT_RULES, allows(exact)) != Allowed()
-    assert decide("bash", ["make $(cat targets)"], DEFAULT_RULES, allows(exact)) != Allowed()
+    assert decide_call("bash", [text], DEFAULT_RULES, allows(exact)) == Allowed()
+    assert decide_call("bash", [text + "; rm y"], DEFAULT_RULES, allows(exact)) != Allowed()
+    assert decide_call("bash", ["make $(cat targets)"], DEFAULT_RULES, allows(exact)) != Allowed()
 
 
 def test_parts_that_were_allowed_do_not_add_up() -> None:
     approved = allows("cd data", "rm -rf build", "ls *")
 
-    assert decide("bash", ["rm -rf build"], DEFAULT_RULES, approved) == Allowed()
-    assert decide("bash", ["ls -la; ls"], DEFAULT_RULES, approved) == Allowed()
-    assert decide("bash", ["cd data && rm -rf build"], DEFAULT_RULES, approved) != Allowed()
+    assert decide_call("bash", ["rm -rf build"], DEFAULT_RULES, approved) == Allowed()
+    assert decide_call("bash", ["ls -la; ls"], DEFAULT_RULES, approved) == Allowed()
+    assert decide_call("bash", ["cd data && rm -rf build"], DEFAULT_RULES, approved) != Allowed()
 
 
 def test_everything_is_everything() -> None:
     text = "echo $(rm x) > y"
 
-    assert decide("bash", [text], configured(**{"*": "allow"})) == Allowed()
-    assert decide("bash", [text], DEFAULT_RULES, allows("*")) == Allowed()
+    assert decide_call("bash", [text], configured(**{"*": "allow"})) == Allowed()
+    assert decide_call("bash", [text], DEFAULT_RULES, allows("*")) == Allowed()
 
 
 def test_a_star_behind_everything_takes_nothing_away() -> None:
     rules = configured(**{"*": "allow", "git *": "allow", "rm *": "ask"})
 
-    assert decide("bash", ["git log $(date)"], rules) == Allowed()
-    assert decide("bash", ["git log $(rm x)"], rules) != Allowed()
+    assert decide_call("bash", ["git log $(date)"], rules) == Allowed()
+    assert decide_call("bash", ["git log $(rm x)"], rules) != Allowed()
 
 
 @pytest.mark.parametrize(
@@ -244,12 +244,14 @@ def test_a_star_behind_everything_takes_nothing_away() -> None:
 def test_a_deny_finds_the_command_wherever_it_stands(text: str) -> None:
     rules = configured(**{"*": "allow", "rm *": "deny"})
 
-    assert isinstance(decide("bash", [text], rules, allows("*", text)), Denied)
+    assert isinstance(decide_call("bash", [text], rules, allows("*", text)), Denied)
 
 
 def test_a_rule_about_code_means_all_of_it_or_one_text() -> None:
     rules = from_config({"python": {"print(*": "allow", "df.head()": "allow"}}, home="/home/ada")
 
-    assert decide("python", ["print(1); import os"], rules) == MustAsk(("print(1); import os",))
-    assert decide("python", ["df.head()"], rules) == Allowed()
-    assert decide("python", ["anything"], from_config("allow", home="")) == Allowed()
+    assert decide_call("python", ["print(1); import os"], rules) == MustAsk(
+        ("print(1); import os",)
+    )
+    assert decide_call("python", ["df.head()"], rules) == Allowed()
+    assert decide_call("python", ["anything"], from_config("allow", home="")) == Allowed()

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from palimpsest.session.definitions.agent_files import PERMISSION_OF
-from palimpsest.tools.permission_rules.permissions import evaluate, rules_of
+from palimpsest.tools.permission_rules.permissions import last_matching_rule, rules_of
 from palimpsest.tools.registration.builtin_tools import (
     BUILTIN_TOOLS,
     DEFAULT_RULES,
@@ -30,7 +30,7 @@ def test_the_page_says_what_it_does_and_when_it_asks(own: BuiltinTool) -> None:
 
 @TOOLS
 def test_its_rule_holds_where_nobody_said_otherwise(own: BuiltinTool) -> None:
-    assert evaluate(own.permission, "*", DEFAULT_RULES).action == own.action
+    assert last_matching_rule(own.permission, "*", DEFAULT_RULES).action == own.action
 
 
 @TOOLS
@@ -43,15 +43,26 @@ def test_its_name_is_its_own_and_an_agent_file_may_name_it(own: BuiltinTool) -> 
 def test_plan_mode_denies_it_where_it_changes_something(own: BuiltinTool) -> None:
     rules = (*DEFAULT_RULES, *DENY_RULES_BY_MODE["plan"])
 
-    assert (evaluate(own.permission, "*", rules).action == "deny") == own.changes
+    assert (
+        last_matching_rule(own.permission, "*", rules).action == "deny"
+    ) == own.changes_something
 
 
 def test_a_new_tool_that_changes_something_is_denied_by_its_row_alone() -> None:
-    looks = BuiltinTool(SimpleNamespace(name="peek", permission="peek"), "allow", changes=False)
-    paints = BuiltinTool(SimpleNamespace(name="paint", permission="paint"), "allow", changes=True)
+    looks = BuiltinTool(
+        SimpleNamespace(name="peek", permission="peek"), "allow", changes_something=False
+    )
+    paints = BuiltinTool(
+        SimpleNamespace(name="paint", permission="paint"), "allow", changes_something=True
+    )
 
     assert changing_rules((looks, paints)) == rules_of("paint", "deny")
 
 
 def test_what_runs_code_or_writes_files_changes_something() -> None:
-    assert [own.name for own in BUILTIN_TOOLS if own.changes] == ["python", "bash", "edit", "write"]
+    assert [own.name for own in BUILTIN_TOOLS if own.changes_something] == [
+        "python",
+        "bash",
+        "edit",
+        "write",
+    ]

@@ -31,7 +31,7 @@ def names(tools: tuple[Tool, ...]) -> list[str]:
 
 
 def test_offers_all_tools_by_name(registry: Registry) -> None:
-    assert names(registry.offered(DEFAULT_RULES)) == [
+    assert names(registry.offered_tools(DEFAULT_RULES)) == [
         "bash", "edit", "glob", "grep", "list", "notebook", "python", "question", "read", "recall",
         "todowrite", "variables", "webfetch", "write",
     ]  # fmt: skip
@@ -40,7 +40,7 @@ def test_offers_all_tools_by_name(registry: Registry) -> None:
 def test_hides_what_is_denied_or_switched_off(registry: Registry) -> None:
     rules = (*DEFAULT_RULES, *PLAN_MODE_RULES)
 
-    assert names(registry.offered(rules, {"grep": False})) == [
+    assert names(registry.offered_tools(rules, {"grep": False})) == [
         "glob",
         "list",
         "notebook",
@@ -51,7 +51,7 @@ def test_hides_what_is_denied_or_switched_off(registry: Registry) -> None:
         "variables",
         "webfetch",
     ]
-    assert names(registry.offered((), {"*": False, "read": True})) == ["read"]
+    assert names(registry.offered_tools((), {"*": False, "read": True})) == ["read"]
 
 
 def test_without_a_kernel_nothing_needs_one() -> None:
@@ -61,7 +61,7 @@ def test_without_a_kernel_nothing_needs_one() -> None:
 
 
 def test_specs_are_short_plain_and_stable(registry: Registry) -> None:
-    specs = [registry.spec(tool) for tool in registry.offered()]
+    specs = [registry.spec(tool) for tool in registry.offered_tools()]
 
     text = json.dumps([spec.model_dump() for spec in specs])
     assert "$ref" not in text
@@ -73,7 +73,7 @@ def test_specs_are_short_plain_and_stable(registry: Registry) -> None:
 
 
 def test_every_argument_is_described(registry: Registry) -> None:
-    for tool in registry.offered():
+    for tool in registry.offered_tools():
         for name, schema in registry.spec(tool).parameters["properties"].items():
             assert schema.get("description"), f"{tool.name}.{name}"
 
@@ -84,7 +84,7 @@ def test_a_tool_is_found_however_it_is_written(registry: Registry, name: str) ->
 
 
 def test_an_unknown_tool_names_the_known_ones(registry: Registry) -> None:
-    offered = registry.offered((), {"*": False, "read": True, "list": True})
+    offered = registry.offered_tools((), {"*": False, "read": True, "list": True})
 
     assert registry.resolve("python", offered) == (
         "There is no tool 'python' here. Known tools: list, read."

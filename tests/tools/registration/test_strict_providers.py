@@ -103,7 +103,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("path", REQUEST_PATHS, ids=repr)
 async def test_our_own_tools_are_taken(path: RequestPath) -> None:
     registry = Registry(builtin_tools())
-    specs = tuple(registry.spec(tool) for tool in registry.offered())
+    specs = tuple(registry.spec(tool) for tool in registry.offered_tools())
 
     (asked,) = await path.sent([to_provider((hello(),), path.info)], specs)
 

@@ -31,12 +31,12 @@ RESULT_CAPS = ((200_000, 64_000), (100_000, 32_000), (0, 16_000))
 class Precheck:
     """The estimate of a request, its budget, and the action that makes it fit."""
 
-    way: FitAction
+    fit_action: FitAction
     tokens: int
     budget: int
     overflow: int
     reducible_chars: int
-    reserve: int
+    reserved_tokens: int
 
 
 RESULTS_TOGETHER = 4

@@ -80,7 +80,8 @@ def continuation_text(
         return CONTINUE_TODO.format(items=items)
     # Quoted as in the request for the summary, so that nothing is quoted that the user excluded.
     covered_prompt = next(
-        (message for message in plan.head if question and message.id == question.id), None
+        (message for message in plan.summarised_messages if question and message.id == question.id),
+        None,
     )
     texts = []
     if covered_prompt:

@@ -30,14 +30,14 @@ _WORD = re.compile(r"[\w.,/-]+")
 class LostNames:
     """The names in texts, and which of them are lost."""
 
-    found: Mapping[str, int]
+    counts_by_kind: Mapping[str, int]
     """Number of names by kind, without kinds that have none."""
-    kinds: Mapping[str, str] = field(repr=False)
+    kind_by_name: Mapping[str, str] = field(repr=False)
     """The kind of each lost name, in the order of the texts."""
 
     def names_of_kind(self, kind: str) -> tuple[str, ...]:
         """Return the lost names of a kind."""
-        return tuple(name for name, lost_kind in self.kinds.items() if lost_kind == kind)
+        return tuple(name for name, lost_kind in self.kind_by_name.items() if lost_kind == kind)
 
 
 def lost_names(
@@ -67,8 +67,8 @@ def lost_names(
     lacking = (constraint for constraint in constraints if not holds_constraint(words, constraint))
     counts = Counter(kinds.values()) + Counter({CONSTRAINTS: len(constraints)})
     return LostNames(
-        found={kind: counts[kind] for kind in LOST_KINDS if counts[kind]},
-        kinds=dict.fromkeys(lacking, CONSTRAINTS) | lost,
+        counts_by_kind={kind: counts[kind] for kind in LOST_KINDS if counts[kind]},
+        kind_by_name=dict.fromkeys(lacking, CONSTRAINTS) | lost,
     )
 
 

@@ -170,7 +170,7 @@ def _piece_names(piece: str) -> _PieceNames | None:
     if piece.isalpha() and piece.islower():
         return None
     names = _PieceNames(
-        (*_slashed(piece),),
+        (*_names_with_slash(piece),),
         (*_files(piece),),
         (*_identifiers(piece),),
         (*_commands(piece),),
@@ -194,7 +194,7 @@ class _NamesByPiece(dict[str, _PieceNames | None]):
 _NAMES_BY_PIECE = _NamesByPiece()
 
 
-def _slashed(text: str) -> Iterator[str]:
+def _names_with_slash(text: str) -> Iterator[str]:
     if "/" not in text:
         return
     for match in _SLASHED.finditer(text):

@@ -30,9 +30,9 @@ CountMessages = Callable[[Messages], int]
 class CompactionPlan:
     """The messages that a compaction replaces, merges, keeps and repeats."""
 
-    head: Messages
+    summarised_messages: Messages
     """The messages that the summary replaces."""
-    previous: str = ""
+    previous_summary: str = ""
     """The previous summary, to be merged; empty when there is none, or it is part of the head."""
     tail_start_id: str | None = None
     """The first message that stays word for word; None when none does."""

@@ -49,7 +49,7 @@ class RejectedSummary:
 
     problem: str
     """A sentence for the user, with what to do."""
-    lacks: tuple[str, ...] = ()
+    missing_contents: tuple[str, ...] = ()
     """The missing contents, for a second attempt; empty where that would not help."""
 
 

@@ -37,7 +37,7 @@ class SummaryContents:
     """Maximum tokens of one request, by our estimate."""
 
     @property
-    def fits(self) -> bool:
+    def fits_one_request(self) -> bool:
         """Whether one request is enough."""
         return self.tokens < self.limit
 
@@ -74,7 +74,7 @@ class StageSelector:
         for share in RESULT_SHARES:
             numbers = {"result_chars": self.policy.compact.result_chars // share}
             contents = SummaryContents(numbers, self._tokens(view, numbers), self.limit)
-            if contents.fits:
+            if contents.fits_one_request:
                 return contents
         assert contents is not None
         return contents
@@ -82,7 +82,7 @@ class StageSelector:
     def stage_progress(self, view: View, result_chars: int) -> StageProgress:
         """Return the history to be summarised in stages."""
         messages = messages_seen_at(view, self.marker_id, self.policy)
-        head = recorded_plan(messages, self.policy.compact).head
+        head = recorded_plan(messages, self.policy.compact).summarised_messages
         texts = (serialize_message(message, result_chars) for message in head)
         return StageProgress(head, tuple(self.count(text) + SEPARATOR_TOKENS for text in texts))
 
@@ -91,7 +91,7 @@ class StageSelector:
     ) -> dict[str, Any] | None:
         """Return the numbers of the next stage; None where stages could not cover the whole history."""
         limit = self.limit
-        without_history = {"result_chars": result_chars, **stage_progress.empty.numbers()}
+        without_history = {"result_chars": result_chars, **stage_progress.empty_stage.numbers()}
         room = limit - self._tokens(view, without_history)
         if room < MIN_NEW_TEXT_SHARE * limit or stage_progress.nothing_fits(room):
             return None

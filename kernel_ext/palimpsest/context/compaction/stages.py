@@ -27,13 +27,13 @@ class SummaryStage:
 
     number: int
     """1 for the first request."""
-    first: str
+    first_message_id: str
     """Id of the first message it covers; empty when it covers none."""
-    last: str
+    last_message_id: str
     """Id of the last message it covers."""
-    final: bool
+    is_final: bool
     """Whether the stage reaches the end of the history."""
-    prior: str | None = None
+    prior_request_id: str | None = None
     """The request that wrote the summary to continue; None for the summary of the previous compaction."""
     left_out: Mapping[str, int] = field(default_factory=dict)
     """Tokens of the messages that are too large for any request, by id."""
@@ -44,7 +44,7 @@ class SummaryStage:
         return {"stage": fields.pop("number"), **fields}
 
     @classmethod
-    def of(cls, numbers: Mapping[str, Any]) -> "SummaryStage | None":
+    def from_numbers(cls, numbers: Mapping[str, Any]) -> "SummaryStage | None":
         """Return the stage in a decision's numbers; None when one request covers everything."""
         if "stage" not in numbers:
             return None
@@ -55,9 +55,9 @@ class SummaryStage:
     def messages_of(self, messages: Messages) -> Messages:
         """Return the messages of this stage."""
         ids = [message.id for message in messages]
-        if self.first not in ids or self.last not in ids:
+        if self.first_message_id not in ids or self.last_message_id not in ids:
             return ()
-        return messages[ids.index(self.first) : ids.index(self.last) + 1]
+        return messages[ids.index(self.first_message_id) : ids.index(self.last_message_id) + 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class StageProgress:
     """Number of messages that were summarised, or left out."""
     number: int = 0
     """Number of requests made so far."""
-    prior: str | None = None
+    newest_request_id: str | None = None
     """Id of the newest request."""
 
     @property
@@ -80,9 +80,11 @@ class StageProgress:
         return sum(self.weights)
 
     @property
-    def empty(self) -> SummaryStage:
+    def empty_stage(self) -> SummaryStage:
         """The next stage without messages, to measure the rest of its request."""
-        return SummaryStage(self.number + 1, "", "", final=False, prior=self.prior)
+        return SummaryStage(
+            self.number + 1, "", "", is_final=False, prior_request_id=self.newest_request_id
+        )
 
     def minimum_requests(self, room: int) -> int:
         """Return the minimum number of requests for the whole history."""
@@ -100,8 +102,8 @@ class StageProgress:
             self.number + 1,
             self.messages[self.summarised].id,
             self.messages[end - 1].id,
-            final=end == len(self.messages),
-            prior=self.prior,
+            is_final=end == len(self.messages),
+            prior_request_id=self.newest_request_id,
             left_out={self.messages[at].id: self.weights[at] for at in left_out},
         )
 
@@ -109,7 +111,10 @@ class StageProgress:
         """Return the progress after a request."""
         ids = [message.id for message in self.messages]
         return replace(
-            self, summarised=ids.index(stage.last) + 1, number=stage.number, prior=request_id
+            self,
+            summarised=ids.index(stage.last_message_id) + 1,
+            number=stage.number,
+            newest_request_id=request_id,
         )
 
 

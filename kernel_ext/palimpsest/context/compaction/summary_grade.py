@@ -46,7 +46,7 @@ def summary_grade(
     are the other messages of the next request, and the user wrote the parts in ``user_part_ids``.
     """
     blocks = [block for message in before for block in message.blocks]
-    replaced = [_text(block) for block in blocks if block.part_id in covered_part_ids]
+    replaced = [_block_text(block) for block in blocks if block.part_id in covered_part_ids]
     user_texts = [
         block.text
         for message in before
@@ -54,14 +54,14 @@ def summary_grade(
         for block in message.blocks
         if block.part_id in covered_part_ids & user_part_ids and isinstance(block, TextBlock)
     ]
-    shown_texts = [_text(block) for message in beside for block in message.blocks]
+    shown_texts = [_block_text(block) for message in beside for block in message.blocks]
     names = names_of if version == NAMES_VERSION else earlier_names_of
     lost = lost_names(
         replaced, summary, shown_texts, names, user_texts if version == NAMES_VERSION else ()
     )
-    recent = {name for block in _newest_blocks(before) for _, name in names(_text(block))}
+    recent = {name for block in _newest_blocks(before) for _, name in names(_block_text(block))}
     by_kind: dict[str, dict[str, object]] = {}
-    for kind, total in lost.found.items():
+    for kind, total in lost.counts_by_kind.items():
         lost_of_kind = lost.names_of_kind(kind)
         # The user's constraints hold until the user lifts them.
         likely = [name for name in lost_of_kind if name in recent or kind == CONSTRAINTS]
@@ -128,7 +128,7 @@ def _newest_blocks(messages: Sequence[NeutralMessage]) -> Iterator[Block]:
         yield from message.blocks
 
 
-def _text(block: Block) -> str:
+def _block_text(block: Block) -> str:
     match block:
         case CallBlock(tool=tool, input=arguments):
             return tool + json.dumps(arguments)

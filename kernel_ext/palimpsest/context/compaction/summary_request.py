@@ -13,7 +13,7 @@ from palimpsest.context.compaction.plan import recorded_plan
 from palimpsest.context.compaction.stages import DRAFT, REJECTED, SummaryStage
 from palimpsest.context.conversion.part_conversion import neutral_messages
 from palimpsest.context.conversion.transcript_text import serialize_message, serialize_messages
-from palimpsest.context.message_repair.pairing import pair
+from palimpsest.context.message_repair.pairing import with_paired_results
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.projection import Projection
 from palimpsest.context.visible_messages import View, place_of
@@ -104,16 +104,20 @@ def summary_messages(
     focus, lacks = _focus(messages, marker_id), numbers.get("lacks", ())
     if not policy.compact.serialize:
         return (
-            *pair(neutral_messages(plan.head, model)),
-            _user_text(_prompt(policy, None, plan.previous, focus, lacks)),
+            *with_paired_results(neutral_messages(plan.summarised_messages, model)),
+            _user_text(_prompt(policy, None, plan.previous_summary, focus, lacks)),
         )
     result_chars = numbers.get("result_chars", policy.compact.result_chars)
-    stage = SummaryStage.of(numbers)
+    stage = SummaryStage.from_numbers(numbers)
     if stage is None:
-        text = serialize_messages(plan.head, result_chars)
-        return (_user_text(_prompt(policy, text, plan.previous, focus, lacks)),)
-    text = _stage_text(stage, plan.head, result_chars)
-    previous = draft_text(messages, stage.prior) if stage.prior else plan.previous
+        text = serialize_messages(plan.summarised_messages, result_chars)
+        return (_user_text(_prompt(policy, text, plan.previous_summary, focus, lacks)),)
+    text = _stage_text(stage, plan.summarised_messages, result_chars)
+    previous = (
+        draft_text(messages, stage.prior_request_id)
+        if stage.prior_request_id
+        else plan.previous_summary
+    )
     return (_user_text(_prompt(policy, text, previous, focus, lacks, stage)),)
 
 
@@ -216,11 +220,11 @@ def _prompt(
     # A policy's own prompt after the conversation already contains the instructions.
     pieces = [] if text is None and policy.compact.prompt else [opening]
     if stage is not None:
-        more = NO_MORE if stage.final else MORE
+        more = NO_MORE if stage.is_final else MORE
         pieces.append(PART.format(number=stage.number, more=more))
     if previous:
         pieces += [f"<prior-summary>\n{previous}\n</prior-summary>", MERGE]
-    if stage is not None and stage.prior:
+    if stage is not None and stage.prior_request_id:
         pieces.append(KEEP)
     pieces += [policy.compact.prompt] if policy.compact.prompt else [TEMPLATE, RULES]
     if focus:

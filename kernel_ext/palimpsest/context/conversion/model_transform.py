@@ -46,12 +46,12 @@ def transform(
         _without_lone_surrogates(_with_readable_media(message, model, policy))
         for message in messages
     )
-    for change in _changes(profile(model.ref)):
+    for change in _changes_for_model(profile(model.ref)):
         adapted = change(adapted)
     return adapted
 
 
-def _changes(target: ProviderProfile) -> list[Change]:
+def _changes_for_model(target: ProviderProfile) -> list[Change]:
     """Return the changes that this model's servers need, in order."""
     recorded = target.recorded
     changes: list[Change] = []

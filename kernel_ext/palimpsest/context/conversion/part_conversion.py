@@ -242,9 +242,9 @@ class _Answer:
                 blocks.extend(self._provider_call(part))
             elif part.type == "tool":
                 blocks.append(self._call(part))
-                results.append(self._result(part))
+                results.append(self._result_block(part))
             elif part.type == "text":
-                blocks.extend(() if part.ignored else self._text(part))
+                blocks.extend(() if part.ignored else self._text_blocks(part))
             elif part.type == "reasoning":
                 blocks.extend(self._reasoning(part))
             elif part.type != "file" and (noted := _noted_block(part, "assistant")):
@@ -269,7 +269,7 @@ class _Answer:
     ) -> NeutralMessage:
         return NeutralMessage(role=role, blocks=blocks, message_id=self._message_id)
 
-    def _text(self, part: TextPart) -> list[Block]:
+    def _text_blocks(self, part: TextPart) -> list[Block]:
         if not part.text and self._policy.empty_texts == "dropped":
             return []
         is_sent_back = self.same_model or (self.same_provider and bool(native_of(part.metadata)))
@@ -286,7 +286,7 @@ class _Answer:
             return []
         blocks = call_blocks(part) if self.same_provider else ()
         dialect = (part.metadata or {}).get(DIALECT)
-        text = call_text(part, self._result(part).text)
+        text = call_text(part, self._result_block(part).text)
         metadata = {DIALECT: dialect, NATIVE: list(blocks)} if blocks else None
         return [TextBlock(text=text, part_id=part.id, metadata=metadata)]
 
@@ -307,7 +307,7 @@ class _Answer:
             metadata=part.metadata if self.same_model else None,
         )
 
-    def _result(self, part: ToolPart) -> ResultBlock:
+    def _result_block(self, part: ToolPart) -> ResultBlock:
         text, is_error = INTERRUPTED, True
         media: tuple[MediaBlock, ...] = ()
         match part.state:

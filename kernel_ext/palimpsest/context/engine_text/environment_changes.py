@@ -63,9 +63,9 @@ class EnvironmentState:
     """Whether the session is in plan mode, whichever agent answers."""
     variables: Mapping[str, str] | None = None
     """A line without the value for each variable in the kernel; None where the variables are not known."""
-    mentioned: Mapping[str, str] = field(default_factory=dict)
+    mentioned_lines: Mapping[str, str] = field(default_factory=dict)
     """A line with the value for each variable that the prompt mentions."""
-    known: Mapping[str, str] | None = None
+    known_lines: Mapping[str, str] | None = None
     """The line that was last sent for each variable; None where no variables of this kernel were sent."""
     known_mentioned: Mapping[str, str] = field(default_factory=dict)
     """The line with the value that was last sent for each variable that a prompt mentioned."""
@@ -155,39 +155,45 @@ def _first_line(part: ToolPart) -> str:
 def _variables(messages: Messages, now: EnvironmentState) -> EnvironmentChange | None:
     if now.variables is None:
         return None
-    if now.known is None:
+    if now.known_lines is None:
         # Variables that the prompt names come first, since a long list is cut.
-        variables = sorted(now.variables.items(), key=lambda item: item[0] not in now.mentioned)
-        lines = [_line(name, now.mentioned.get(name, text)) for name, text in variables]
+        variables = sorted(
+            now.variables.items(), key=lambda item: item[0] not in now.mentioned_lines
+        )
+        lines = [_line(name, now.mentioned_lines.get(name, text)) for name, text in variables]
         if not now.worked_before and any(
             isinstance(message.info, AssistantMessage) for message in messages
         ):
             return _list_change(NEW_KERNEL, lines or [NOTHING])
         return _list_change(FIRST_LOOK, lines)
     own = _own_names(messages)
-    lines = [_line(name, text) for name, text in now.mentioned.items() if _is_new(name, text, now)]
-    lines += [
-        _line(name, text) + ("" if name in now.known else NEW)
-        for name, text in now.variables.items()
-        if now.known.get(name) != text and name not in own and name not in now.mentioned
+    lines = [
+        _line(name, text) for name, text in now.mentioned_lines.items() if _is_new(name, text, now)
     ]
     lines += [
-        _line(name, now.mentioned.get(name, now.variables[name]))
+        _line(name, text) + ("" if name in now.known_lines else NEW)
+        for name, text in now.variables.items()
+        if now.known_lines.get(name) != text and name not in own and name not in now.mentioned_lines
+    ]
+    lines += [
+        _line(name, now.mentioned_lines.get(name, now.variables[name]))
         + (CHANGED if compared else MAY_BE_CHANGED)
         for name, compared in now.changed.items()
         if name in now.variables
-        and now.known.get(name) == now.variables[name]
+        and now.known_lines.get(name) == now.variables[name]
         and name not in own
-        and not (name in now.mentioned and _is_new(name, now.mentioned[name], now))
+        and not (name in now.mentioned_lines and _is_new(name, now.mentioned_lines[name], now))
     ]
     lines += [
-        f"- {name} is gone" for name in now.known if name not in now.variables and name not in own
+        f"- {name} is gone"
+        for name in now.known_lines
+        if name not in now.variables and name not in own
     ]
     return _list_change(CHANGES, lines)
 
 
 def _is_new(name: str, text: str, now: EnvironmentState) -> bool:
-    return now.known_mentioned.get(name, (now.known or {}).get(name)) != text
+    return now.known_mentioned.get(name, (now.known_lines or {}).get(name)) != text
 
 
 def _line(name: str, text: str) -> str:

@@ -22,7 +22,7 @@ _AGENT_CELL = re.compile(r"\s*%{1,2}agent\b")
 class CellEdit:
     """A cell that changed since its run, or since the last turn."""
 
-    noted: NotedEdit
+    noted_edit: NotedEdit
     kind: str
     source: str
     """The cell's source now, or before it was deleted."""

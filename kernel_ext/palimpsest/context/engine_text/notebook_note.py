@@ -71,7 +71,7 @@ class NotebookNote:
     text: str
     cells: tuple[NotedCell, ...]
     """Cells that the text shows, in the order in which they ran."""
-    omitted: tuple[NotedCell, ...] = ()
+    omitted_cells: tuple[NotedCell, ...] = ()
     """Cells that ran and are only named, to save tokens."""
     edits: tuple[NotedEdit, ...] = ()
     images: tuple[NoteImage, ...] = ()
@@ -95,11 +95,11 @@ class _NoteBuilder:
     count: Callable[[str], int]
     clean: Callable[[str], str]
     """Removes keys and secrets."""
-    readable: Callable[[str], str]
+    html_to_text: Callable[[str], str]
     """Turns HTML into text."""
-    pieces: dict[int, str] = field(default_factory=dict)
+    text_by_run: dict[int, str] = field(default_factory=dict)
     """The text of each shown run, by its serial number."""
-    omitted: list[CellRun] = field(default_factory=list)
+    omitted_runs: list[CellRun] = field(default_factory=list)
 
 
 def notebook_note(
@@ -130,26 +130,26 @@ def notebook_note(
         piece = _piece(run, limit, writer, later=run in more) if at < MAX_CELLS else ""
         tokens = count(piece)
         if not piece or tokens > tokens_left or limit < MIN_CELL_TOKENS:
-            writer.omitted.append(run)
+            writer.omitted_runs.append(run)
             continue
-        writer.pieces[run.serial] = piece
+        writer.text_by_run[run.serial] = piece
         tokens_left -= tokens
-    shown_runs = [run for run in new_runs if run.serial in writer.pieces]
-    shown_later = [run for run in more if run.serial in writer.pieces]
-    omitted = sorted(writer.omitted, key=lambda run: run.serial)
+    shown_runs = [run for run in new_runs if run.serial in writer.text_by_run]
+    shown_later = [run for run in more if run.serial in writer.text_by_run]
+    omitted = sorted(writer.omitted_runs, key=lambda run: run.serial)
     head = HEAD + (ERRORS_ONLY if limits.detail == "errors" else "")
     lines = ["<notebook>", head if new_runs or more else NOTHING_RAN]
-    lines += [writer.pieces[run.serial] for run in shown_runs]
+    lines += [writer.text_by_run[run.serial] for run in shown_runs]
     if shown_later:
-        lines += [LATER, *(writer.pieces[run.serial] for run in shown_later)]
+        lines += [LATER, *(writer.text_by_run[run.serial] for run in shown_later)]
     if omitted:
         lines.append(f"Not shown here: {_name_cells(omitted)}. The notebook tool reads them.")
     lines += [*_edits(edits, tokens_left, writer), "</notebook>"]
     return NotebookNote(
         text="\n".join(lines),
         cells=tuple(noted_cell(run) for run in (*shown_runs, *shown_later)),
-        omitted=tuple(noted_cell(run) for run in omitted),
-        edits=tuple(edit.noted for edit in edits),
+        omitted_cells=tuple(noted_cell(run) for run in omitted),
+        edits=tuple(edit.noted_edit for edit in edits),
         images=_images(shown_runs, limits.images) if limits.detail == "all" else (),
     )
 
@@ -244,7 +244,7 @@ def _attribute_text(text: str) -> str:
 def _output(output: RecordedOutput, room: int, writer: _NoteBuilder) -> str:
     text = output.text.rstrip("\n")
     if not text.strip() and output.markup:
-        text = writer.readable(output.markup).strip()
+        text = writer.html_to_text(output.markup).strip()
     types = (re.sub(r"[^\w.+/-]", "", mime)[:80] for mime in output.mimes if mime != "text/html")
     kinds = ", ".join(filter(None, types))
     tag = output.kind
@@ -277,16 +277,18 @@ def _edits(edits: Sequence[CellEdit], tokens_left: int, writer: _NoteBuilder) ->
     """Return the lines about cells that were edited without being run, restored, or deleted."""
     shown_pieces: list[str] = []
     omitted_names: list[str] = []
-    for edit in (edit for edit in edits if edit.noted.state == "edited"):
+    for edit in (edit for edit in edits if edit.noted_edit.state == "edited"):
         limit = min(tokens_left, EDIT_TOKENS)
         piece = _edited_cell(edit, limit, writer) if limit >= MIN_CELL_TOKENS else ""
         if not piece or len(shown_pieces) >= MAX_EDITS:
-            omitted_names.append(_edit_name(edit.noted))
+            omitted_names.append(_edit_name(edit.noted_edit))
             continue
         shown_pieces.append(piece)
         tokens_left -= writer.count(piece)
-    restored_names = [_edit_name(edit.noted) for edit in edits if edit.noted.state == "as it ran"]
-    deleted = [_deleted_cell(edit, writer) for edit in edits if edit.noted.state == "deleted"]
+    restored_names = [
+        _edit_name(edit.noted_edit) for edit in edits if edit.noted_edit.state == "as it ran"
+    ]
+    deleted = [_deleted_cell(edit, writer) for edit in edits if edit.noted_edit.state == "deleted"]
     lines = [EDITED, *shown_pieces] if shown_pieces else []
     if omitted_names:
         lines.append(
@@ -298,15 +300,17 @@ def _edits(edits: Sequence[CellEdit], tokens_left: int, writer: _NoteBuilder) ->
 
 
 def _edited_cell(edit: CellEdit, tokens: int, writer: _NoteBuilder) -> str:
-    run = CellRun(edit.noted.serial, 0, edit.source, edit.noted.cell_id, edit.noted.number)
+    run = CellRun(
+        edit.noted_edit.serial, 0, edit.source, edit.noted_edit.cell_id, edit.noted_edit.number
+    )
     piece = _piece(run, tokens, writer, later=False)
-    since = "since it ran" if edit.noted.serial else _KINDS.get(edit.kind, "not run")
+    since = "since it ran" if edit.noted_edit.serial else _KINDS.get(edit.kind, "not run")
     return piece.replace(">", f' edited="{since}">', 1)
 
 
 def _deleted_cell(edit: CellEdit, writer: _NoteBuilder) -> str:
     first = next((line.strip() for line in edit.source.splitlines() if line.strip()), "")
-    run = CellRun(0, 0, "", edit.noted.cell_id, edit.noted.number)
+    run = CellRun(0, 0, "", edit.noted_edit.cell_id, edit.noted_edit.number)
     excerpt = _safe_excerpt(first[:DELETED_CHARS], DELETED_CHARS, writer)
     return f"<deleted{_attributes(run)}>{excerpt}</deleted>"
 

@@ -68,17 +68,17 @@ def _call_names(text: str) -> Iterator[str]:
     except (ValueError, RecursionError):
         return
     for call in value if isinstance(value, list) else [value]:
-        name = _name(call)
+        name = _tool_name(call)
         if name is not None:
             yield name
 
 
-def _name(value: Any) -> str | None:
+def _tool_name(value: Any) -> str | None:
     if not isinstance(value, dict):
         return None
     inner = value.get("function")
     if isinstance(inner, dict):
-        return _name(inner)
+        return _tool_name(inner)
     if not any(isinstance(value.get(key), dict | str) for key in _INPUTS):
         return None
     names = (value.get(key) for key in _NAMES)

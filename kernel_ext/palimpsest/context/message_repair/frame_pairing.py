@@ -36,7 +36,7 @@ FailedCalls = Literal["preserve", "drop", "answer"]
 class FrameRule:
     """The text for a missing result, and the treatment of two doubtful cases."""
 
-    missing: str
+    missing_result_text: str
     failed_calls: FailedCalls = "preserve"
     adopted_is_error: bool = True
     """Whether a result without an id that was assigned to its frame's only call counts as an error."""
@@ -57,15 +57,15 @@ class _Frame:
 
     message: NeutralMessage | None
     calls: list[_Call]
-    following: list[NeutralMessage] = field(default_factory=list)
+    following_messages: list[NeutralMessage] = field(default_factory=list)
 
 
 def repair_frames(messages: NeutralMessages, rule: FrameRule) -> RepairReport:
     """Pair calls with results by frames; expects each result in a message of its own."""
     frames = list(_frames(messages))
-    matching = _Matching((rule.missing, RECORDED_MISSING))
+    matching = _Matching((rule.missing_result_text, RECORDED_MISSING))
     for frame in frames:
-        matching.match(frame)
+        matching.assign_results(frame)
     added: list[ResultBlock] = []
     out = tuple(message for frame in frames for message in _frame_messages(frame, rule, added))
     if same_if_unchanged(out, messages) is messages:
@@ -73,9 +73,9 @@ def repair_frames(messages: NeutralMessages, rule: FrameRule) -> RepairReport:
     return RepairReport(
         messages=out,
         changed=True,
-        added=tuple(added),
-        discarded=_discard_unpaired(messages, frames, rule),
-        duplicates=matching.duplicates,
+        added_results=tuple(added),
+        discarded_messages=_discard_unpaired(messages, frames, rule),
+        duplicate_count=matching.duplicate_count,
         orphans=matching.orphans,
     )
 
@@ -85,7 +85,7 @@ def answered_calls(messages: NeutralMessages) -> frozenset[int]:
     frames = list(_frames(messages))
     matching = _Matching((RECORDED_MISSING,))
     for frame in frames:
-        matching.match(frame)
+        matching.assign_results(frame)
     return frozenset(
         id(call.block) for frame in frames for call in frame.calls if call.result is not None
     )
@@ -99,7 +99,7 @@ def _frames(messages: NeutralMessages) -> Iterator[_Frame]:
             yield frame
             frame = _Frame(message, [_Call(call, message) for call in calls])
         else:
-            frame.following.append(message)
+            frame.following_messages.append(message)
     yield frame
 
 
@@ -109,19 +109,19 @@ class _Matching:
 
     stand_ins: tuple[str, ...]
     """Texts of synthetic results, which a real result replaces."""
-    duplicates: int = 0
+    duplicate_count: int = 0
     orphans: int = 0
 
-    earlier: dict[str, list[_Call]] = field(default_factory=dict)
+    earlier_calls: dict[str, list[_Call]] = field(default_factory=dict)
     """The calls of earlier frames, by id."""
 
-    def match(self, frame: _Frame) -> None:
+    def assign_results(self, frame: _Frame) -> None:
         """Assign each result of the frame to a call, or count it as discarded."""
-        for message in frame.following:
+        for message in frame.following_messages:
             if is_result(message):
                 self._assign(message, frame)
         for call in frame.calls:
-            self.earlier.setdefault(_id(call), []).append(call)
+            self.earlier_calls.setdefault(_id(call), []).append(call)
 
     def _assign(self, message: NeutralMessage, frame: _Frame) -> None:
         block = result_of(message)
@@ -134,7 +134,9 @@ class _Matching:
             open_call.result = message
             return
         if identifier and not candidates:
-            waiting = [call for call in self.earlier.get(identifier, ()) if call.result is None]
+            waiting = [
+                call for call in self.earlier_calls.get(identifier, ()) if call.result is None
+            ]
             if len(waiting) == 1:
                 waiting[0].result = message
                 return
@@ -144,7 +146,7 @@ class _Matching:
         if not calls:
             self.orphans += 1
             return
-        self.duplicates += 1
+        self.duplicate_count += 1
         stand_in = next((call for call in calls if self._stands_in(call.result)), None)
         if stand_in is not None and not self._stands_in(message):
             stand_in.result = message
@@ -169,10 +171,10 @@ def _frame_messages(
                 if call.result is not None:
                     yield _name_result(call.result, call.block, rule)
                 elif not has_failed:
-                    added.append(stand_in(call.block, rule.missing))
+                    added.append(stand_in(call.block, rule.missing_result_text))
                     message_id = call.message.message_id
                     yield NeutralMessage(role="tool", blocks=(added[-1],), message_id=message_id)
-    for message in frame.following:
+    for message in frame.following_messages:
         if not is_result(message) and not (message.role == "system" and not message.blocks):
             yield message
 

@@ -32,10 +32,10 @@ class RepairReport:
     messages: NeutralMessages
     """The same object as before where nothing changed."""
     changed: bool = False
-    added: tuple[ResultBlock, ...] = ()
+    added_results: tuple[ResultBlock, ...] = ()
     """Results written for calls that had none."""
-    discarded: tuple[NeutralMessage, ...] = ()
-    duplicates: int = 0
+    discarded_messages: tuple[NeutralMessage, ...] = ()
+    duplicate_count: int = 0
     """Number of results discarded because their call already had a result."""
     orphans: int = 0
     """Number of results discarded because they belong to no call."""

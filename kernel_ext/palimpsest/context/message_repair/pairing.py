@@ -14,7 +14,7 @@ from palimpsest.transcript.context_values.neutral_messages import (
 MISSING = "[No result was recorded for this tool call]"
 
 
-def pair(messages: NeutralMessages) -> NeutralMessages:
+def with_paired_results(messages: NeutralMessages) -> NeutralMessages:
     """Drop orphaned and repeated results, add missing ones, and put each run of results after its calls."""
     results: dict[str, list[ResultBlock]] = {}
     for message in messages:
@@ -28,14 +28,14 @@ def pair(messages: NeutralMessages) -> NeutralMessages:
         paired.append(message)
         calls = [block for block in message.blocks if isinstance(block, CallBlock)]
         if calls:
-            answers: tuple[Block, ...] = tuple(_answer(call, results) for call in calls)
+            answers: tuple[Block, ...] = tuple(_results_of_call(call, results) for call in calls)
             paired.append(
                 NeutralMessage(role="tool", blocks=answers, message_id=message.message_id)
             )
     return tuple(paired)
 
 
-def _answer(call: CallBlock, results: dict[str, list[ResultBlock]]) -> ResultBlock:
+def _results_of_call(call: CallBlock, results: dict[str, list[ResultBlock]]) -> ResultBlock:
     unused_results = results.get(call.call_id)
     if unused_results:
         return unused_results.pop(0)

@@ -19,7 +19,7 @@ from palimpsest.context.message_repair.message_blocks import (
     one_result_per_message,
     results_joined,
 )
-from palimpsest.context.message_repair.pairing import MISSING, pair
+from palimpsest.context.message_repair.pairing import MISSING, with_paired_results
 from palimpsest.context.message_repair.span_pairing import repair_spans
 from palimpsest.context.message_repair.thinking_removal import OMITTED, drop_thinking
 from palimpsest.context.message_repair.tool_ids import Mode, unique_ids, write_tool_ids
@@ -68,7 +68,7 @@ class _ValidityCheck:
         self._merges_answers = target.merges_answers
         self._merges_questions = target.merges_questions
         self._ids: set[str] = set()
-        self._open: list[CallBlock] = []
+        self._open_calls: list[CallBlock] = []
         """Calls whose results must come next."""
         self._previous_role = ""
 
@@ -80,13 +80,13 @@ class _ValidityCheck:
             "tool": self._are_valid_results,
         }
         for message in messages:
-            if bool(self._open) != (message.role == "tool"):
+            if bool(self._open_calls) != (message.role == "tool"):
                 return False
             check = checks.get(message.role)
             if check is None or not check(message):
                 return False
             self._previous_role = message.role
-        return not self._open
+        return not self._open_calls
 
     def _is_valid_prompt(self, message: NeutralMessage) -> bool:
         if self._merges_questions and self._previous_role == "user":
@@ -125,11 +125,11 @@ class _ValidityCheck:
             and STRICT_NAME.fullmatch(block.tool) is not None
         )
         self._ids.add(block.call_id)
-        self._open.append(block)
+        self._open_calls.append(block)
         return usable
 
     def _are_valid_results(self, message: NeutralMessage) -> bool:
-        calls, self._open = self._open, []
+        calls, self._open_calls = self._open_calls, []
         return len(calls) == len(message.blocks) and all(
             block.type == "result" and block.call_id == call.call_id and block.tool == call.tool
             for call, block in zip(calls, message.blocks, strict=True)
@@ -152,7 +152,7 @@ def repaired_in_order(
 ) -> NeutralMessages:
     """Return the messages limited and repaired, in the order of the rule."""
     if rule == "opencode":
-        return pair(limit(messages))
+        return with_paired_results(limit(messages))
     if rule == "palimpsest":
         limited = limit(messages)
         return limited if is_valid(limited, target) else repaired_by_default(limited, target)
@@ -189,8 +189,8 @@ def call_rule(
 ) -> UsableCallRule:
     """Return which calls are usable under a rule."""
     if rule == "openclaw-2026.2":
-        return UsableCallRule(strict_names=True, allowed=allowed, keep_answered=False)
-    return UsableCallRule(allowed=allowed, whole_thinking=whole_thinking)
+        return UsableCallRule(strict_names=True, offered_tools=allowed, keep_answered=False)
+    return UsableCallRule(offered_tools=allowed, whole_thinking=whole_thinking)
 
 
 def drops_thinking(target: ProviderProfile, rule: HygieneRule) -> bool:

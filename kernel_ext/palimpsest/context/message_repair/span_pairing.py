@@ -34,12 +34,12 @@ def repair_spans(messages: NeutralMessages, missing: str) -> RepairReport:
         position += 1
         calls = calls_of(message)
         if is_result(message):
-            pairing.orphan(message)
+            pairing.discard_orphan(message)
         elif not calls or is_failed(message):
-            pairing.out.append(message)
+            pairing.paired_messages.append(message)
         else:
             end = _end_of_span(messages, position)
-            pairing.span(message, calls, messages[position:end])
+            pairing.pair_span(message, calls, messages[position:end])
             position = end
     return pairing.report(messages)
 
@@ -55,27 +55,27 @@ def _end_of_span(messages: NeutralMessages, start: int) -> int:
 class _Pass:
     """One pass over a history: the messages paired so far, and what was added and discarded."""
 
-    missing: str
+    missing_result_text: str
     """Text of the result for a call without one."""
-    out: list[NeutralMessage] = field(default_factory=list)
+    paired_messages: list[NeutralMessage] = field(default_factory=list)
     used_ids: set[str] = field(default_factory=set)
-    added: list[ResultBlock] = field(default_factory=list)
-    discarded: list[NeutralMessage] = field(default_factory=list)
-    duplicates: int = 0
+    added_results: list[ResultBlock] = field(default_factory=list)
+    discarded_messages: list[NeutralMessage] = field(default_factory=list)
+    duplicate_count: int = 0
     orphans: int = 0
     changed: bool = False
 
-    def orphan(self, message: NeutralMessage) -> None:
+    def discard_orphan(self, message: NeutralMessage) -> None:
         self.orphans += 1
         self.changed = True
-        self.discarded.append(message)
+        self.discarded_messages.append(message)
 
-    def duplicate(self, message: NeutralMessage) -> None:
-        self.duplicates += 1
+    def discard_duplicate(self, message: NeutralMessage) -> None:
+        self.duplicate_count += 1
         self.changed = True
-        self.discarded.append(message)
+        self.discarded_messages.append(message)
 
-    def span(
+    def pair_span(
         self, message: NeutralMessage, calls: Iterable[CallBlock], following: NeutralMessages
     ) -> None:
         calls_by_id = {call.call_id: call for call in calls}
@@ -88,16 +88,16 @@ class _Pass:
                 remainder.append(following_message)
         if results and remainder:
             self.changed = True
-        self.out.append(message)
+        self.paired_messages.append(message)
         for call in calls:
             if call.call_id not in results:
                 self._add_missing_result(call, message)
             elif call.call_id in self.used_ids:
-                self.duplicate(results[call.call_id])
+                self.discard_duplicate(results[call.call_id])
             else:
                 self.used_ids.add(call.call_id)
-                self.out.append(results[call.call_id])
-        self.out.extend(remainder)
+                self.paired_messages.append(results[call.call_id])
+        self.paired_messages.extend(remainder)
 
     def _collect_result(
         self,
@@ -108,33 +108,33 @@ class _Pass:
         block = result_of(message)
         identifier = block.call_id if block else ""
         if identifier not in calls_by_id:
-            self.orphan(message)
+            self.discard_orphan(message)
         elif identifier in self.used_ids:
-            self.duplicate(message)
+            self.discard_duplicate(message)
         elif identifier in results:
-            self.discarded.append(message)
+            self.discarded_messages.append(message)
         else:
             results[identifier] = message
 
     def _add_missing_result(self, call: CallBlock, message: NeutralMessage) -> None:
-        block = stand_in(call, self.missing)
+        block = stand_in(call, self.missing_result_text)
         missing_result = NeutralMessage(role="tool", blocks=(block,), message_id=message.message_id)
-        self.added.append(block)
+        self.added_results.append(block)
         self.changed = True
         if call.call_id in self.used_ids:
-            self.duplicate(missing_result)
+            self.discard_duplicate(missing_result)
         else:
             self.used_ids.add(call.call_id)
-            self.out.append(missing_result)
+            self.paired_messages.append(missing_result)
 
     def report(self, messages: NeutralMessages) -> RepairReport:
         if not self.changed:
             return RepairReport(messages)
         return RepairReport(
-            messages=tuple(self.out),
+            messages=tuple(self.paired_messages),
             changed=True,
-            added=tuple(self.added),
-            discarded=tuple(self.discarded),
-            duplicates=self.duplicates,
+            added_results=tuple(self.added_results),
+            discarded_messages=tuple(self.discarded_messages),
+            duplicate_count=self.duplicate_count,
             orphans=self.orphans,
         )

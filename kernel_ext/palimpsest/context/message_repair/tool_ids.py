@@ -41,7 +41,7 @@ def tool_id(identifier: str, mode: Mode) -> str:
         return "defaultid"
     if len(plain_id) >= NINE_CHARS:
         return plain_id[:NINE_CHARS]
-    return _hash(plain_id or "sanitized", NINE_CHARS)
+    return _short_hash(plain_id or "sanitized", NINE_CHARS)
 
 
 def is_tool_id(identifier: str, mode: Mode) -> bool:
@@ -73,7 +73,7 @@ def write_tool_ids(
     for at, message in enumerate(messages):
         if at in signed_ids:
             for block in signed_ids[at]:
-                writer.keep(block.call_id)
+                writer.register_kept_id(block.call_id)
         out.append(message if at in signed_ids else _with_new_ids(message, writer))
     return tuple(out)
 
@@ -120,7 +120,7 @@ def _block(block: Block, writer: "_Writer") -> Block:
     if not isinstance(block, CallBlock | ResultBlock) or not block.call_id:
         return block
     is_call = isinstance(block, CallBlock)
-    new = writer.call(block.call_id) if is_call else writer.result(block.call_id)
+    new = writer.call(block.call_id) if is_call else writer.result_id(block.call_id)
     return block if new == block.call_id else block.model_copy(update={"call_id": new})
 
 
@@ -129,37 +129,37 @@ class _UniqueIds:
 
     def __init__(self, mode: Mode, taken: Iterable[str] = ()) -> None:
         self._mode = mode
-        self._taken = set(taken)
+        self._taken_ids = set(taken)
 
-    def take(self, identifier: str) -> str:
-        self._taken.add(identifier)
+    def unique_id(self, identifier: str) -> str:
+        self._taken_ids.add(identifier)
         return identifier
 
     def is_free(self, identifier: str) -> bool:
-        return identifier not in self._taken
+        return identifier not in self._taken_ids
 
     def make(self, seed: str) -> str:
         base = tool_id(seed, self._mode)
         if self._mode == "strict":
             base = base[:SHORT_CHARS]
         if self.is_free(base):
-            return self.take(base)
+            return self.unique_id(base)
         return self._make_nine(seed) if self._mode == "strict9" else self._make_hashed(base, seed)
 
     def _make_nine(self, seed: str) -> str:
         number = 0
-        while not self.is_free(new_id := _hash(f"{seed}:{number}", NINE_CHARS)):
+        while not self.is_free(new_id := _short_hash(f"{seed}:{number}", NINE_CHARS)):
             number += 1
-        return self.take(new_id)
+        return self.unique_id(new_id)
 
     def _make_hashed(self, base: str, seed: str) -> str:
-        new_id = hashed = base[: SHORT_CHARS - HASH_CHARS] + _hash(seed, HASH_CHARS)
+        new_id = hashed = base[: SHORT_CHARS - HASH_CHARS] + _short_hash(seed, HASH_CHARS)
         number = 2
         while not self.is_free(new_id):
             ending = f"x{number}"
             new_id = hashed[: SHORT_CHARS - len(ending)] + ending
             number += 1
-        return self.take(new_id)
+        return self.unique_id(new_id)
 
 
 class _Mapping:
@@ -174,7 +174,7 @@ class _Mapping:
             self._new_ids[identifier] = self._unique_ids.make(identifier)
         return self._new_ids[identifier]
 
-    def result(self, identifier: str) -> str:
+    def result_id(self, identifier: str) -> str:
         return self.call(identifier)
 
 
@@ -184,30 +184,30 @@ class _Occurrences:
     def __init__(self, mode: Mode, *, keep_native: bool, reserved: Iterable[str] = ()) -> None:
         self._unique_ids = _UniqueIds(mode, reserved)
         self._keep_native = keep_native
-        self._uses: dict[str, int] = {}
+        self._use_counts: dict[str, int] = {}
         self._orphans: dict[str, int] = {}
-        self._waiting: dict[str, deque[str]] = {}
+        self._waiting_ids: dict[str, deque[str]] = {}
 
     def call(self, identifier: str) -> str:
-        use = self._uses[identifier] = self._uses.get(identifier, 0) + 1
+        use = self._use_counts[identifier] = self._use_counts.get(identifier, 0) + 1
         if self._keeps_native_id(identifier, use):
-            new = self._unique_ids.take(identifier)
+            new = self._unique_ids.unique_id(identifier)
         else:
             new = self._unique_ids.make(identifier if use == 1 else f"{identifier}:{use}")
-        self._waiting.setdefault(identifier, deque()).append(new)
+        self._waiting_ids.setdefault(identifier, deque()).append(new)
         return new
 
-    def keep(self, identifier: str) -> None:
+    def register_kept_id(self, identifier: str) -> None:
         """Register a call that keeps its id, which was reserved for it."""
-        self._uses[identifier] = self._uses.get(identifier, 0) + 1
-        self._waiting.setdefault(identifier, deque()).append(identifier)
+        self._use_counts[identifier] = self._use_counts.get(identifier, 0) + 1
+        self._waiting_ids.setdefault(identifier, deque()).append(identifier)
 
     def _keeps_native_id(self, identifier: str, use: int) -> bool:
         native = self._keep_native and NATIVE.fullmatch(identifier) is not None
         return native and use == 1 and self._unique_ids.is_free(identifier)
 
-    def result(self, identifier: str) -> str:
-        waiting = self._waiting.get(identifier)
+    def result_id(self, identifier: str) -> str:
+        waiting = self._waiting_ids.get(identifier)
         if waiting:
             return waiting.popleft()
         number = self._orphans[identifier] = self._orphans.get(identifier, 0) + 1
@@ -218,22 +218,22 @@ class _Numbered:
     """Keeps an id at its first use, and appends the number of the use at later ones."""
 
     def __init__(self, identifiers: Iterable[str]) -> None:
-        self._taken = set(identifiers)
-        self._uses: dict[str, int] = {}
-        self._waiting: dict[str, deque[str]] = {}
+        self._taken_ids = set(identifiers)
+        self._use_counts: dict[str, int] = {}
+        self._waiting_ids: dict[str, deque[str]] = {}
 
     def call(self, identifier: str) -> str:
-        use = self._uses[identifier] = self._uses.get(identifier, 0) + 1
+        use = self._use_counts[identifier] = self._use_counts.get(identifier, 0) + 1
         new_id = identifier
-        while use > 1 and new_id in self._taken:
+        while use > 1 and new_id in self._taken_ids:
             new_id = f"{identifier}_{use}"
             use += 1
-        self._taken.add(new_id)
-        self._waiting.setdefault(identifier, deque()).append(new_id)
+        self._taken_ids.add(new_id)
+        self._waiting_ids.setdefault(identifier, deque()).append(new_id)
         return new_id
 
-    def result(self, identifier: str) -> str:
-        waiting = self._waiting.get(identifier)
+    def result_id(self, identifier: str) -> str:
+        waiting = self._waiting_ids.get(identifier)
         return waiting.popleft() if waiting else identifier
 
 
@@ -241,5 +241,5 @@ _Writer = _Mapping | _Occurrences | _Numbered
 """The kinds of writers; each is called for every call and every result in the order of the messages."""
 
 
-def _hash(text: str, chars: int) -> str:
+def _short_hash(text: str, chars: int) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:chars]

@@ -46,7 +46,7 @@ class UsableCallRule:
 
     strict_names: bool = False
     """Whether a name may have no padding, no colon and no dot (as in OpenClaw of early 2026)."""
-    allowed: Collection[str] = ()
+    offered_tools: Collection[str] = ()
     """The offered tools; empty for any tool."""
     keep_answered: bool = True
     """Whether a call with a result stays even where its tool is no longer offered."""
@@ -118,7 +118,7 @@ def _each_call(
 
 def repair_calls(messages: NeutralMessages, rule: UsableCallRule) -> UsableCalls:
     """Remove unusable calls, and messages that become empty."""
-    needs_answers = bool(rule.allowed) and rule.keep_answered
+    needs_answers = bool(rule.offered_tools) and rule.keep_answered
     repair = _CallRepair(rule, answered_calls(messages) if needs_answers else frozenset())
     repaired = tuple(
         usable for message in messages if (usable := repair.message(message)) is not None
@@ -134,9 +134,9 @@ class _CallRepair:
 
     def __init__(self, rule: UsableCallRule, answered: frozenset[int]) -> None:
         self._rule = rule
-        self._answered = answered
-        self._allowed = {name.strip().lower() for name in rule.allowed}
-        self._claimed: set[str] = set()
+        self._answered_ids = answered
+        self._offered_names = {name.strip().lower() for name in rule.offered_tools}
+        self._claimed_ids: set[str] = set()
         self.dropped_calls = 0
         self.dropped_messages = 0
 
@@ -152,7 +152,7 @@ class _CallRepair:
         blocks = tuple(
             usable for block in message.blocks if (usable := self._usable_block(block)) is not None
         )
-        self._claimed.update(block.call_id for block in blocks if isinstance(block, CallBlock))
+        self._claimed_ids.update(block.call_id for block in blocks if isinstance(block, CallBlock))
         if not blocks:
             self.dropped_messages += 1
             return None
@@ -166,9 +166,9 @@ class _CallRepair:
         if (
             is_usable
             and len(set(identifiers)) == len(identifiers)
-            and self._claimed.isdisjoint(identifiers)
+            and self._claimed_ids.isdisjoint(identifiers)
         ):
-            self._claimed.update(identifiers)
+            self._claimed_ids.update(identifiers)
             return message
         self.dropped_calls += len(calls)
         self.dropped_messages += 1
@@ -190,4 +190,8 @@ class _CallRepair:
         pattern = STRICT_NAME if self._rule.strict_names else LENIENT_NAME
         if len(name) > MAX_NAME_CHARS or not pattern.fullmatch(name):
             return False
-        return not self._allowed or name.lower() in self._allowed or id(call) in self._answered
+        return (
+            not self._offered_names
+            or name.lower() in self._offered_names
+            or id(call) in self._answered_ids
+        )

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from palimpsest.context.engine_text.reminders import MODE, with_reminders
-from palimpsest.context.reduction.truncation import shorten
+from palimpsest.context.reduction.truncation import apply_truncation
 from palimpsest.context.visible_messages import View, whole_output
 from palimpsest.transcript.context_values.decisions import (
     EXCLUDE,
@@ -157,7 +157,7 @@ def _reduced_part(
         case Decision(action="clear"):
             shown_text, attachments, replacement_texts = _placeholder(decision), (), []
         case _:
-            shown_text = recorded_text(decision) or shorten(full_output, decision.numbers)
+            shown_text = recorded_text(decision) or apply_truncation(full_output, decision.numbers)
             if decision.numbers.get("without_media"):
                 attachments, replacement_texts = (), []
     shown_text = "\n\n".join(
@@ -217,5 +217,5 @@ def _reduced_cells(part: NotebookPart, decision: Decision) -> NotebookPart:
     if decision.action == "clear":
         shown_text = _placeholder(decision)
     else:
-        shown_text = shorten(part.text, decision.numbers)
+        shown_text = apply_truncation(part.text, decision.numbers)
     return part.model_copy(update={"text": shown_text})

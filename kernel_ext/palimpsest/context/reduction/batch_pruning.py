@@ -35,11 +35,11 @@ class _Candidate:
     """An output that may be cleared, and the tokens that this saves."""
 
     part_id: str
-    newer: NewerCall | None
+    newer_call: NewerCall | None
     text: str
     tokens: int
-    saved: int
-    recent: bool
+    tokens_saved: int
+    is_recent: bool
     """Whether the output belongs to one of the newest turns."""
 
 
@@ -50,9 +50,9 @@ class _BatchLimits:
     used_tokens: float
     start: float
     target: float
-    cold: bool
+    cache_expired: bool
     """Whether the provider's cache has expired."""
-    protect: int
+    protected_tokens: int
     minimum: int
 
 
@@ -62,20 +62,20 @@ def prune_batch(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
         return RuleAnswer()
     limits = _limits(rule, facts)
     looked_at = LookedAt("tokens of the request", limits.used_tokens, limits.start)
-    if not limits.cold and limits.used_tokens < limits.start:
+    if not limits.cache_expired and limits.used_tokens < limits.start:
         return RuleAnswer((), looked_at)
-    if outputs.tokens_at_most - limits.protect < limits.minimum:
+    if outputs.tokens_at_most - limits.protected_tokens < limits.minimum:
         return RuleAnswer((), looked_at)
-    chosen = _choose(_candidates(outputs, rule, limits), limits)
-    saved = sum(candidate.saved for candidate in chosen)
+    chosen = _chosen_outputs(_candidates(outputs, rule, limits), limits)
+    saved = sum(candidate.tokens_saved for candidate in chosen)
     if saved < limits.minimum:
         return RuleAnswer((), looked_at)
     numbers = {
         "used_tokens": round(limits.used_tokens),
         "start_tokens": None if limits.start == math.inf else round(limits.start),
         "target_tokens": round(limits.target),
-        "cold": limits.cold,
-        "protect_tokens": limits.protect,
+        "cold": limits.cache_expired,
+        "protect_tokens": limits.protected_tokens,
         "minimum_tokens": limits.minimum,
         "batch_tokens": saved,
     }
@@ -100,8 +100,8 @@ def _limits(rule: PrunePolicy, facts: Facts) -> _BatchLimits:
         used_tokens=facts.used_tokens or 0,
         start=math.inf if facts.used_tokens is None else budget * rule.start_share,
         target=budget * rule.target_share,
-        cold=age is not None and age >= rule.ttl_seconds,
-        protect=int(rule.protect_tokens * scale),
+        cache_expired=age is not None and age >= rule.ttl_seconds,
+        protected_tokens=int(rule.protect_tokens * scale),
         minimum=int(rule.minimum_tokens * (scale**2 if rule.minimum_scaled == "square" else scale)),
     )
 
@@ -113,10 +113,14 @@ def _candidates(
     unprotected = []
     newest_tokens = 0
     for output in outputs.newest_first():
-        is_unprotected = newest_tokens >= limits.protect
+        is_unprotected = newest_tokens >= limits.protected_tokens
         tokens = output.tokens + MEDIA_TOKENS * output.media
         newest_tokens += tokens
-        if is_unprotected and not output.kept and output.tool not in rule.protected_tools:
+        if (
+            is_unprotected
+            and not output.is_kept_by_user
+            and output.tool not in rule.protected_tools
+        ):
             unprotected.append((output, tokens))
     if sum(tokens for _, tokens in unprotected) < limits.minimum:
         return []
@@ -131,16 +135,16 @@ def _candidates(
     return candidates
 
 
-def _choose(candidates: Sequence[_Candidate], limits: _BatchLimits) -> list[_Candidate]:
+def _chosen_outputs(candidates: Sequence[_Candidate], limits: _BatchLimits) -> list[_Candidate]:
     """Choose outputs of older turns first; of the newest only where those alone fill the window."""
-    older = [candidate for candidate in candidates if not candidate.recent]
-    if limits.cold:
+    older = [candidate for candidate in candidates if not candidate.is_recent]
+    if limits.cache_expired:
         chosen = older
     else:
         chosen = _take_enough(_in_order(older), limits.used_tokens - limits.target, limits.minimum)
-    used_after = limits.used_tokens - sum(candidate.saved for candidate in chosen)
+    used_after = limits.used_tokens - sum(candidate.tokens_saved for candidate in chosen)
     if used_after >= limits.start:
-        recent = [candidate for candidate in candidates if candidate.recent]
+        recent = [candidate for candidate in candidates if candidate.is_recent]
         least = limits.minimum - round(limits.used_tokens - used_after)
         chosen = [*chosen, *_take_enough(_in_order(recent), used_after - limits.target, least)]
     order = {candidate.part_id: at for at, candidate in enumerate(candidates)}
@@ -149,7 +153,7 @@ def _choose(candidates: Sequence[_Candidate], limits: _BatchLimits) -> list[_Can
 
 def _in_order(candidates: Iterable[_Candidate]) -> list[_Candidate]:
     """Put out-of-date reads first; else the oldest stay first."""
-    return sorted(candidates, key=lambda candidate: candidate.newer is None)
+    return sorted(candidates, key=lambda candidate: candidate.newer_call is None)
 
 
 def _take_enough(candidates: Iterable[_Candidate], enough: float, minimum: int) -> list[_Candidate]:
@@ -160,14 +164,14 @@ def _take_enough(candidates: Iterable[_Candidate], enough: float, minimum: int) 
         if saved >= enough and saved >= minimum:
             break
         chosen.append(candidate)
-        saved += candidate.saved
+        saved += candidate.tokens_saved
     return chosen
 
 
 def _reason_numbers(candidate: _Candidate) -> dict[str, Any]:
-    if candidate.newer is None:
+    if candidate.newer_call is None:
         return {"reason": "old"}
-    return {"reason": candidate.newer.reason, "by_part_id": candidate.newer.part_id}
+    return {"reason": candidate.newer_call.reason, "by_part_id": candidate.newer_call.part_id}
 
 
 def _placeholder(rule: PrunePolicy, part_id: str, newer: NewerCall | None) -> str:

@@ -16,7 +16,7 @@ from palimpsest.context.reduction.request_outputs import (
     RequestOutputs,
     RuleAnswer,
 )
-from palimpsest.context.reduction.truncation import shorten
+from palimpsest.context.reduction.truncation import apply_truncation
 from palimpsest.transcript.context_values.decisions import Facts
 from palimpsest.transcript.context_values.prune_policy import PRUNE_RULE, PrunePolicy
 
@@ -57,12 +57,14 @@ def prune_cache(outputs: RequestOutputs, rule: PrunePolicy, facts: Facts) -> Rul
 def is_prunable(tool: str, rule: PrunePolicy) -> bool:
     """Return whether the outputs of a tool may be pruned; a denied tool is never pruned."""
     name = tool.strip().lower()
-    if any(_matches(name, pattern) for pattern in rule.deny_tools):
+    if any(_matches_pattern(name, pattern) for pattern in rule.deny_tools):
         return False
-    return not rule.allow_tools or any(_matches(name, pattern) for pattern in rule.allow_tools)
+    return not rule.allow_tools or any(
+        _matches_pattern(name, pattern) for pattern in rule.allow_tools
+    )
 
 
-def _matches(name: str, pattern: str) -> bool:
+def _matches_pattern(name: str, pattern: str) -> bool:
     pieces = pattern.strip().lower().split("*")
     return re.fullmatch(".*".join(map(re.escape, pieces)), name, re.DOTALL) is not None
 
@@ -85,7 +87,7 @@ def _wanted_reductions(
         candidate
         for candidate in outputs.newest_first()
         if candidate.is_settled(rule.keep_assistants)
-        and not candidate.kept
+        and not candidate.is_kept_by_user
         and is_prunable(candidate.tool, rule)
         and not (candidate.media and rule.media == "spared")
     ][::-1]
@@ -115,9 +117,9 @@ def _wanted_reductions(
 def _trim_output(output: RequestOutput, rule: PrunePolicy) -> OutputReduction | None:
     """Keep head and tail of a long output, and a placeholder for each of its images."""
     notes = [MEDIA_GONE] * output.media
-    source = "\n".join([output.whole, *notes] if output.whole else notes)
-    shown = "\n".join([output.shown, *notes] if output.shown else notes)
-    appended = source[len(output.whole) :]
+    source = "\n".join([output.whole_text, *notes] if output.whole_text else notes)
+    shown = "\n".join([output.shown_text, *notes] if output.shown_text else notes)
+    appended = source[len(output.whole_text) :]
     head, tail = max(rule.soft_head_chars, 0), max(rule.soft_tail_chars, 0)
     if len(shown) <= rule.soft_max_chars or head + tail >= len(shown):
         if not output.media:
@@ -131,7 +133,7 @@ def _trim_output(output: RequestOutput, rule: PrunePolicy) -> OutputReduction | 
         numbers = _cut_numbers(head, tail, GAP, note) | {"omitted": len(source) - head - tail}
     if output.media:
         numbers |= {"appended": appended, "without_media": True}
-    text = shorten(output.whole, numbers)
+    text = apply_truncation(output.whole_text, numbers)
     return OutputReduction(output.part_id, "truncate", numbers, text, output.tokens)
 
 
@@ -147,4 +149,4 @@ def _cut_numbers(head: int, tail: int, middle: str, suffix: str) -> dict[str, in
 
 
 def _output_chars(output: RequestOutput, rule: PrunePolicy) -> int:
-    return weigh_chars(output.shown, wide=rule.wide_chars) + MEDIA_CHARS * output.media
+    return weigh_chars(output.shown_text, wide=rule.wide_chars) + MEDIA_CHARS * output.media

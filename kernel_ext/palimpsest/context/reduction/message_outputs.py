@@ -54,7 +54,7 @@ class MessageOutputs:
         """Yield the outputs that are shown."""
         yield from reversed(self._shown_outputs)
 
-    def older(self, turns: int) -> Iterator["MessageOutput"]:
+    def older_than(self, turns: int) -> Iterator["MessageOutput"]:
         """Yield the outputs before the newest ``turns`` user messages, newest first, back to a summary."""
         messages = self.view.messages
         outputs = {output.part_id: output for output in self._list_outputs(messages)}
@@ -71,7 +71,7 @@ class MessageOutputs:
                     continue
                 reduction = self._reductions.get(part.id)
                 if reduction is not None and reduction.action == "clear":
-                    yield replace(self._output(position, part, part), cleared=True)
+                    yield replace(self._output(position, part, part), is_cleared=True)
                 elif part.id in outputs:
                     yield outputs[part.id]
 
@@ -82,7 +82,7 @@ class MessageOutputs:
     def all_chars(self, *, wide: bool) -> int:
         """Return the characters of all messages as they are shown."""
         messages = apply_decisions(self.messages, self.view)
-        return sum(_chars(part, wide=wide) for message in messages for part in message.parts)
+        return sum(_part_chars(part, wide=wide) for message in messages for part in message.parts)
 
     def reductions_by(self, rule: str) -> dict[str, OutputReduction]:
         """Return the effective reductions by a rule, by part id."""
@@ -113,7 +113,7 @@ class MessageOutputs:
         return self.view.folded_messages(self.policy.compact)
 
     @cached_property
-    def settled(self) -> tuple[int, list[int]]:
+    def user_and_answer_positions(self) -> tuple[int, list[int]]:
         """The position of the first user message, and the positions of the model's answers."""
         infos = [message.info for message in self.messages]
         prompts = (at for at, info in enumerate(infos) if isinstance(info, UserMessage))
@@ -130,7 +130,7 @@ class MessageOutputs:
         return pinned_parts(self.view.messages, self.view.decisions)
 
     @cached_property
-    def _effective(self) -> EffectiveDecisions:
+    def _effective_decisions(self) -> EffectiveDecisions:
         return EffectiveDecisions(self.view.decisions)
 
     @cached_property
@@ -187,12 +187,12 @@ class MessageOutputs:
             position=position,
             part_id=part.id,
             tool=part.tool if isinstance(part, ToolPart) else part.type,
-            shown=full_text,
-            sent=sent,
-            whole=whole_output(original, self.view.texts),
+            shown_text=full_text,
+            sent_text=sent,
+            whole_text=whole_output(original, self.view.texts),
             media=media,
             pinned=is_pinned,
-            kept=is_pinned or part.id in self._effective.restored,
+            is_kept_by_user=is_pinned or part.id in self._effective_decisions.restored,
         )
 
     def _decision(self, rule: str, reduction: OutputReduction, name: str) -> Decision:
@@ -234,24 +234,24 @@ class MessageOutput:
     """Index of its message among the view's."""
     part_id: str
     tool: str
-    shown: str
-    sent: str
+    shown_text: str
+    sent_text: str
     """Its text in a request: the shown text, or the provider's own blocks of a call that the provider ran."""
-    whole: str
+    whole_text: str
     media: int
     pinned: bool
-    kept: bool
-    cleared: bool = False
+    is_kept_by_user: bool
+    is_cleared: bool = False
 
     @property
-    def chars(self) -> int:
+    def shown_chars(self) -> int:
         """Characters that are shown."""
-        return len(self.shown)
+        return len(self.shown_text)
 
     @property
     def tokens(self) -> int:
-        """Tokens of ``sent``."""
-        return self.outputs.count(self.sent)
+        """Tokens of ``sent_text``."""
+        return self.outputs.count(self.sent_text)
 
     def is_recent(self, turns: int) -> bool:
         """Return whether it belongs to one of the newest ``turns`` turns."""
@@ -260,7 +260,7 @@ class MessageOutput:
 
     def is_settled(self, answers: int) -> bool:
         """Return whether it came after the first prompt, and before the newest ``answers`` answers."""
-        first, known = self.outputs.settled
+        first, known = self.outputs.user_and_answer_positions
         if answers > len(known):
             return False
         return first < self.position and (not answers or self.position < known[-answers])
@@ -272,7 +272,7 @@ def _is_output(part: Part) -> TypeGuard[ToolPart | NotebookPart]:
     return isinstance(part, NotebookPart)
 
 
-def _chars(part: Part, *, wide: bool) -> int:
+def _part_chars(part: Part, *, wide: bool) -> int:
     match part:
         case TextPart():
             return 0 if part.ignored else weigh_chars(part.text, wide=wide)

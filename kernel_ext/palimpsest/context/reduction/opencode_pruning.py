@@ -18,12 +18,12 @@ def prune_behind_newest(outputs: RequestOutputs, rule: PrunePolicy, _facts: Fact
     """Decide which outputs are cleared after a turn, back to the newest output that is cleared already."""
     total = freed = 0
     older: list[tuple[str, int, int]] = []
-    for output in outputs.older(rule.protect_turns):
+    for output in outputs.older_than(rule.protect_turns):
         if output.tool in rule.protected_tools:
             continue
-        if output.cleared:
+        if output.is_cleared:
             break
-        if output.kept:
+        if output.is_kept_by_user:
             continue
         tokens = output.tokens
         total += tokens

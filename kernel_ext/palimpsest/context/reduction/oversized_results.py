@@ -18,7 +18,7 @@ from palimpsest.context.reduction.request_outputs import (
     RequestOutput,
     RequestOutputs,
 )
-from palimpsest.context.reduction.truncation import shorten
+from palimpsest.context.reduction.truncation import apply_truncation
 from palimpsest.transcript.context_values.decisions import OwnRule
 from palimpsest.transcript.context_values.policies import RecoveryPolicy
 from palimpsest.transcript.ids import short
@@ -56,26 +56,26 @@ RECALL = "; recall {name} shows them.]"
 class CutText:
     """The shown pieces of a long text: its head, perhaps its tail, and notes in between and after."""
 
-    head: int
-    tail: int = 0
-    skipped: int = 0
+    head_chars: int
+    tail_chars: int = 0
+    skipped_chars: int = 0
     """Characters at the very end that are left out."""
     middle: str = ""
     suffix: str = ""
-    omitted: int = 0
+    omitted_chars: int = 0
 
     @property
     def numbers(self) -> dict[str, int | str]:
         """The numbers of a decision, enough to cut again."""
         fields: dict[str, int | str] = {
-            "head_chars": self.head,
-            "tail_chars": self.tail,
-            "omitted": self.omitted,
+            "head_chars": self.head_chars,
+            "tail_chars": self.tail_chars,
+            "omitted": self.omitted_chars,
             "unit": "characters",
             "suffix": self.suffix,
         }
-        if self.tail or self.middle:
-            fields |= {"tail_skipped": self.skipped, "middle": self.middle}
+        if self.tail_chars or self.middle:
+            fields |= {"tail_skipped": self.skipped_chars, "middle": self.middle}
         return fields
 
 
@@ -92,7 +92,7 @@ def cut_result(
     match policy.result_form:
         case "head":
             room = max(kept_chars, max_chars - len(_suffix(policy, 0)))
-            return _with_suffix(text, CutText(head=_at_newline(text, room)), policy)
+            return _with_suffix(text, CutText(head_chars=_at_newline(text, room)), policy)
         case "ends":
             room = max(kept_chars, max_chars - len(_suffix(policy, len(text) - max_chars)))
             return _with_suffix(text, _cut_to_ends(text, room, kept_chars, policy), policy)
@@ -124,7 +124,7 @@ def cut_oversized(
         )
         for result in results
         if (cut := cuts.get(result.part_id)) is not None
-        and len(text := shorten(result.whole, cut.numbers)) < len(result.shown)
+        and len(text := apply_truncation(result.whole_text, cut.numbers)) < len(result.shown_text)
     )
 
 
@@ -137,17 +137,19 @@ def _cut_alone(
 ) -> CutText | None:
     """Cut one result to ``limit`` characters and, where tokens count, to its share of the window; None leaves it whole."""
     suffixed = _with_recall_suffix(policy, result)
-    cut = cut_result(result.whole, limit, suffixed) if len(result.shown) > limit else None
+    cut = cut_result(result.whole_text, limit, suffixed) if len(result.shown_text) > limit else None
     if policy.results_counted == "characters":
         return cut
     most = max(math.floor(window * policy.result_share), 1)
     for _ in range(TRIES):
-        text = result.shown if cut is None else shorten(result.whole, cut.numbers)
+        text = (
+            result.shown_text if cut is None else apply_truncation(result.whole_text, cut.numbers)
+        )
         # No text takes more tokens than bytes.
         if len(text) * 4 <= most or (tokens := count(text)) <= most:
             break
         shorter_cut = cut_result(
-            result.whole, int(len(text) * most / tokens * NARROWER), suffixed, min_chars=0
+            result.whole_text, int(len(text) * most / tokens * NARROWER), suffixed, min_chars=0
         )
         cut = shorter_cut or cut
     return cut
@@ -155,7 +157,7 @@ def _cut_alone(
 
 def _shown_text(result: RequestOutput, cuts: Mapping[str, CutText]) -> str:
     cut = cuts.get(result.part_id)
-    return result.shown if cut is None else shorten(result.whole, cut.numbers)
+    return result.shown_text if cut is None else apply_truncation(result.whole_text, cut.numbers)
 
 
 def _cut_together(
@@ -173,11 +175,14 @@ def _cut_together(
             break
         size = sizes[result.part_id]
         shorter = cut_result(
-            result.whole, max(size - excess, 0), _with_recall_suffix(policy, result), min_chars=0
+            result.whole_text,
+            max(size - excess, 0),
+            _with_recall_suffix(policy, result),
+            min_chars=0,
         )
         if shorter is None:
             continue
-        saved = size - len(shorten(result.whole, shorter.numbers))
+        saved = size - len(apply_truncation(result.whole_text, shorter.numbers))
         if saved > 0:
             cut_further[result.part_id] = shorter
             excess -= saved
@@ -199,8 +204,8 @@ def _suffix(policy: RecoveryPolicy, omitted: int) -> str:
 
 def _with_suffix(text: str, cut: CutText, policy: RecoveryPolicy) -> CutText:
     """Add the suffix, which states how much is missing; the note in between counts as kept."""
-    omitted = len(text) - cut.head - len(cut.middle) - cut.tail
-    return replace(cut, suffix=_suffix(policy, omitted), omitted=max(1, omitted))
+    omitted = len(text) - cut.head_chars - len(cut.middle) - cut.tail_chars
+    return replace(cut, suffix=_suffix(policy, omitted), omitted_chars=max(1, omitted))
 
 
 def _has_important_end(text: str) -> bool:
@@ -216,7 +221,7 @@ def _cut_to_ends(text: str, room: int, min_chars: int, policy: RecoveryPolicy) -
     tail = min(math.floor(room * TAIL_SHARE), MAX_TAIL_CHARS)
     head = room - tail - len(policy.result_middle)
     if not _has_important_end(text) or room <= min_chars * 2 or head <= min_chars:
-        return CutText(head=_at_newline(text, room))
+        return CutText(head_chars=_at_newline(text, room))
     start = len(text) - tail
     newline = text.find("\n", start)
     if newline != -1 and newline < start + tail * TAIL_NEWLINE:
@@ -227,20 +232,20 @@ def _cut_to_ends(text: str, room: int, min_chars: int, policy: RecoveryPolicy) -
 def _cut_by_weight(text: str, max_chars: int, min_chars: int, policy: RecoveryPolicy) -> CutText:
     room = max(0, max_chars - len(_suffix(policy, len(text) - max_chars)))
     cut = _with_suffix(text, _weighed_ends(text, room, min_chars, policy), policy)
-    while (excess := weigh_chars(shorten(text, cut.numbers)) - max_chars) > 0 and (
-        cut.head or cut.tail
+    while (excess := weigh_chars(apply_truncation(text, cut.numbers)) - max_chars) > 0 and (
+        cut.head_chars or cut.tail_chars
     ):
         cut = _with_suffix(text, _remove_excess(text, cut, excess), policy)
     if excess <= 0:
         return cut
-    return CutText(0, suffix=_prefix_by_weight(cut.suffix, max_chars), omitted=len(text))
+    return CutText(0, suffix=_prefix_by_weight(cut.suffix, max_chars), omitted_chars=len(text))
 
 
 def _weighed_ends(text: str, room: int, min_chars: int, policy: RecoveryPolicy) -> CutText:
     tail = min(math.floor(room * TAIL_SHARE), MAX_TAIL_CHARS)
     head = room - tail - len(policy.result_middle)
     if not _has_important_end(text) or room <= min_chars * 2 or head <= min_chars:
-        return CutText(head=_line_end(_prefix_by_weight(text, room)))
+        return CutText(head_chars=_line_end(_prefix_by_weight(text, room)))
     tail_text = _prefix_by_weight(text[::-1], tail)[::-1]
     newline = tail_text.find("\n")
     if 0 <= newline < tail * TAIL_NEWLINE:
@@ -267,13 +272,13 @@ def _prefix_by_weight(text: str, room: int) -> str:
 
 def _remove_excess(text: str, cut: CutText, excess: int) -> CutText:
     """Remove the excess from the tail's end; where the tail is too short, from the head's."""
-    end = len(text) - cut.skipped
-    if cut.tail:
-        tail_text = text[end - cut.tail : end]
+    end = len(text) - cut.skipped_chars
+    if cut.tail_chars:
+        tail_text = text[end - cut.tail_chars : end]
         shorter_tail = _prefix_by_weight(tail_text, weigh_chars(tail_text) - excess)
         if shorter_tail:
-            skipped = cut.skipped + len(tail_text) - len(shorter_tail)
-            return CutText(cut.head, len(shorter_tail), skipped, cut.middle)
-        return CutText(cut.head)
-    head = text[: cut.head]
+            skipped = cut.skipped_chars + len(tail_text) - len(shorter_tail)
+            return CutText(cut.head_chars, len(shorter_tail), skipped, cut.middle)
+        return CutText(cut.head_chars)
+    head = text[: cut.head_chars]
     return CutText(len(_prefix_by_weight(head, weigh_chars(head) - excess)))

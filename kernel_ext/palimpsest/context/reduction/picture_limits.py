@@ -66,7 +66,7 @@ class SentPicture:
         return len(self.url)
 
     @property
-    def side(self) -> int:
+    def longer_side(self) -> int:
         """Pixels of its longer side; 0 where unknown."""
         return max(self.size) if self.size is not None else 0
 
@@ -102,7 +102,7 @@ class _Form:
 
     limit: str
     """The name of the limit, a field of ``RequestLimits``."""
-    shrunk: ShrunkPicture | None = None
+    shrunk_picture: ShrunkPicture | None = None
     """None leaves it out."""
 
 
@@ -206,7 +206,7 @@ def _sent_forms(
 
 
 def _is_sent(form: _Form | None) -> bool:
-    return form is None or form.shrunk is not None
+    return form is None or form.shrunk_picture is not None
 
 
 def _oldest_first(pictures: Sequence[SentPicture], indices: Iterable[int]) -> list[int]:
@@ -240,7 +240,7 @@ def _forms_of_large(
     unshrinkable = []
     for at in large:
         form = _smaller_form(pictures[at], "many_side", limits.many_side, limits, shrink)
-        if form is not None and form.shrunk is not None:
+        if form is not None and form.shrunk_picture is not None:
             forms[at] = form
         else:
             unshrinkable.append(at)
@@ -264,17 +264,17 @@ def _side_of(picture: SentPicture, limits: RequestLimits) -> tuple[str, int | No
     side = limits.side
     if limits.pixels is None or picture.pixels <= limits.pixels:
         return "side", side
-    by_pixels = math.floor(picture.side * math.sqrt(limits.pixels / picture.pixels))
+    by_pixels = math.floor(picture.longer_side * math.sqrt(limits.pixels / picture.pixels))
     return ("pixels", by_pixels) if side is None or by_pixels < side else ("side", side)
 
 
 def _side_sent(picture: SentPicture, form: _Form | None) -> int:
-    shrunk = form.shrunk if form is not None else None
-    return picture.side if shrunk is None else max(shrunk.size)
+    shrunk = form.shrunk_picture if form is not None else None
+    return picture.longer_side if shrunk is None else max(shrunk.size)
 
 
 def _bytes_sent(picture: SentPicture, form: _Form | None) -> int:
-    shrunk = form.shrunk if form is not None else None
+    shrunk = form.shrunk_picture if form is not None else None
     return picture.bytes if shrunk is None else shrunk.bytes
 
 
@@ -282,11 +282,11 @@ def _smaller_form(
     picture: SentPicture, name: str, side: int | None, limits: RequestLimits, shrink: Shrink
 ) -> _Form | None:
     """Return the form of a picture that is too large alone; None where it may be sent unchanged."""
-    is_too_large = side is not None and picture.side > side
+    is_too_large = side is not None and picture.longer_side > side
     is_heavy = limits.picture_bytes is not None and picture.bytes > limits.picture_bytes
     if not is_too_large and not is_heavy:
         return None
-    longest = picture.side
+    longest = picture.longer_side
     if is_too_large and side is not None:
         longest = max(1, math.floor(side * SIDE_SHARE))
     shrunk = None if picture.mime == PDF else shrink(picture, longest, limits.picture_bytes)
@@ -321,7 +321,7 @@ def _forms_by_weight(
         last = order[-1]
         shrunk = None
         if pictures[last].mime != PDF:
-            shrunk = shrink(pictures[last], pictures[last].side, most)
+            shrunk = shrink(pictures[last], pictures[last].longer_side, most)
         fits = shrunk is not None and shrunk.bytes <= most
         by_place[last] = _Form("request_bytes", shrunk if fits else None)
     return by_place
@@ -380,8 +380,8 @@ def _recorded_form(picture: SentPicture, form: _Form, limits: RequestLimits) -> 
     fields: dict[str, Any] = {"name": picture.name}
     if picture.size is not None:
         fields["size"] = list(picture.size)
-    if form.shrunk is not None:
-        shrunk = form.shrunk
+    if form.shrunk_picture is not None:
+        shrunk = form.shrunk_picture
         return fields | {"url": shrunk.url, "mime": shrunk.mime, "to": list(shrunk.size)}
     words = DOCUMENT_OUT if picture.mime == PDF else PICTURE_OUT
     size = f", {picture.size[0]:,} x {picture.size[1]:,} pixels" if picture.size else ""

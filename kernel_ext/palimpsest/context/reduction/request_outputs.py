@@ -44,16 +44,16 @@ class RequestOutput(Protocol):
         """The tool's name, or ``notebook``, by which a policy protects or allows it."""
 
     @property
-    def whole(self) -> str:
+    def whole_text(self) -> str:
         """The whole text."""
 
     @property
-    def shown(self) -> str:
+    def shown_text(self) -> str:
         """The text as the model sees it now."""
 
     @property
-    def chars(self) -> int:
-        """Characters of ``shown``."""
+    def shown_chars(self) -> int:
+        """Characters of ``shown_text``."""
 
     @property
     def tokens(self) -> int:
@@ -64,15 +64,15 @@ class RequestOutput(Protocol):
         """Number of images and other attachments that are shown with the text."""
 
     @property
-    def cleared(self) -> bool:
-        """Whether it is cleared already, which only outputs of ``older`` can be."""
+    def is_cleared(self) -> bool:
+        """Whether it is cleared already, which only outputs of ``older_than`` can be."""
 
     @property
     def pinned(self) -> bool:
         """Whether the user pinned it, so that nothing reduces it."""
 
     @property
-    def kept(self) -> bool:
+    def is_kept_by_user(self) -> bool:
         """Whether the user pinned or restored it, so that no pruning rule may reduce it."""
 
     def is_recent(self, turns: int) -> bool:
@@ -95,7 +95,7 @@ class RequestOutputs(Protocol):
     def tokens_at_most(self) -> float:
         """A quick upper bound on the tokens of all outputs; where even that is too few, a rule need not count them."""
 
-    def older(self, turns: int) -> Iterator[RequestOutput]:
+    def older_than(self, turns: int) -> Iterator[RequestOutput]:
         """Yield the outputs before the newest ``turns`` user messages, newest first, back to a summary.
 
         They are the shown and the cleared outputs of the whole history.
@@ -120,7 +120,7 @@ class RequestOutputs(Protocol):
 class LookedAt(NamedTuple):
     """The value that a rule compared with its threshold; at the threshold or above it, the rule acts."""
 
-    signal: str
+    measured: str
     """What the value measures, such as ``tokens of the request``."""
     value: float
     threshold: float

@@ -43,9 +43,9 @@ class FileCall:
 class _LaterCall:
     """A later call on a file, and the lines that it read or changed."""
 
-    first: int
-    last: float
-    newer: NewerCall
+    first_line: int
+    last_line: float
+    newer_call: NewerCall
 
 
 def newer_calls(messages: Messages, shown: Iterable[str]) -> dict[str, NewerCall]:
@@ -74,10 +74,10 @@ def superseded_calls(newest_first: Iterable[FileCall], visible: Set[str]) -> dic
             newer = NewerCall(call.part_id, "changed")
             later.setdefault(path, []).append(_LaterCall(1, float("inf"), newer))
         elif call.tool in READING_TOOLS:
-            first, last = _lines(call.input)
+            first, last = _requested_lines(call.input)
             for other in later.get(path, ()):
-                if other.first <= first and last <= other.last:
-                    newer_by_part[call.part_id] = other.newer
+                if other.first_line <= first and last <= other.last_line:
+                    newer_by_part[call.part_id] = other.newer_call
                     break
             if call.part_id in visible:
                 newer = NewerCall(call.part_id, "read-again")
@@ -93,7 +93,7 @@ def _path(inputs: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _lines(inputs: Mapping[str, Any]) -> tuple[int, float]:
+def _requested_lines(inputs: Mapping[str, Any]) -> tuple[int, float]:
     """Return the first and last line that a read requested."""
     first = _number(inputs.get("offset"), 1)
     return first, first + _number(inputs.get("limit"), DEFAULT_LINES) - 1

@@ -60,9 +60,9 @@ TASK_HINT = (
 class KeptEnds:
     """The characters of a text that are kept at each end, and the amount left out."""
 
-    head: int
-    tail: int
-    omitted: int
+    head_chars: int
+    tail_chars: int
+    omitted_amount: int
     unit: Literal["lines", "bytes"]
 
 
@@ -88,9 +88,9 @@ def choose_ends(
     chars = len("\n".join(chosen))
     omitted = total_bytes - used_bytes if is_byte_cap_hit else len(lines) - kept_lines
     return KeptEnds(
-        head=0 if from_end else chars,
-        tail=chars if from_end else 0,
-        omitted=omitted,
+        head_chars=0 if from_end else chars,
+        tail_chars=chars if from_end else 0,
+        omitted_amount=omitted,
         unit="bytes" if is_byte_cap_hit else "lines",
     )
 
@@ -142,10 +142,10 @@ def truncate(
     max_tokens = max_output_tokens(policy, facts)
     full_tokens = count(text)
     numbers = _numbers(text, policy, part_id, max_lines, max_bytes)
-    shown_tokens = count(shorten(text, numbers)) if numbers is not None else full_tokens
+    shown_tokens = count(apply_truncation(text, numbers)) if numbers is not None else full_tokens
     if max_tokens is not None and shown_tokens > max_tokens:
         numbers = _numbers_within(max_tokens, shown_tokens, max_bytes, text, policy, part_id, count)
-        shown_tokens = count(shorten(text, numbers))
+        shown_tokens = count(apply_truncation(text, numbers))
     if numbers is None:
         return None
     return Decision(
@@ -178,7 +178,7 @@ def _numbers_within(
         if size <= low:
             break
         numbers = _numbers(text, policy, part_id, policy.max_lines, size) or {}
-        shown_tokens = count(shorten(text, numbers))
+        shown_tokens = count(apply_truncation(text, numbers))
         if shown_tokens > max_tokens:
             high = size
             size = (low + size) // 2 if low else int(size * max_tokens / shown_tokens * NARROWER)
@@ -202,12 +202,12 @@ def _numbers(
         ends = choose_ends(text, max_lines, max_bytes, from_end=policy.direction == "tail")
     if ends is None:
         return None
-    if not ends.head and not ends.tail and policy.form == "ends":
+    if not ends.head_chars and not ends.tail_chars and policy.form == "ends":
         ends = _inside_a_line(text, max_bytes, from_end=policy.direction == "tail")
     numbers: dict[str, int | str] = {
-        "head_chars": ends.head,
-        "tail_chars": ends.tail,
-        "omitted": ends.omitted,
+        "head_chars": ends.head_chars,
+        "tail_chars": ends.tail_chars,
+        "omitted": ends.omitted_amount,
         "unit": ends.unit,
         "max_lines": max_lines,
         "max_bytes": max_bytes,
@@ -221,7 +221,7 @@ def _numbers(
     return numbers
 
 
-def shorten(text: str, numbers: Mapping[str, int | str]) -> str:
+def apply_truncation(text: str, numbers: Mapping[str, int | str]) -> str:
     """Apply a truncation to the original text; the same numbers always give the same text."""
     head, tail = int(numbers["head_chars"]), int(numbers["tail_chars"])
     if "suffix" in numbers:
@@ -263,11 +263,18 @@ def _both_ends(text: str, max_lines: int, max_bytes: int) -> KeptEnds | None:
     head = choose_ends(
         text, max_lines - int(max_lines * TAIL_SHARE), max_bytes - int(max_bytes * TAIL_SHARE)
     )
-    if tail is None or head is None or not tail.tail or not head.head:
+    if tail is None or head is None or not tail.tail_chars or not head.head_chars:
         return None
-    shown_bytes = len((text[: head.head] + text[-tail.tail :]).encode("utf-8", "surrogatepass"))
+    shown_bytes = len(
+        (text[: head.head_chars] + text[-tail.tail_chars :]).encode("utf-8", "surrogatepass")
+    )
     omitted = len(text.encode("utf-8", "surrogatepass")) - shown_bytes
-    return KeptEnds(head=head.head, tail=tail.tail, omitted=max(omitted, 0), unit="bytes")
+    return KeptEnds(
+        head_chars=head.head_chars,
+        tail_chars=tail.tail_chars,
+        omitted_amount=max(omitted, 0),
+        unit="bytes",
+    )
 
 
 def _inside_a_line(text: str, max_bytes: int, *, from_end: bool) -> KeptEnds:
@@ -284,9 +291,9 @@ def _inside_a_line(text: str, max_bytes: int, *, from_end: bool) -> KeptEnds:
         piece = raw[:end]
     chars = len(piece.decode("utf-8", "surrogatepass"))
     return KeptEnds(
-        head=0 if from_end else chars,
-        tail=chars if from_end else 0,
-        omitted=len(raw) - len(piece),
+        head_chars=0 if from_end else chars,
+        tail_chars=chars if from_end else 0,
+        omitted_amount=len(raw) - len(piece),
         unit="bytes",
     )
 

@@ -61,9 +61,9 @@ class FitAttempts:
     """Counts the attempts of ``fit_request`` in one turn, and decides which may still be made."""
 
     compactions: int = 0
-    refused: int = 0
+    refused_compactions: int = 0
     """Compactions after the provider refused a request as too long."""
-    failed: int = 0
+    failed_compactions: int = 0
     """Compactions without a usable summary."""
     truncations: int = 0
     must_shorten: bool = False
@@ -72,7 +72,9 @@ class FitAttempts:
     def may_compact(self, policy: Policy) -> bool:
         """Return whether another compaction may be tried in this turn."""
         compact = policy.compact
-        can_compact = self.compactions < compact.max_attempts and self.failed < compact.max_failed
+        can_compact = (
+            self.compactions < compact.max_attempts and self.failed_compactions < compact.max_failed
+        )
         return policy.overflow.auto and can_compact
 
     def may_truncate(self, policy: Policy) -> bool:
@@ -85,7 +87,7 @@ class FitAttempts:
 
     def may_ask(self, cause: Cause, policy: Policy) -> bool:
         """Return whether a summary may be requested, if there is something to summarise."""
-        if cause == "refused" and self.refused >= policy.recovery.compactions:
+        if cause == "refused" and self.refused_compactions >= policy.recovery.compactions:
             return False
         return cause != "failed" and self.may_compact(policy)
 
@@ -93,7 +95,7 @@ class FitAttempts:
         """Return the next attempt to shrink the context, and count it; ``can_summarise``: a summary may be requested."""
         if can_summarise:
             self.compactions += 1
-            self.refused += cause == "refused"
+            self.refused_compactions += cause == "refused"
             return "summarise"
         if cause == "size":
             return "send"
@@ -102,7 +104,7 @@ class FitAttempts:
 
     def count_summary(self, *, failed: bool) -> Cause:
         """Count the outcome of a summary, and return the next cause."""
-        self.failed += failed
+        self.failed_compactions += failed
         return "failed" if failed else "size"
 
     def cuts_now(self, way: FitAction, policy: Policy) -> bool:
@@ -142,7 +144,7 @@ class FitOutcome(Generic[R]):
     """
 
     request: R
-    failed: bool = False
+    summary_failed: bool = False
     """Whether there is no usable summary."""
 
 
@@ -152,7 +154,7 @@ class FittedRequest(Generic[R]):
 
     request: R
     facts: Facts
-    route: BudgetCheck
+    budget_check: BudgetCheck
 
 
 FitEvent = DecisionBatch | SummaryNeeded | ResultsShortened
@@ -171,7 +173,7 @@ def fit_request(request: R, attempts: FitAttempts, cause: Cause = "size") -> Fit
         if cause == "size":
             fitted = yield from _reduce_without_summary(request, attempts)
             request = fitted.request
-            if fitted.route.fits:
+            if fitted.budget_check.fits:
                 return fitted
         can_summarise = attempts.may_ask(cause, request.policy) and request.has_history(cause)
         match attempts.next_move(cause, can_summarise=can_summarise):
@@ -179,13 +181,13 @@ def fit_request(request: R, attempts: FitAttempts, cause: Cause = "size") -> Fit
                 outcome = yield SummaryNeeded(overflow=cause == "refused")
                 assert outcome is not None
                 request = outcome.request
-                cause = attempts.count_summary(failed=outcome.failed)
+                cause = attempts.count_summary(failed=outcome.summary_failed)
             case "send":
                 return fitted
             case "look at the size":
                 cause = "size"
             case "cut":
-                cuts = _cuts(request, attempts)
+                cuts = _oversized_cuts(request, attempts)
                 if not cuts:
                     return None
                 request = yield from _run_rule(request, OVERSIZED, RuleAnswer(cuts), request.facts)
@@ -259,7 +261,7 @@ def _reduce_without_summary(
         yield DecisionBatch(decisions, facts)
     way, route = choose_fit_action(request, facts)
     request.note_check(route)
-    if attempts.cuts_now(way, request.policy) and (cuts := _cuts(request, attempts)):
+    if attempts.cuts_now(way, request.policy) and (cuts := _oversized_cuts(request, attempts)):
         request = yield from _run_rule(request, OVERSIZED, RuleAnswer(cuts), facts)
         way, route = choose_fit_action(request, facts)
         request.note_check(route)
@@ -276,7 +278,7 @@ def _prune(request: R, when: str, facts: Facts) -> DeciderRun[R]:
     return (yield from _run_rule(request, rule_name(request.policy), answer, facts))
 
 
-def _cuts(request: FittableRequest, attempts: FitAttempts) -> tuple[OutputReduction, ...]:
+def _oversized_cuts(request: FittableRequest, attempts: FitAttempts) -> tuple[OutputReduction, ...]:
     """Return the cuts of tool results that are too long for the window, if more may be cut in this turn."""
     if not attempts.may_truncate(request.policy):
         return ()
@@ -298,9 +300,9 @@ def choose_fit_action(request: FittableRequest, facts: Facts) -> tuple[FitAction
         budget_check = check_budget(total, facts)
         return ("fits" if budget_check.fits else "compact_only"), budget_check
     measured = policy.overflow.measured and facts.calibration != UNMEASURED
-    tokens = round(total * facts.calibration) if measured else request.conservative()
+    tokens = round(total * facts.calibration) if measured else request.conservative_tokens()
     fits = tokens <= facts.window - reserve_of(facts.window, policy.reserved, policy.overflow)
-    results = () if fits else [output.chars for output in request.outputs.newest_first()]
+    results = () if fits else [output.shown_chars for output in request.outputs.newest_first()]
     checked = precheck(
         tokens,
         count_reducible_chars(results, facts.window, policy.recovery),
@@ -308,7 +310,9 @@ def choose_fit_action(request: FittableRequest, facts: Facts) -> tuple[FitAction
         policy.reserved,
         policy.overflow,
     )
-    return checked.way, BudgetCheck(checked.way == "fits", checked.tokens, checked.budget)
+    return checked.fit_action, BudgetCheck(
+        checked.fit_action == "fits", checked.tokens, checked.budget
+    )
 
 
 @dataclass(frozen=True)
@@ -326,9 +330,9 @@ class MessageRequest:
     """Returns the id of the next decision."""
     model: ModelInfo | None = None
     """The model of the request, whose limits on pictures are kept; None keeps no limits."""
-    shrink: Shrink = cannot_shrink
+    shrink_picture: Shrink = cannot_shrink
     """Makes a picture smaller."""
-    learned: RequestLimits = NO_LIMITS
+    learned_limits: RequestLimits = NO_LIMITS
     """The limits that the provider named when it refused the request."""
 
     @cached_property
@@ -346,7 +350,7 @@ class MessageRequest:
         """Estimated tokens of the request."""
         return self.projection.total
 
-    def conservative(self) -> int:
+    def conservative_tokens(self) -> int:
         """Return a conservative estimate of the request's tokens."""
         return conservative_tokens(self.projection.messages, self.policy.overflow)
 
@@ -379,7 +383,12 @@ class MessageRequest:
         messages = self.projection.messages
         return self._with_decisions(
             keep_picture_limits(
-                self.view, messages, self.model, self.new_id, self.shrink, self.learned
+                self.view,
+                messages,
+                self.model,
+                self.new_id,
+                self.shrink_picture,
+                self.learned_limits,
             )
         )
 

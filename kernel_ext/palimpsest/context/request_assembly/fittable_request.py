@@ -35,7 +35,7 @@ class FittableRequest(Protocol):
     def total(self) -> int:
         """Tokens of the request, as the policy's estimator counts them."""
 
-    def conservative(self) -> int:
+    def conservative_tokens(self) -> int:
         """Return a conservative estimate of the request's tokens, by ``conservative_estimate.py``."""
 
     def has_history(self, cause: Cause) -> bool:

@@ -24,7 +24,7 @@ from palimpsest.context.budget.request_tokens import (
 from palimpsest.context.conversion.model_transform import transform
 from palimpsest.context.conversion.part_conversion import is_signed, neutral_messages
 from palimpsest.context.engine_text.system_prompt import shared_among_sections
-from palimpsest.context.message_repair.pairing import pair
+from palimpsest.context.message_repair.pairing import with_paired_results
 from palimpsest.context.message_repair.rule_order import repaired_in_order
 from palimpsest.context.reduction.applied_decisions import apply_decisions
 from palimpsest.context.request_assembly.turn_limit import with_turn_limit
@@ -252,7 +252,7 @@ def _project_v1(
     view: View, opening: NeutralMessages, model: ModelInfo, policy: Policy
 ) -> NeutralMessages:
     flat = neutral_messages(apply_decisions(fold(view.messages), view), model.ref)
-    return opening + pair(with_turn_limit(flat, policy.history_limit, policy.limit))
+    return opening + with_paired_results(with_turn_limit(flat, policy.history_limit, policy.limit))
 
 
 def _project_v2(

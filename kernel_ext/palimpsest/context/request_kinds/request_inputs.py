@@ -49,11 +49,11 @@ class RequestInputs:
     """Whether the session's title is requested."""
     turns: tuple[str, ...] = ()
     """The turns that a request for a turn summary covers; empty for other requests."""
-    before: str = ""
+    summary_before: str = ""
     """The summary of the session so far, which a request for a turn summary contains."""
     tools_left_out: tuple[str, ...] = ()
     """Sentences about tools that are not offered: for the user; empty for a recorded request."""
-    older: int = 0
+    unloaded_count: int = 0
     """Number of messages that were not loaded from the journal, since a summary covers them."""
 
 
@@ -70,7 +70,7 @@ def project_inputs(
         return project_turn_summary(
             inputs.view,
             turns=inputs.turns,
-            before=inputs.before,
+            before=inputs.summary_before,
             system=inputs.system,
             count=inputs.count,
         )
@@ -124,7 +124,7 @@ def recorded_inputs(
         marker_id=_marker_of(record, view.messages),
         title=record.purpose == "title",
         turns=record.turns,
-        before=session.about if session is not None else "",
+        summary_before=session.about if session is not None else "",
     )
 
 

@@ -45,13 +45,13 @@ def project_title(view: View, *, system: tuple[str, ...], count: Count) -> Proje
 
 def _user_texts(message: Message) -> list[str]:
     """Return the texts of a user's message; for a message of subtasks only, their prompts."""
-    texts = [text for text in (_text(part) for part in message.parts) if text]
+    texts = [text for text in (_part_text(part) for part in message.parts) if text]
     if texts:
         return texts
     return [part.prompt for part in message.parts if isinstance(part, SubtaskPart)]
 
 
-def _text(part: Part) -> str:
+def _part_text(part: Part) -> str:
     match part:
         case TextPart(synthetic=False, ignored=False):
             return part.text.strip()

@@ -24,7 +24,7 @@ from palimpsest.context_policies.calibration.proof_reasons import (
 from palimpsest.context_policies.calibration.request_rulers import is_same_read
 from palimpsest.context_policies.prompt_cache.cache_walk import RequestSize
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, money_words
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import DOUBTFUL
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
@@ -52,7 +52,7 @@ class ProofRow:
     def words(self, unit: str) -> str:
         """Return the row in a few words; ``unit`` is the unit of its costs."""
         name = self.model or "a model without a name"
-        lost = f", {some(self.taken, 'break')} taken" if self.taken else ""
+        lost = f", {counted_noun(self.taken, 'break')} taken" if self.taken else ""
         read = f"{self.reproduced:,} of {self.requests:,}{lost}"
         money = f"{_amount(self.cost, unit)} of {money_words(self.reported_cost, unit)}"
         return f"{name}, kept for {self.lifetime_seconds:,.0f} s: {read}, {money}"
@@ -125,9 +125,9 @@ class Proof:
             return "Replayed as recorded: the recording reports no usage to compare with."
         money = f"{_amount(self.cost, self.unit)} of {money_words(self.reported_cost, self.unit)}"
         if not self.requests:
-            text = f"only {some(1, 'request')} reports usage, so no read of the cache can be compared, {money}"
+            text = f"only {counted_noun(1, 'request')} reports usage, so no read of the cache can be compared, {money}"
         else:
-            text = f"{self.reproduced:,} of {some(self.requests, 'request')} read what the provider reported"
+            text = f"{self.reproduced:,} of {counted_noun(self.requests, 'request')} read what the provider reported"
             taken = taken_words(self.replayed_reads)
             text += f", {taken}" if taken else ""
             text += f", {money}"

@@ -23,7 +23,7 @@ from palimpsest.context_policies.prompt_cache.cache_losses import (
 )
 from palimpsest.context_policies.prompt_cache.cache_walk import RequestSize
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 from palimpsest.transcript.values import Usage
 
@@ -110,7 +110,7 @@ def taken_words(reads: Sequence[ReplayedRead]) -> str:
     reasons = Counter(read.reason for read in reads if read.outcome == "taken")
     if not reasons:
         return ""
-    text = f"{some(sum(reasons.values()), 'break')} taken from the recording"
+    text = f"{counted_noun(sum(reasons.values()), 'break')} taken from the recording"
     if set(reasons) == {UNEXPLAINED}:
         return text
     return (
@@ -125,7 +125,7 @@ def missed_reasons(timeline: Timeline, reads: Sequence[ReplayedRead]) -> list[st
         if read.outcome == "missed":
             by_reason.setdefault(read.reason, []).append(read.request + 1)
     reasons = [
-        f"{some(len(requests), 'request')} {reason} ({_request_numbers(requests)})."
+        f"{counted_noun(len(requests), 'request')} {reason} ({_request_numbers(requests)})."
         for reason, requests in sorted(by_reason.items(), key=lambda entry: -len(entry[1]))
     ]
     missed = {read.request for read in reads if read.outcome == "missed"}
@@ -133,7 +133,7 @@ def missed_reasons(timeline: Timeline, reads: Sequence[ReplayedRead]) -> list[st
     if loss_count and has_too_many_losses(timeline):
         followers = sum(read.outcome != "first" for read in reads)
         reasons.append(
-            f"{loss_count:,} of {some(followers, 'request')} lost the cache for no known cause, too many to be taken from the"
+            f"{loss_count:,} of {counted_noun(followers, 'request')} lost the cache for no known cause, too many to be taken from the"
             " recording: its cache follows rules that are not known here."
         )
     return reasons
@@ -150,7 +150,7 @@ def money_reasons(timeline: Timeline, ruler: Ruler, price: PriceProfile, pairs: 
     kind_list = f": {', '.join(differing_kinds)}" if differing_kinds else ""
     distance = f"{100 * abs(cost / reported - 1):.1f} %"
     sentences = [
-        f"The money of {some(len(pairs), 'request')} is {distance} {side} the reported{kind_list}."
+        f"The money of {counted_noun(len(pairs), 'request')} is {distance} {side} the reported{kind_list}."
     ]
     return [*sentences, *_hidden_tokens(timeline, ruler, pairs)]
 
@@ -230,7 +230,7 @@ def _hidden_tokens(timeline: Timeline, ruler: Ruler, pairs: Pairs) -> list[str]:
         )
     if len(pairs) <= FEW:
         reasons.append(
-            f"Only {some(len(pairs), 'request')} reported usage, and each is counted by the others."
+            f"Only {counted_noun(len(pairs), 'request')} reported usage, and each is counted by the others."
         )
     return reasons
 

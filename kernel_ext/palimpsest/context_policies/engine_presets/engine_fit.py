@@ -25,7 +25,7 @@ def make_it_fit(step: EngineStep) -> None:
     cause = cause_to_shrink(step)
     while True:
         outcome = _run_fit(step, cause)
-        if outcome is None or not outcome.route.fits or not _would_be_refused(step):
+        if outcome is None or not outcome.budget_check.fits or not _would_be_refused(step):
             return
         cause, step.checked = "refused", replace(step.checked, fits=False)
 
@@ -48,7 +48,7 @@ def compact_after_turn(step: EngineStep) -> None:
         running = fit_request(ItemRequest(step), step.attempts, "full")
         resume_fit(running)
         if not compact(step):
-            resume_fit(running, FitOutcome(ItemRequest(step), failed=True))
+            resume_fit(running, FitOutcome(ItemRequest(step), summary_failed=True))
 
 
 def prune_after_turn(step: EngineStep) -> None:
@@ -62,7 +62,7 @@ def _run_fit(step: EngineStep, cause: Cause) -> FittedRequest[ItemRequest] | Non
     outcome = resume_fit(running)
     while outcome is not None and not isinstance(outcome, FittedRequest):
         failed = isinstance(outcome, SummaryNeeded) and not compact(step, overflow=outcome.overflow)
-        outcome = resume_fit(running, FitOutcome(ItemRequest(step), failed=failed))
+        outcome = resume_fit(running, FitOutcome(ItemRequest(step), summary_failed=failed))
     return outcome
 
 

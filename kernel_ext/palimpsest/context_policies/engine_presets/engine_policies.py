@@ -175,7 +175,7 @@ def _preset(listed: ListedPreset) -> type[EnginePolicy]:
         "__annotations__": {"estimator": str},
         "preset": policy.name,
         "source": listed.source,
-        "counted": listed.counted,
+        "counted": listed.token_source,
         "sliders": listed.sliders,
         "base": policy,
         "estimator": policy.estimator,

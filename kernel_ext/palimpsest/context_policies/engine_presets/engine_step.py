@@ -13,7 +13,7 @@ from typing import Any
 
 from palimpsest.context.budget.request_tokens import BudgetCheck, reserved_tokens, usage_ratio
 from palimpsest.context.budget.window_guard import DEFAULT_WINDOW
-from palimpsest.context.reduction.truncation import shorten
+from palimpsest.context.reduction.truncation import apply_truncation
 from palimpsest.context.request_assembly.fit import FitAttempts
 from palimpsest.context_policies.engine_presets.engine_state import EngineState, ShownMessage
 from palimpsest.context_policies.interface.policy import Change, PolicyResult, PolicyView, Probe
@@ -104,7 +104,7 @@ class EngineStep:
         if state == "whole":
             return self.view.read(item)
         if state == "truncated" and "head_chars" in numbers:
-            return shorten(self.view.read(item), numbers)
+            return apply_truncation(self.view.read(item), numbers)
         return str(numbers.get("text", ""))
 
     def is_restored(self, item: int) -> bool:
@@ -314,7 +314,7 @@ class EngineStep:
         numbers = self.replaced.pop(str(item), None)
         self.reduced.pop(str(item), None)
         if numbers:
-            self.reduce(item, "truncated", shorten(self.view.read(item), numbers), numbers)
+            self.reduce(item, "truncated", apply_truncation(self.view.read(item), numbers), numbers)
             return
         self.change(Change(item, "whole"))
         for image in self._images_of(item):

@@ -42,7 +42,7 @@ class ItemOutputs:
             sizes.outputs_until[step.view.count] - sizes.outputs_until[covered_until] - sum(cleared)
         )
 
-    def older(self, turns: int) -> Iterator["ItemOutput"]:
+    def older_than(self, turns: int) -> Iterator["ItemOutput"]:
         step = self.step
         users = step.sizes.user_messages[: bisect_left(step.sizes.user_messages, step.view.count)]
         if turns > len(users):
@@ -90,7 +90,7 @@ class ItemOutputs:
         return ItemOutputs(without_rule)
 
     @cached_property
-    def settled(self) -> tuple[int, list[int]]:
+    def user_and_answer_positions(self) -> tuple[int, list[int]]:
         """The first item of the user's first message, and those of the model's answers since then."""
         messages = self.step.messages()
         prompts = (message.first_item for message in messages if message.is_users)
@@ -124,18 +124,18 @@ class ItemOutput:
         self.item = item
         self.part_id = step.sizes.part_ids[item]
         self.tool = timeline_item.tool if timeline_item.kind == "output" else timeline_item.kind
-        self.chars = step.shown_view.chars(item)
+        self.shown_chars = step.shown_view.chars(item)
         self.tokens = step.tokens(item)
-        self.cleared = step.shown_view.state(item) == "cleared"
+        self.is_cleared = step.shown_view.state(item) == "cleared"
         self.pinned = timeline_item.pinned
-        self.kept = timeline_item.pinned or step.is_restored(item)
+        self.is_kept_by_user = timeline_item.pinned or step.is_restored(item)
 
     @cached_property
-    def whole(self) -> str:
+    def whole_text(self) -> str:
         return self.outputs.step.view.read(self.item)
 
     @cached_property
-    def shown(self) -> str:
+    def shown_text(self) -> str:
         return self.outputs.step.text(self.item)
 
     @cached_property
@@ -149,7 +149,7 @@ class ItemOutput:
         return step.sizes.first_items[self.item] >= turn_starts[turns]
 
     def is_settled(self, answers: int) -> bool:
-        first, answer_starts = self.outputs.settled
+        first, answer_starts = self.outputs.user_and_answer_positions
         if answers > len(answer_starts):
             return False
         first_of_message = self.outputs.step.sizes.first_items[self.item]

@@ -51,7 +51,7 @@ class ItemRequest:
     def total(self) -> int:
         return self.step.total
 
-    def conservative(self) -> int:
+    def conservative_tokens(self) -> int:
         """Return an upper estimate of the request's tokens, counted as ``conservative_estimate.py`` counts messages."""
         step = self.step
         sizes = char_sizes(step.view.timeline, wide=False)

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from palimpsest.context.reduction.truncation import (
     RULE,
+    apply_truncation,
     max_output_tokens,
     output_caps,
-    shorten,
     truncate,
 )
 from palimpsest.context_policies.engine_presets.engine_step import EngineStep
@@ -36,5 +36,5 @@ def truncate_new_outputs(step: EngineStep) -> int:
         decision = truncate("", name, step.view.item(item).message, text, policy, facts, count)
         if decision is not None:
             numbers = decision.numbers | {"rule": RULE}
-            step.reduce(item, "truncated", shorten(text, decision.numbers), numbers)
+            step.reduce(item, "truncated", apply_truncation(text, decision.numbers), numbers)
     return len(outputs)

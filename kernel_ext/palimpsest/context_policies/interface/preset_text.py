@@ -169,7 +169,7 @@ def _field_words(value: Any) -> tuple[str, ...] | None:
 def _number(value: Any, kind: Any) -> int | float | None:
     if isinstance(value, str):
         digits = value.strip().replace("_", "")
-        if not re.fullmatch(r"-?\d{1,15}(\.\d{1,15})?(e\d)?", digits):
+        if not re.fullmatch(r"-?\d{1,15}(\.\d{1,15})?(e[+-]?\d{1,3})?", digits):
             return None
         value = float(digits)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

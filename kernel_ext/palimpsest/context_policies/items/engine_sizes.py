@@ -20,7 +20,7 @@ from palimpsest.context.budget.request_tokens import (
 )
 from palimpsest.context.reduction.cache_ttl_pruning import MEDIA_CHARS
 from palimpsest.context.reduction.superseded_reads import CHANGING_TOOLS, READING_TOOLS, FileCall
-from palimpsest.context.reduction.truncation import shorten
+from palimpsest.context.reduction.truncation import apply_truncation
 from palimpsest.context_policies.items.reducible import FIXED_KINDS
 from palimpsest.model.tokenizer import counter
 from palimpsest.recordings.timeline.message_items import part_of
@@ -341,7 +341,7 @@ def _shown_tokens(
     if is_same_estimator and transition.tokens is not None:
         return transition.tokens
     if "head_chars" in transition.numbers:
-        return count(shorten(timeline.read(transition.item), transition.numbers))
+        return count(apply_truncation(timeline.read(transition.item), transition.numbers))
     text = transition.shown or transition.numbers.get("text")
     return count(text) if isinstance(text, str) else -(-transition.chars // 4)
 

@@ -1,1 +1,1 @@
-"""A user's own policy as a function, checked while it is replayed, and ``palimpsest.policies``."""
+"""A user's own policy as a function, checked while it is replayed."""

@@ -1,17 +1,22 @@
 """Cache policies: the recorded requests, with a provider's cache that keeps other parts or for another time.
 
 ``cache.lifetime seconds=300`` keeps a prefix for another time, at the price of writes for that time; ``cache.all``,
-``cache.system`` and ``cache.no_results`` choose how much of a prompt is kept. ``replay/kept_prompts.py`` computes the
+``cache.system`` and ``cache.no_results`` choose how much of a prompt is kept; ``cache.anthropic`` and the other providers
+keep it by that provider's rules. ``replay/kept_prompts.py`` computes the
 effect on a request.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 from palimpsest.context_policies.interface.policy import PolicyView
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.context_policies.interface.settings import Preset
+from palimpsest.transcript.provider_profile.cache_rules import CacheRules, cache_rules
 
-SOURCE = "the provider's cache, as arXiv 2601.06007 compares what it keeps"
+PROVIDER = "the provider's cache"
+SOURCE = f"{PROVIDER}, as arXiv 2601.06007 compares what it keeps"
 HOUR = 3_600
 """Lifetime in seconds from which writes cost the price for an hour."""
 _FIXED = frozenset({"system", "tools", "instructions"})
@@ -22,7 +27,7 @@ class CacheKeeping(Preset, RecordedPolicy):
     """The recorded requests under other rules of the provider's cache."""
 
     source = SOURCE
-    sliders = ("seconds",)
+    sliders: ClassVar[tuple[str, ...]] = ("seconds",)
     seconds: int = 0
     """Seconds for which a prefix is kept after its last use; 0: as recorded."""
     words: ClassVar[str] = "The requests are the recorded ones"
@@ -110,3 +115,82 @@ class CacheNoResults(CacheKeeping):
     def first_left_out(self, view: PolicyView) -> int | None:
         """Return the first result."""
         return next((output for output in view.outputs if view.shows(output)), None)
+
+
+class ProviderCache(CacheKeeping):
+    """Keep each prompt by the rules of a provider's cache.
+
+    A prefix of fewer tokens than ``minimum`` is not kept, and of a longer one a multiple of ``block`` is read. The prices
+    are those of the comparison.
+    """
+
+    sliders = ("seconds", "minimum", "block")
+    smallest: ClassVar[Mapping[str, float]] = MappingProxyType({"block": 1})
+    rules: ClassVar[CacheRules] = CacheRules()
+    """The provider's documented rules."""
+    minimum: int = 0
+    """Tokens below which nothing is kept."""
+    block: int = 1
+    """Reads are multiples of this number of tokens."""
+
+    @property
+    def is_hourly(self) -> bool | None:
+        """Whether writes cost the price for an hour, where the provider has one; None: as recorded."""
+        return super().is_hourly if self.rules.marks_end else None
+
+    @property
+    def sentence(self) -> str:
+        """The policy's effect in a sentence."""
+        blocks = f" in blocks of {self.block:,}" if self.block > 1 else ""
+        text = f"{self.words}; of each prompt from {self.minimum:,} tokens on what stands again is read{blocks}"
+        if self.lifetime is not None:
+            text += f"; the cache keeps a prefix for {self.lifetime:,.0f} s after its last use"
+        if self.is_hourly is not None:
+            text += (
+                f", written at {'the price of an hour' if self.is_hourly else 'the usual price'}"
+            )
+        return f"{text}."
+
+
+class AnthropicCache(ProviderCache):
+    """Keep each prompt by Anthropic's rules: for five minutes, or an hour at the price of such writes."""
+
+    preset = "cache.anthropic"
+    rules = cache_rules("anthropic/claude-sonnet-4-5")
+    source = f"{PROVIDER}, {rules.source}"
+    seconds: int = rules.lifetime_seconds
+    minimum: int = rules.minimum
+    block: int = rules.step
+
+
+class OpenAICache(ProviderCache):
+    """Keep each prompt by OpenAI's rules: in blocks of 128 tokens, for five minutes or longer."""
+
+    preset = "cache.openai"
+    rules = cache_rules("openai/gpt-5")
+    source = f"{PROVIDER}, {rules.source}"
+    seconds: int = rules.lifetime_seconds
+    minimum: int = rules.minimum
+    block: int = rules.step
+
+
+class DeepSeekCache(ProviderCache):
+    """Keep each prompt by DeepSeek's rules: in blocks of 64 tokens, for a few hours, of which two are taken."""
+
+    preset = "cache.deepseek"
+    rules = cache_rules("deepseek/deepseek-chat")
+    source = f"{PROVIDER}, {rules.source}"
+    seconds: int = rules.lifetime_seconds
+    minimum: int = rules.minimum
+    block: int = rules.step
+
+
+class GeminiCache(ProviderCache):
+    """Keep each prompt by Gemini's implicit cache, whose lifetime is not documented: a few minutes are taken."""
+
+    preset = "cache.gemini"
+    rules = cache_rules("gemini/gemini-2.5-flash")
+    source = f"{PROVIDER}, {rules.source}"
+    seconds: int = rules.lifetime_seconds
+    minimum: int = rules.minimum
+    block: int = rules.step

@@ -1,6 +1,6 @@
 """Apply a cache policy to the reads and writes of a request."""
 
-from palimpsest.context_policies.presets.cache_keeping import CacheKeeping
+from palimpsest.context_policies.presets.cache_keeping import CacheKeeping, ProviderCache
 from palimpsest.context_policies.prompt_cache.ruler import RequestRuler
 
 
@@ -12,4 +12,12 @@ def with_cache_policy(policy: CacheKeeping, ruler: RequestRuler) -> RequestRuler
         ruler = ruler._replace(lifetime_seconds=policy.lifetime, is_cached=is_cached)
     if not policy.keeps_as_recorded:
         ruler = ruler._replace(is_cached=True, uncached=ruler.uncached or 0.0)
+    if isinstance(policy, ProviderCache):
+        ruler = ruler._replace(
+            minimum=policy.minimum,
+            step=policy.block,
+            # Whether an answer would be kept that the recorded cache left out is not known of its thinking.
+            beyond=ruler.beyond if policy.rules.keeps_answers else min(ruler.beyond, 0),
+            starts_anew_by_thinking=policy.rules.starts_anew_by_thinking,
+        )
     return ruler

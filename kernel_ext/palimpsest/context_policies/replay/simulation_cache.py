@@ -17,9 +17,9 @@ from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.recorded_policy import RecordedPolicy
 from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.own_policies.custom import CustomPolicy
-from palimpsest.context_policies.own_policies.public_policies import PolicyNames
 from palimpsest.context_policies.presets.cache_keeping import CacheKeeping
 from palimpsest.context_policies.prompt_cache.ruler import Ruler
+from palimpsest.context_policies.public_policies import PolicyNames
 from palimpsest.context_policies.replay.simulation import Simulation, simulate
 from palimpsest.transcript.timeline import Timeline
 

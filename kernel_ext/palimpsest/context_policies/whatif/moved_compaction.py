@@ -54,7 +54,7 @@ class RecordedMarker:
         recorded = self.recorded
         return Compaction(
             marker_id=recorded.marker_id,
-            covered=len(self.plan.head) if covered is None else covered,
+            covered=len(self.plan.summarised_messages) if covered is None else covered,
             tokens_before=recorded.tokens_before,
             tokens_after=recorded.tokens_after,
             requested=recorded.requested,
@@ -95,7 +95,7 @@ def compact(
     view = other.view((*before, with_tail(marker, None)))
     new_plan = plan_at(view, marker.id, inputs.policy, inputs.model, other.counter)
     if recorded_marker is not None and _has_same_plan(recorded_marker, new_plan, inputs.policy):
-        return recorded_marker.compaction(len(new_plan.head))
+        return recorded_marker.compaction(len(new_plan.summarised_messages))
     return _with_placeholder(other, inputs, recorded_marker, view, new_plan, before, size)
 
 
@@ -119,13 +119,13 @@ def _has_same_plan(
     recorded_plan = recorded_marker.plan
     return (
         recorded_plan.tail_start_id,
-        recorded_plan.previous,
-        recorded_plan.head,
+        recorded_plan.previous_summary,
+        recorded_plan.summarised_messages,
         recorded_plan.replay,
     ) == (
         new_plan.tail_start_id,
-        new_plan.previous,
-        new_plan.head,
+        new_plan.previous_summary,
+        new_plan.summarised_messages,
         new_plan.replay,
     )
 
@@ -151,7 +151,7 @@ def _with_placeholder(
     ).total
     policy = inputs.policy
     count = other.counter(policy.estimator)
-    weight = message_counter(policy, inputs.model.ref, count)(plan.head)
+    weight = message_counter(policy, inputs.model.ref, count)(plan.summarised_messages)
     text = summary_text(plan, weight, size, count)
     moved_id = marker.id if recorded_marker is None else f"{marker.id}-moved"
     moved = marker.model_copy(update={"info": marker.info.model_copy(update={"id": moved_id})})
@@ -170,7 +170,7 @@ def _with_placeholder(
     other.cache_used_at = inputs.time
     return Compaction(
         marker_id=moved_id,
-        covered=len(plan.head),
+        covered=len(plan.summarised_messages),
         tokens_before=tokens_before,
         tokens_after=tokens_after,
         requested=requested,

@@ -97,7 +97,7 @@ def placeholder_summary(
 
 def summary_text(plan: CompactionPlan, weight: int, size: int, count: Count) -> str:
     """Return a placeholder text of ``size`` tokens, or fewer where the covered messages are small."""
-    head = PLACEHOLDER_TEXT.format(messages=len(plan.head))
+    head = PLACEHOLDER_TEXT.format(messages=len(plan.summarised_messages))
     target = min(size, int(weight * MAX_SHARE))
     missing_tokens = max(target - count(head), 0)
     tokens_per_filler = max(count(FILLER * 64) / 64, 0.01)

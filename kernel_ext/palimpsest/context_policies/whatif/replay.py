@@ -37,7 +37,7 @@ from palimpsest.context_policies.whatif.request_writer import ReplayedRequest
 from palimpsest.context_policies.whatif.simulated_session import SimulatedSession, StepInputs
 from palimpsest.context_policies.whatif.step_builder import StepBuilder
 from palimpsest.context_policies.whatif.steps import Compaction, Step
-from palimpsest.model.wire.provider_messages import convert, message_hash, request_hash
+from palimpsest.model.wire.provider_messages import message_hash, provider_messages, request_hash
 from palimpsest.store.interface import Store
 from palimpsest.store.session_state.state import State
 from palimpsest.transcript.context_values.decisions import BESIDE, PRUNE_RULE, Decision, StepRequest
@@ -436,7 +436,7 @@ class CounterfactualReplay:
                     fitted_request = outcome, self._write(request, inputs, outcome)
                     refused = self._is_refused(request, fitted_request[1])
                     if not refused:
-                        return *fitted_request, outcome.route.fits
+                        return *fitted_request, outcome.budget_check.fits
                     cause = "refused"
                 case SummaryNeeded():
                     self._compact(inputs, None, overflow=outcome.overflow)
@@ -461,7 +461,7 @@ class CounterfactualReplay:
             return written
         hook_projection = self._recordings.projection(request, self._state, estimator, token_counts)
         target = profile_at(request.model.ref, request.projection)
-        hook_messages = convert(hook_projection.messages, request.model, target)
+        hook_messages = provider_messages(hook_projection.messages, request.model, target)
         if (
             request_hash(tuple(message_hash(message.body) for message in hook_messages))
             != written.sha256

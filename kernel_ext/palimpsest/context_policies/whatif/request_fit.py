@@ -60,7 +60,7 @@ class ReplayedFit:
         if generator is None:
             generator = fit_request(request, self._attempts, cause)
         else:
-            outcome = FitOutcome(request, failed=self._failed)
+            outcome = FitOutcome(request, summary_failed=self._failed)
         self._suspended, self._failed = None, False
         step_outcome = resume_fit(generator, outcome)
         while isinstance(step_outcome, DecisionBatch):

@@ -21,8 +21,8 @@ from palimpsest.context_policies.whatif.simulated_session import StepInputs
 from palimpsest.model.interface import ModelRequest
 from palimpsest.model.wire.provider_messages import (
     ProviderMessage,
-    convert,
     prompt_text,
+    provider_messages,
     request_hash,
     with_marks,
 )
@@ -118,7 +118,7 @@ class RequestWriter:
     ) -> ReplayedRequest:
         """Write a projection; ``count`` counts the tokens of both compared sides."""
         target = profile_at(inputs.model.ref, inputs.version)
-        written = convert(projection.messages, inputs.model, target)
+        written = provider_messages(projection.messages, inputs.model, target)
         hashes = self._message_hashes(written)
         bodies = tuple(
             self._bodies.setdefault(sha256, message_sent.body)

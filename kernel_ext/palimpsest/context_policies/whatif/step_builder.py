@@ -92,9 +92,9 @@ class StepBuilder:
         return replace(
             recorded,
             tokens=written.tokens,
-            estimate=fitted.route.tokens,
-            budget=fitted.route.budget,
-            fits=fitted.route.fits,
+            estimate=fitted.budget_check.tokens,
+            budget=fitted.budget_check.budget,
+            fits=fitted.budget_check.fits,
             cached=cached,
             sha256=written.sha256,
             kinds=written.kinds,

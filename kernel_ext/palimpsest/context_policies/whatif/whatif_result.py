@@ -83,8 +83,8 @@ class WhatIf(ShownInCell):
         lines = _lines(recorded, other)
         return Comparison(
             title=f"{len(recorded.steps):,} steps as recorded, and under {policy_name(other.policy)}",
-            was="recorded",
-            other="what if",
+            recorded_title="recorded",
+            other_title="what if",
             totals=_totals(recorded, other),
             lines=tuple(lines[number] for number in step_indexes),
             more=remaining,
@@ -168,11 +168,11 @@ def _lines(recorded: Replay, other: Replay) -> tuple[ComparisonRow, ...]:
     return tuple(
         ComparisonRow(
             number=step.number,
-            was=step.tokens,
-            other=simulated_step.tokens,
-            was_cached=step.cached,
-            other_cached=simulated_step.cached,
-            words=_action_differences(step, simulated_step),
+            recorded_tokens=step.tokens,
+            other_tokens=simulated_step.tokens,
+            recorded_cached_tokens=step.cached,
+            other_cached_tokens=simulated_step.cached,
+            difference_text=_action_differences(step, simulated_step),
         )
         for step, simulated_step in zip(recorded.steps, other.steps, strict=True)
     )

@@ -19,7 +19,7 @@ from palimpsest.frontends.cell_turn.magic_line import MagicLine
 from palimpsest.frontends.cell_turn.turn import TurnStopped, without_cell
 from palimpsest.frontends.kernel.main_thread import CellWait, blocking
 from palimpsest.frontends.usage_errors import usage_error
-from palimpsest.render.safety.escaping import inline
+from palimpsest.render.safety.escaping import escape_inline
 from palimpsest.session.interfaces.prompt_answer import Answer, PromptOptions
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.session.open_sessions.unattended_refusal import AWAY_SECONDS
@@ -220,5 +220,5 @@ def _copy_result(task: "asyncio.Task[Answer]", future: "Future[Answer]") -> None
 
 def _show_sentence(parts: KernelParts, sentence: str) -> None:
     parts.shell.display_pub.publish(
-        {"text/markdown": inline(sentence), "text/plain": visible(sentence)}
+        {"text/markdown": escape_inline(sentence), "text/plain": visible(sentence)}
     )

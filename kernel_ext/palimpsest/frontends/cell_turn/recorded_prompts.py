@@ -20,7 +20,7 @@ from palimpsest.frontends.typed_input.paged_question import AnswerRules, PagedQu
 from palimpsest.frontends.typed_input.permission_text import quoted_lines, warning_lines
 from palimpsest.frontends.typed_input.typed_answers import NobodyTypes, typed_line
 from palimpsest.frontends.usage_errors import usage_error
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.session.interfaces.prompt_answer import PromptOptions
 from palimpsest.session.interfaces.recorded_answers import (
     CellPrompt,
@@ -320,7 +320,7 @@ def _parse_answer(line: str) -> int | None:
 def _not_run_sentence(number: int, why: str) -> str:
     is_one = number == 1
     return NOT_RUN.format(
-        calls=some(number, "Python call"),
+        calls=counted_noun(number, "Python call"),
         were="was" if is_one else "were",
         why=why.format(them="it" if is_one else "them"),
         they="it" if is_one else "they",

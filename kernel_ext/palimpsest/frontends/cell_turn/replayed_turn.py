@@ -135,7 +135,7 @@ class ReplayedTurn:
             abort=self._abort,
             on_output=lambda _text: None,
         )
-        return None if outcome.interrupted else outcome
+        return None if outcome.was_interrupted else outcome
 
     def _compare_outcome(self, call: RecordedCall, outcome: PythonOutcome | None) -> None:
         """Note differences from the recorded outcome of the call."""

@@ -11,7 +11,7 @@ import logging
 from typing import Any, Generic, Protocol, TypeVar
 
 from palimpsest.paused_collection import collection_paused
-from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
+from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.view_queries import AskTrack, ViewAnswer, ViewQuery
 
 MAX_PARALLEL = 1

@@ -24,8 +24,8 @@ from palimpsest.frontends.inspector.place_trait import (
 )
 from palimpsest.frontends.inspector.saved_output import saved_output
 from palimpsest.frontends.static_files import built_file
-from palimpsest.review.recorded_sessions.preset_policies import ChosenPolicies
 from palimpsest.review.recorded_sessions.session_answers import GROWTH
+from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies
 from palimpsest.review.timeline_view.inspector_parts import (
     OPENS_WHOLE,
     InspectorOpening,
@@ -65,6 +65,8 @@ class InspectedSession:
     """Answers a question about the session, given the id of the asker; called on the engine's loop."""
     view: Callable[[], TimelineView]
     """Returns the newest view, for the saved output; called on any thread but the engine's."""
+    note: Callable[[dict[str, Any]], Coroutine[Any, Any, ViewAnswer]]
+    """Writes, changes or removes a note, by the fields of ``WriteNote``; called on the engine's loop, raises UserError."""
     live: KernelSession | None = None
     """A session of this kernel, whose records are observed and which may be edited."""
     policies: ChosenPolicies = field(default_factory=dict)
@@ -74,7 +76,7 @@ class InspectedSession:
 class InspectorWidget(CellWidget):
     """One session's inspector.
 
-    Responsibilities: answer the page's questions and carry out its edits; notify it when the session grew; rewrite the
+    Responsibilities: answer the page's questions, carry out its edits and write its notes; notify it when the session grew; rewrite the
     saved output after each turn.
     """
 
@@ -182,6 +184,8 @@ class InspectorWidget(CellWidget):
                 self._on_engine(lambda: self._answer(identifier, query))
             case {"kind": "edit", "id": str(identifier), "action": str(action), "part": str(part)}:
                 self._on_engine(lambda: self._edit(identifier, action, part))
+            case {"kind": "note", "id": str(identifier), "words": dict(words)}:
+                self._on_engine(lambda: self._note(identifier, words))
             case _:
                 _log.debug("The inspector's page said what nobody understands: %.80r", content)
 
@@ -192,6 +196,14 @@ class InspectorWidget(CellWidget):
             answer = ViewAnswer(error="The page and the kernel are of different versions; reload.")
         else:
             answer = await self._inspected.ask(priced_query, self.key)
+        content = answer.model_dump(mode="json", exclude_none=True)
+        self.send({"kind": "answer", "id": identifier, "answer": content})
+
+    async def _note(self, identifier: str, words: dict[str, Any]) -> None:
+        try:
+            answer = await self._inspected.note(words)
+        except UserError as error:
+            answer = ViewAnswer(error=str(error))
         content = answer.model_dump(mode="json", exclude_none=True)
         self.send({"kind": "answer", "id": identifier, "answer": content})
 

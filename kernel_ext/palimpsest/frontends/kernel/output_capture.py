@@ -184,12 +184,12 @@ class Capture:
         return PythonOutcome(
             stdout=self.stdout.text(),
             stderr=self.stderr.text(),
-            result=None if interrupted else self.result,
+            result_text=None if interrupted else self.result,
             error=error or self.error,
-            interrupted=interrupted,
+            was_interrupted=interrupted,
             images=tuple(self.images),
             rich=tuple(self.rich),
-            shown=tuple(self.shown),
+            shown_results=tuple(self.shown),
             notes=tuple(self.notes),
             left_running=self.left_running,
         )

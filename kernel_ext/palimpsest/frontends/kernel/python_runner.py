@@ -69,7 +69,7 @@ class KernelPythonRunner:
             outcome,
             stdout=mask(outcome.stdout),
             stderr=mask(outcome.stderr),
-            result=None if outcome.result is None else mask(outcome.result),
+            result_text=None if outcome.result_text is None else mask(outcome.result_text),
             error=None if outcome.error is None else mask(outcome.error),
         )
 
@@ -80,7 +80,7 @@ class KernelPythonRunner:
         )
         return variables
 
-    async def describe(self, name: str, max_chars: int = 4_000) -> str:
+    async def description_of(self, name: str, max_chars: int = 4_000) -> str:
         """Return a detailed description of one variable."""
         text: str = await self._read(lambda shell: describe(shell, name, max_chars))
         return text

@@ -53,7 +53,7 @@ class QuietReader:
         )
         return variables
 
-    async def describe(self, name: str, max_chars: int = 4_000) -> str:
+    async def description_of(self, name: str, max_chars: int = 4_000) -> str:
         """Return a detailed description of one variable; raises NotFound, NotCounted and KernelIsBusy."""
 
         def describe_now(shell: Any) -> str:
@@ -85,7 +85,7 @@ def _type_and_shape(value: Any) -> str:
 def _only_plain_values(shell: Any, shown: ShownVariables) -> ShownVariables:
     """Return the request with values only for those named variables whose description runs no user code."""
     namespace = user_variables(shell)
-    named = [name for name, value in namespace if name in shown.named and _is_plain(value)]
+    named = [name for name, value in namespace if name in shown.readable_names and _is_plain(value)]
     return ShownVariables(shown.detail, frozenset(named))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palimpsest.render.safety.escaping import code_span, inline
+from palimpsest.render.safety.escaping import code_span, escape_inline
 from palimpsest.transcript.visible_text import visible
 
 Rows = Sequence[tuple[str, ...]]
@@ -49,7 +49,7 @@ def joined_output(lines: "OutputLines | CommandOutput | str") -> CommandOutput:
         elif isinstance(line, str):
             texts.append(sentence_output(line))
         else:
-            title = CommandOutput(f"**{inline(line.title)}**", line.title)
+            title = CommandOutput(f"**{escape_inline(line.title)}**", line.title)
             texts += [title] if line.title else []
             texts.append(table_output(line.head, line.rows))
     return CommandOutput(
@@ -59,19 +59,19 @@ def joined_output(lines: "OutputLines | CommandOutput | str") -> CommandOutput:
 
 def sentence_output(words: str) -> CommandOutput:
     """Return one sentence as Markdown and as plain text."""
-    return CommandOutput(inline(words), words)
+    return CommandOutput(escape_inline(words), words)
 
 
 def unspaced_output(lines: Sequence[str]) -> CommandOutput:
     """Return sentences as one output, whose plain text has no empty lines between them."""
-    return CommandOutput("\n\n".join(inline(line) for line in lines), "\n".join(lines))
+    return CommandOutput("\n\n".join(escape_inline(line) for line in lines), "\n".join(lines))
 
 
 def table_output(head: tuple[str, ...], rows: Rows) -> CommandOutput:
     """Return rows as a Markdown table and as aligned text."""
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     for row in rows:
-        cells = [code_span(row[0]), *map(inline, row[1:])]
+        cells = [code_span(row[0]), *map(escape_inline, row[1:])]
         lines.append(f"| {' | '.join(cells)} |")
     aligned = [head, *rows] if any(head) else rows
     widths = [max(len(row[i]) for row in aligned) for i in range(len(head))]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from palimpsest.frontends.cell_turn.services import FrontendServices
 from palimpsest.frontends.operation_text.command_output import CommandOutput
 from palimpsest.render.reports.table import ReportTable
-from palimpsest.render.safety.escaping import in_html, inline
+from palimpsest.render.safety.escaping import escape_inline, in_html
 from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.ids import short
@@ -48,7 +48,7 @@ class ContextAnswers:
             case _:
                 item, request = (*rest, str(newest))[:2]
                 words = scrub(review.why(_item_key(review, item, request), int(request)))
-                return CommandOutput(inline(words), words, f"<p>{in_html(words)}</p>")
+                return CommandOutput(escape_inline(words), words, f"<p>{in_html(words)}</p>")
 
     def window(self, session: KernelSession, scrub: Callable[[str], str]) -> "ContextReport":
         """Return the report on the window of the next request; for a read-only recording, of its last request."""

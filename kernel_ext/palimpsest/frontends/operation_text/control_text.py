@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput
 from palimpsest.render.content.phrases import first_names
-from palimpsest.render.safety.escaping import code_span, inline, one_line
+from palimpsest.render.safety.escaping import code_span, escape_inline, one_line
 from palimpsest.session.config.layer_merge import UntrustedSetting
 from palimpsest.session.controls.spending_limit import reached_limit_text, spent_text
 from palimpsest.session.permissions.effective_rules import Allowance
@@ -28,7 +28,7 @@ UNKNOWN_PRICE = "A model whose price is not known asks before it answers."
 def titled_list(title: str, lines: Sequence[str]) -> CommandOutput:
     """Return a list with a title."""
     return CommandOutput(
-        f"{inline(title)}\n\n" + "\n".join(f"- {code_span(line)}" for line in lines),
+        f"{escape_inline(title)}\n\n" + "\n".join(f"- {code_span(line)}" for line in lines),
         "\n".join([title, *(f"- {line}" for line in lines)]),
     )
 
@@ -73,14 +73,16 @@ def trust_text(untrusted: Sequence[UntrustedSetting], unwritten: str = "") -> Co
     if not untrusted:
         words = "This project's files say nothing that needs your trust."
         return CommandOutput(words, words)
-    lines = [f"- {code_span(setting.words)} ({inline(setting.origin)})" for setting in untrusted]
+    lines = [
+        f"- {code_span(setting.words)} ({escape_inline(setting.origin)})" for setting in untrusted
+    ]
     plain = [f"- {setting.words} ({setting.origin})" for setting in untrusted]
     head = "You trust what this project's files say now; a changed file asks again."
     tail = "Rules, mode and limit hold from the next call on, the rest from the next start of the kernel. %agent config distrust takes it back."
     if unwritten:
         tail = f"Rules, mode and limit hold from the next call on. {unwritten}"
     return CommandOutput(
-        "\n".join([head, "", *lines, "", inline(tail)]), "\n".join([head, *plain, tail])
+        "\n".join([head, "", *lines, "", escape_inline(tail)]), "\n".join([head, *plain, tail])
     )
 
 

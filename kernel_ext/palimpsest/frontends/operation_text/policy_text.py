@@ -14,7 +14,7 @@ from palimpsest.context.policy_overrides import (
     value_text,
 )
 from palimpsest.frontends.operation_text.command_output import OutputLines, TitledTable
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.session.config.context_policy import DEFAULT, setting_names
 from palimpsest.session.open_sessions.followed_session import KernelSession
@@ -45,7 +45,7 @@ def policy_summary(policy: Policy, *, is_chosen: bool) -> str:
     differences = policy_differences(policy)
     what = f"{policy.name}, as it comes"
     if differences:
-        what = f"{policy.name} with {some(len(differences), 'number')} changed"
+        what = f"{policy.name} with {counted_noun(len(differences), 'number')} changed"
     whose = "chosen for this session" if is_chosen else "from the settings"
     back = f" %agent policy {DEFAULT} goes back to the settings." if is_chosen else ""
     return f"The context policy is {what}, {whose}.{back}"

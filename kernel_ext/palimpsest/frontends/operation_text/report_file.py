@@ -71,12 +71,12 @@ def write_report(
     page = inspector_report(
         InspectorReport(
             title=summary.title,
-            about=f"The context of one agent's session, request by request. {TEXTS_SENTENCES[texts]}",
+            description=f"The context of one agent's session, request by request. {TEXTS_SENTENCES[texts]}",
             picture=view_picture(view),
             tables=(*_notes_tables(review, scrub), *summary.tables),
             sentences=summary.sentences,
             data=data,
-            closing=(
+            closing_lines=(
                 REPORT_ORIGIN.format(version=__version__, session=view.session, made=date),
                 SLIDER_NOTE,
                 SCRUBBED,

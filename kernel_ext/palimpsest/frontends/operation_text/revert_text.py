@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from palimpsest.frontends.operation_text.command_output import CommandOutput
-from palimpsest.render.content.phrases import count, some
-from palimpsest.render.safety.escaping import code_block, code_span, inline
+from palimpsest.render.content.phrases import count, counted_noun
+from palimpsest.render.safety.escaping import code_block, code_span, escape_inline
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.revert.plan import hidden_by_revert
 from palimpsest.transcript.ids import short
@@ -38,9 +38,9 @@ def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOu
         excerpts.append(f"and {count(len(messages) - MAX_SHOWN_MESSAGES)} more")
     files = [file for file in preview.files if file.action != "nothing"]
     plain = [*lines, *(f"  {line}" for line in excerpts)]
-    markdown = ["\n\n".join(inline(line) for line in lines)]
+    markdown = ["\n\n".join(escape_inline(line) for line in lines)]
     if excerpts:
-        markdown.append("\n".join(f"- {inline(line)}" for line in excerpts))
+        markdown.append("\n".join(f"- {escape_inline(line)}" for line in excerpts))
     if files:
         sentences = [_file_sentence(file, is_done=preview.done) for file in files]
         plain += [
@@ -48,16 +48,18 @@ def revert_text(preview: RevertPreview, *, is_undone: bool = False) -> CommandOu
         ]
         rows = zip(files, sentences, strict=True)
         markdown.append(
-            "\n".join(f"- {code_span(file.file)} {inline(text)}" for file, text in rows)
+            "\n".join(f"- {code_span(file.file)} {escape_inline(text)}" for file, text in rows)
         )
     if preview.conflicts and not is_undone:
         hint = _overwrite_form(preview)
         plain.append(hint)
-        markdown.append(inline(hint))
+        markdown.append(escape_inline(hint))
     patches = [file.diff for file in files if file.diff is not None and not preview.done]
     markdown += [code_block(patch.patch, "diff") for patch in patches if patch.patch]
     closing = _closing_sentence(preview, is_undone=is_undone)
-    return CommandOutput("\n\n".join([*markdown, inline(closing)]), "\n".join([*plain, closing]))
+    return CommandOutput(
+        "\n\n".join([*markdown, escape_inline(closing)]), "\n".join([*plain, closing])
+    )
 
 
 def _overwrite_form(preview: RevertPreview) -> str:
@@ -69,7 +71,7 @@ def _overwrite_form(preview: RevertPreview) -> str:
 
 
 def _revert_sentence(preview: RevertPreview, *, is_undone: bool) -> str:
-    number = some(len(preview.messages), "message")
+    number = counted_noun(len(preview.messages), "message")
     if is_undone:
         return f"{number} are here again."
     if preview.part_id is not None:
@@ -102,7 +104,7 @@ def revert_state_text(snapshot: Snapshot) -> str:
     if revert is None:
         return ""
     number = len(hidden_by_revert(snapshot.messages, revert).messages)
-    return f"{some(number, 'message')}; %agent unrevert undoes it, the next prompt removes them"
+    return f"{counted_noun(number, 'message')}; %agent unrevert undoes it, the next prompt removes them"
 
 
 def cleaned_text(removed: int) -> CommandOutput:
@@ -110,7 +112,7 @@ def cleaned_text(removed: int) -> CommandOutput:
     if not removed:
         words = "Nothing is reverted in this session, so there is nothing to remove."
     else:
-        words = f"Removed {some(removed, 'message')} that were reverted, for good."
+        words = f"Removed {counted_noun(removed, 'message')} that were reverted, for good."
     return CommandOutput(words, words)
 
 
@@ -127,7 +129,7 @@ def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
         for diff in diffs
     ]
     blocks = [
-        code_block(diff.patch, "diff") if diff.patch else f"- {inline(row)}"
+        code_block(diff.patch, "diff") if diff.patch else f"- {escape_inline(row)}"
         for diff, row in zip(diffs, rows, strict=True)
     ]
     return CommandOutput("\n\n".join([total, *blocks]), "\n".join([total, *rows]))
@@ -136,7 +138,7 @@ def diff_text(diffs: Sequence[FileDiff], target: str = "") -> CommandOutput:
 def diff_totals(diffs: Sequence[FileDiff]) -> str:
     """Return totals such as "3 files, +12 -4"."""
     added, removed = sum(d.additions for d in diffs), sum(d.deletions for d in diffs)
-    return f"{some(len(diffs), 'file')}, +{added:,} -{removed:,}"
+    return f"{counted_noun(len(diffs), 'file')}, +{added:,} -{removed:,}"
 
 
 def _line_counts(diff: FileDiff) -> str:

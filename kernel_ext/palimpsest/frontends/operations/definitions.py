@@ -13,7 +13,7 @@ from palimpsest.frontends.operation_text.command_output import (
     table_output,
 )
 from palimpsest.frontends.protocol.choices import AgentChoice, Choices, ModelChoice
-from palimpsest.render.safety.escaping import inline, one_line
+from palimpsest.render.safety.escaping import escape_inline, one_line
 from palimpsest.session.definitions.agents import Agent, subagents_of
 from palimpsest.session.definitions.command_files import CustomCommand
 from palimpsest.session.definitions.project_definitions import ProjectDefinitions
@@ -101,7 +101,7 @@ def model_lines(services: FrontendServices) -> OutputLines:
         return [f"The model is {default}. Choose another with -m provider/name."]
     words = f"Without -m the model is {default}." if default != NO_DEFAULT else WHY_NO_DEFAULT
     text = table_output(("model", "window", "why it is here"), rows)
-    return [CommandOutput(f"{text.markdown}\n\n{inline(words)}", f"{text.plain}\n{words}")]
+    return [CommandOutput(f"{text.markdown}\n\n{escape_inline(words)}", f"{text.plain}\n{words}")]
 
 
 def agent_rows(agents: Mapping[str, Agent], default_agent: str) -> list[tuple[str, ...]]:

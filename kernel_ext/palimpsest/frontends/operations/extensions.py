@@ -77,7 +77,7 @@ class ListExtensions(Operation):
         if self.kind != "mcp":
             await services.hooks.load()
         if self.connect:
-            await services.servers.restart()
+            await services.servers.reconnect_all()
         held = services.config.held
         hooks, problems = services.hooks.status(), tuple(services.hooks.problems)
         servers = services.servers.status()
@@ -136,7 +136,7 @@ def server_lines(
 
 def _repaired_tools(server: McpServerStatus, registry: Registry) -> Iterator[str]:
     """Yield sentences about tools whose schema or description is changed for the model."""
-    specs = [registry.spec(tool) for tool in registry.offered() if tool.name in server.tools]
+    specs = [registry.spec(tool) for tool in registry.offered_tools() if tool.name in server.tools]
     repaired = [spec.name for spec in specs if is_repaired(spec)]
     if repaired:
         yield REPAIRED_SCHEMAS.format(

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from palimpsest.review.session_review import SessionReview
     from palimpsest.store.interface import Problem
 
-OUTSIDE = (
-    "{path!r} is outside the project, so no page writes a note beside it; palimpsest notes does."
-)
 NOTHING_TO_NOTE = "This notebook has no session yet. Ask the agent, then write a note on it."
 NO_NOTE = "There is no note yet; palimpsest notes PATH --add TEXT --request N writes one."
 NO_PATH = "There is no {path!r}: neither a recording nor a session of this project."
@@ -69,11 +66,10 @@ class WriteNote(Operation):
         """Write the note and return all notes on the session."""
         inspections = context.services.inspections
         if self.path is not None:
-            self._check_inside(context, self.path)
             review = await inspections.review(self.session or "", self.path)
         else:
             review = await inspections.review(await self._session_id(context))
-        return await context.run_blocking(self._write, review)
+        return await context.run_blocking(self.write_on, review)
 
     async def _session_id(self, context: OperationContext) -> str:
         if self.session is not None:
@@ -83,13 +79,8 @@ class WriteNote(Operation):
             raise NotFound(NOTHING_TO_NOTE)
         return known.id
 
-    def _check_inside(self, context: OperationContext, path: str) -> None:
-        """Raise UserError where a page names a recording outside the project."""
-        root = context.services.workspace.project.resolve()
-        if context.is_page and root not in (root / home_path(path)).resolve().parents:
-            raise UserError(OUTSIDE.format(path=path))
-
-    def _write(self, review: "SessionReview") -> ViewAnswer:
+    def write_on(self, review: "SessionReview") -> ViewAnswer:
+        """Write the note on a session that is open, blocking, and return all notes on it; raises UserError."""
         from palimpsest.review.timeline_view.note_views import notes_text
 
         if self.remove:
@@ -150,8 +141,8 @@ class ListNotes(Operation):
     """change the note with this id: --add, --tag and --verdict are its new words"""
     remove: Annotated[str, Argument("NOTE")] = ""
     """remove the note with this id"""
-    merge: Annotated[FileName | None, Argument("FILE")] = None
-    """bring in the notes of another copy of the file"""
+    merge: Annotated[FileName | None, Argument("PATH")] = None
+    """bring in the notes of another copy of the file, or of another copy of the folder"""
     forms = (
         Form(
             "notes",
@@ -174,14 +165,17 @@ class ListNotes(Operation):
         return answer
 
     def _answer(self) -> CommandReport:
+        from palimpsest.review.session_notes.notes_table import notes_overview
+
         with _opened(self.path) as recording:
             words, values, problems = self._changed(recording)
             listed = [*self._listed(recording)]
+            overview = [notes_overview(listed)] if len(listed) > 1 else []
             found = {problem.sentence: problem for notes in listed for problem in notes.problems}
             return CommandReport(
                 "notes",
                 {"path": self.path, **values, "sessions": [notes.json() for notes in listed]},
-                [notes.table for notes in listed if notes.notes],
+                [*overview, *(notes.table for notes in listed if notes.notes)],
                 (*recording.problems, *problems, *found.values()),
                 words=words if words or any(notes.notes for notes in listed) else [NO_NOTE],
             )
@@ -233,10 +227,13 @@ class ListNotes(Operation):
     ) -> "tuple[Sequence[str], Mapping[str, Any], Sequence[Problem]]":
         from palimpsest.store.session_notes import read_note_file
 
-        other = home_path(path)
-        if not other.is_file():
+        other, files = home_path(path), recording.note_files
+        if other.is_dir():
+            merged = files.merge_folder(home_path(self.path), other, recording.ids)
+        elif other.is_file():
+            merged = files.merge(read_note_file(other, follow=True), recording.ids)
+        else:
             raise NotFound(f"There is no file {path!r} with notes.")
-        merged = recording.note_files.merge(read_note_file(other, follow=True), recording.ids)
         values = {"added": merged.added, "known": merged.known, "left_out": merged.left_out}
         words = f"{merged.added} lines came, {merged.known} were here already"
         about_others = f", {merged.left_out} are about other sessions and were left out"

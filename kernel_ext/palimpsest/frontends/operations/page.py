@@ -55,7 +55,7 @@ class CloseSegment(TurnSegment, Operation):
         session = await context.find(self.session)
 
         def close() -> dict[str, Any]:
-            notes = OutlineNotes.of(session.records_after(max(self.first_seq - 1, 0)))
+            notes = OutlineNotes.of_records(session.records_after(max(self.first_seq - 1, 0)))
             return closed_bundle(
                 self, session.snapshot(), notes, scrubber(os.environ), session.density
             )

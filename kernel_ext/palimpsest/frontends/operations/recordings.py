@@ -293,7 +293,7 @@ def _checked_link(address: str) -> str:
 def _named_policies(words: Sequence[str]) -> "list[PolicyLike]":
     from palimpsest.context_policies.interface.recorded_policy import RECORDED
     from palimpsest.context_policies.replay.simulation import RAW
-    from palimpsest.review.recorded_sessions.preset_policies import policy_from_words, preset_names
+    from palimpsest.review.timeline_view.chosen_policies import policy_from_words, preset_names
 
     all_names = (RECORDED, RAW, *preset_names())
     names = [name for word in words for name in (all_names if word == ALL_POLICIES else (word,))]

@@ -23,7 +23,7 @@ from palimpsest.frontends.operation_base.operation import (
 from palimpsest.frontends.operation_text.command_output import CommandOutput, unspaced_output
 from palimpsest.frontends.operation_text.command_report import CommandReport
 from palimpsest.frontends.protocol.answers import ExportedFile, ImportProgressNotice
-from palimpsest.render.content.phrases import count, size_text, some
+from palimpsest.render.content.phrases import count, counted_noun, size_text
 from palimpsest.store.exchange.import_report import ImportControl, Imported
 from palimpsest.store.interface import Problem
 from palimpsest.transcript.strings.relative_paths import recorded_name
@@ -234,7 +234,7 @@ class Import(Operation):
 
     def output(self, answer: ImportedSessions) -> CommandOutput:
         lines = [
-            f"{session.id} ({session.title}), {some(session.messages, 'message')}: {OUTCOMES[session.outcome]}."
+            f"{session.id} ({session.title}), {counted_noun(session.messages, 'message')}: {OUTCOMES[session.outcome]}."
             for session in answer.imported
         ]
         if answer.imported:
@@ -288,7 +288,7 @@ class StopImport(Operation):
 
 
 def _notes_words(lines: int) -> str:
-    return f"{some(lines, 'line')} of notes on them came along."
+    return f"{counted_noun(lines, 'line')} of notes on them came along."
 
 
 def _split_words(rest: str) -> list[str]:

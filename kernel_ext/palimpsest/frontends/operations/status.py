@@ -19,9 +19,9 @@ from palimpsest.frontends.operation_text.todo_text import todo_text
 from palimpsest.frontends.operations.controls import TrustProject
 from palimpsest.frontends.operations.definitions import default_model
 from palimpsest.frontends.protocol.answers import SettingRow
-from palimpsest.render.content.phrases import about_money, count, money, some
+from palimpsest.render.content.phrases import about_money, count, counted_noun, money
 from palimpsest.render.reports.table import Basis
-from palimpsest.render.safety.escaping import inline
+from palimpsest.render.safety.escaping import escape_inline
 from palimpsest.session.config.settings import ReplayMode
 from palimpsest.session.engine import Snapshot
 from palimpsest.session.open_sessions.followed_session import KernelSession
@@ -80,7 +80,10 @@ def _status_rows(
         ("state", _state_text(snapshot)),
         ("model", _model_text(snapshot) or default_model(services)),
         ("messages", count(len(snapshot.messages))),
-        ("waiting", f"{some(len(snapshot.inbox), 'prompt')}, {some(open_questions, 'question')}"),
+        (
+            "waiting",
+            f"{counted_noun(len(snapshot.inbox), 'prompt')}, {counted_noun(open_questions, 'question')}",
+        ),
         ("cost so far", _session_cost(session, snapshot, services)),
         ("kept in", folder),
         *((("not readable", unreadable),) if unreadable else ()),
@@ -96,7 +99,7 @@ async def _unreadable_log(session: KernelSession, workspace: "Workspace") -> str
     if key not in _UNREADABLE_LOG_SENTENCES:
         problems = await workspace.problems(session.id)
         first = problems[0].sentence if problems else ""
-        words = f"{some(len(problems), 'line')} of the log, left out; the first is {first}"
+        words = f"{counted_noun(len(problems), 'line')} of the log, left out; the first is {first}"
         if problems and not problems[0].where:  # the log is missing, which may change: ask again
             return first
         _UNREADABLE_LOG_SENTENCES[key] = words if problems else ""
@@ -261,8 +264,8 @@ class ListSettings(Operation):
         rows = [(setting.key, str(setting.value), setting.origin) for setting in answer.settings]
         remarks = [
             CommandOutput(
-                f"**{inline(title)}**\n\n"
-                + "\n".join(f"- {inline(sentence)}" for sentence in sentences),
+                f"**{escape_inline(title)}**\n\n"
+                + "\n".join(f"- {escape_inline(sentence)}" for sentence in sentences),
                 "\n".join([title, *(f"- {sentence}" for sentence in sentences)]),
             )
             for title, sentences in answer.titled

@@ -66,7 +66,7 @@ class SetStepMode(Operation):
         session = await context.find(self.session)
         if self.on is not None:
             session.step_mode.switch(on=self.on)
-        return SteppingAnswer(on=session.step_mode.on, held=session.held)
+        return SteppingAnswer(on=session.step_mode.is_on, held=session.held)
 
     def output(self, answer: SteppingAnswer) -> CommandOutput:
         lines = [STEP_MODE_ON if answer.on else STEP_MODE_OFF]

@@ -16,7 +16,7 @@ from palimpsest.frontends.operation_base.operation import (
 from palimpsest.frontends.operation_text.command_output import OutputLines, Rows, TitledTable
 from palimpsest.frontends.operation_text.session_list import local_time
 from palimpsest.frontends.protocol.answers import StorageReport, StorageRow
-from palimpsest.render.content.phrases import count, size_text, some
+from palimpsest.render.content.phrases import count, counted_noun, size_text
 from palimpsest.session.config.settings import RetentionSettings
 from palimpsest.session.open_sessions.storage_cleanup import (
     Pruned,
@@ -158,8 +158,8 @@ def _storage_rows(trees: Sequence[SessionTree]) -> tuple[StorageRow, ...]:
 def storage_lines(sizes: DiskUsage, summaries: Sequence[SessionSummary]) -> OutputLines:
     """Return the disk usage of the folder, the largest sessions first."""
     rows: Rows = [
-        ("sessions", size_text(sizes.logs), some(len(sizes.sessions), "log")),
-        ("long texts and pictures", size_text(sizes.blobs), some(sizes.blob_count, "file")),
+        ("sessions", size_text(sizes.logs), counted_noun(len(sizes.sessions), "log")),
+        ("long texts and pictures", size_text(sizes.blobs), counted_noun(sizes.blob_count, "file")),
         ("snapshots of files", size_text(sizes.snapshots), ""),
         ("shared pages", size_text(sizes.share), ""),
         ("the rest", size_text(sizes.other), ""),
@@ -258,11 +258,13 @@ def sweep_text(sweep: Sweep, days: float, deleted: Sequence[UnneededBlob] | None
 
 
 def _session_count(trees: Sequence[SessionTree]) -> str:
-    return some(sum(len(tree.ids) for tree in trees), "session")
+    return counted_noun(sum(len(tree.ids) for tree in trees), "session")
 
 
 def _text_count(blobs: Sequence[UnneededBlob]) -> str:
-    return f"{some(len(blobs), 'kept text')} ({size_text(sum(blob.bytes for blob in blobs))})"
+    return (
+        f"{counted_noun(len(blobs), 'kept text')} ({size_text(sum(blob.bytes for blob in blobs))})"
+    )
 
 
 def _days_text(days: float) -> str:

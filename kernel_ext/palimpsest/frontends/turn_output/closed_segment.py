@@ -40,7 +40,7 @@ def closed_bundle(
         start=start,
         end=end,
         tail=end.joint if end is not None else "",
-        caps=Caps().after(earlier_parts),
+        caps=Caps().caps_after(earlier_parts),
         first_step=command.first_step,
     )
     frame = ended_frame(command.session, command.turn, snapshot, command.first_seq, density)

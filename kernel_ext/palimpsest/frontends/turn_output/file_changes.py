@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from palimpsest.render.content.phrases import count, some
+from palimpsest.render.content.phrases import count, counted_noun
 from palimpsest.transcript.messages import Message, UserMessage
 from palimpsest.transcript.session_record.reverts import FileDiff
 
@@ -39,7 +39,7 @@ def changed_text(changes: Sequence[FileDiff]) -> str:
     more = ""
     if len(changes) > MAX_NAMED_FILES:
         more = f" and {count(len(changes) - MAX_NAMED_FILES)} more"
-    return f"{some(len(changes), 'file')} changed, +{added:,} -{removed:,}: {names}{more}"
+    return f"{counted_noun(len(changes), 'file')} changed, +{added:,} -{removed:,}: {names}{more}"
 
 
 def saved_changes(changes: Sequence[FileDiff]) -> list[dict[str, Any]]:

@@ -18,7 +18,7 @@ from palimpsest.render.content.outline import Caps, OutlineNotes
 from palimpsest.render.content.turn_figures import figures_item
 from palimpsest.render.formats import markdown, text
 from palimpsest.render.formats.item_writer import ItemWriter, joined_blocks, numbered_messages
-from palimpsest.render.safety.escaping import inline
+from palimpsest.render.safety.escaping import escape_inline
 from palimpsest.session.engine import Snapshot
 from palimpsest.transcript.call_outcomes import FAILURE_LINE, call_outcome
 from palimpsest.transcript.context_values.decisions import Decision
@@ -74,8 +74,8 @@ def segment_bundle(
     changes = frame.changes if segment.end is None else ()
     # The mode is shown once, where the turn begins.
     is_first = segment.start.part == 0 and segment.start.offset == 0
-    above = f"*Permission mode: {inline(frame.mode)}*" if frame.mode and is_first else ""
-    below = status or (f"*{inline(changed_text(changes))}*" if changes else "")
+    above = f"*Permission mode: {escape_inline(frame.mode)}*" if frame.mode and is_first else ""
+    below = status or (f"*{escape_inline(changed_text(changes))}*" if changes else "")
     figures = None if is_open or segment.end is not None else figures_item(messages)
 
     def written_by(writer: ItemWriter) -> str:
@@ -138,7 +138,7 @@ def _cut_position(position: SegmentCut | None, joint: str) -> list[Any] | None:
 
 def status_line(sentence: str) -> str:
     """Return plain text as the Markdown line under an open segment."""
-    return f"*{inline(sentence)}*" if sentence else ""
+    return f"*{escape_inline(sentence)}*" if sentence else ""
 
 
 def _replies_by_call(messages: Sequence[Message], notes: OutlineNotes) -> dict[str, Any]:
@@ -169,14 +169,14 @@ def _decisions_of(messages: Sequence[Message], notes: OutlineNotes) -> list[Deci
 
 def _messages_json(messages: Sequence[Message], caps: Caps, scrub: Scrub) -> list[dict[str, Any]]:
     """Return the messages as JSON values; texts of tools are cut to the rest of the turn's limit."""
-    room = caps.turn
+    room = caps.bytes_per_turn
     messages_json = []
     for message in messages:
         data = message.model_dump(mode="json", exclude_none=True)
         for original, part in zip(message.parts, data["parts"], strict=True):
             if isinstance(original, ToolPart):
                 _keep_reason(original, part)
-                room -= _cap_call(part, min(caps.call, room))
+                room -= _cap_call(part, min(caps.bytes_per_call, room))
             elif part["type"] == "reasoning":
                 part["text"] = part["text"][:REASONING_CHARS]
                 part.pop("metadata", None)  # signatures are for the provider

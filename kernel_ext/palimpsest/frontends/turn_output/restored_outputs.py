@@ -83,7 +83,7 @@ def turn_pieces(
     A call has a place if it has figures, or if its id is in ``with_place``.
     """
     messages = turn_messages(snapshot.messages, turn)
-    notes = OutlineNotes.of(records)
+    notes = OutlineNotes.of_records(records)
     delivered = (
         record.seq
         for record in records

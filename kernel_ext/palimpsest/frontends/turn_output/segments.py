@@ -102,7 +102,7 @@ def segment_after(messages: Sequence[Message], closed: Segment) -> Segment:
     return Segment(
         index=closed.index + 1,
         start=closed.end,
-        caps=closed.caps.after(parts),
+        caps=closed.caps.caps_after(parts),
         first_step=closed.first_step + steps,
     )
 

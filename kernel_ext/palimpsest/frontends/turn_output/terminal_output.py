@@ -24,7 +24,7 @@ from palimpsest.render.content.outline import (
     outline_error,
     outline_parts,
 )
-from palimpsest.render.content.phrases import LOADING, SIGNS, duration, some, thought_text
+from palimpsest.render.content.phrases import LOADING, SIGNS, counted_noun, duration, thought_text
 from palimpsest.render.content.turn_figures import figures_item
 from palimpsest.render.content.work_rows import (
     Row,
@@ -141,10 +141,10 @@ class TerminalOutput:
         if answer.error is not None:
             self._end_retries("stopped" if answer.error.type == "aborted" else "given up")
             notice = outline_error(answer.error, self._scrub)
-            self._print_line(f"{notice.sign} {notice.words} {notice.do}".rstrip())
+            self._print_line(f"{notice.sign} {notice.sentence} {notice.advice}".rstrip())
         figures = figures_item(messages)
         if self._density == "quiet" and not self._quiet and figures is not None:
-            self._print_line(figures.words)
+            self._print_line(figures.summary)
         self._end_line()
 
     def _print_message(self, message: Message, *, is_final: bool = False) -> None:
@@ -229,7 +229,9 @@ class TerminalOutput:
             }
             total = decisions[0].model_copy(update=update)
             sentence = self._scrub(decision_sentence(total))
-            self._print_line(f"--- {some(len(decisions), 'earlier output')} · {sentence} ---")
+            self._print_line(
+                f"--- {counted_noun(len(decisions), 'earlier output')} · {sentence} ---"
+            )
 
     def _print_once(self, part: Any) -> None:
         if part.id in self._printed_chars:
@@ -354,13 +356,13 @@ def _row_lines(item: Row) -> list[str]:
                     lines += [f"    {line}" for line in piece.text.rstrip().split("\n")]
             return [*lines, *(f"    --- {words} ---" for words in item.reductions)]
         case NoticeItem():
-            return [f"{item.sign} {item.words} {item.do}".rstrip()]
+            return [f"{item.sign} {item.sentence} {item.advice}".rstrip()]
         case ReductionItem():
-            return [f"--- {item.words} ---"]
+            return [f"--- {item.sentence} ---"]
         case ReasoningItem():
             return [f"· {thought_text(item.title, item.seconds)}"]
         case OutlineStep():
-            return [item.words]
+            return [item.summary]
         case TextItem() | TurnEnd():
             return []
         case _:

@@ -164,7 +164,7 @@ class CellRecorder:
         """Hide the next cell from the agent (``%agent private``)."""
         self._is_next_hidden = True
 
-    def runs(self) -> NotebookRuns:
+    def recorded_runs(self) -> NotebookRuns:
         """Return the recorded cells, oldest first; from any thread."""
         with self._lock:
             self._read_terminal_outputs()

@@ -82,10 +82,12 @@ def list_variables(shell: Any, shown: ShownVariables = NAMES_AND_TYPES) -> Seque
     variables = []
     for name, value in sorted(user_variables(shell), key=lambda info: info[0]):
         info = _variable_info(describer, name, value, shown)
-        if shown.marks:
+        if shown.with_fingerprints:
             fingerprint = fingerprints.of(value)
             checksum = fingerprint.checksum or None
-            info = replace(info, mark=checksum, whole=fingerprint.is_complete)
+            info = replace(
+                info, fingerprint=checksum, is_complete_fingerprint=fingerprint.is_complete
+            )
         variables.append(info)
     return variables
 
@@ -93,7 +95,7 @@ def list_variables(shell: Any, shown: ShownVariables = NAMES_AND_TYPES) -> Seque
 def _variable_info(
     describer: _ValueDescriber, name: str, value: Any, shown: ShownVariables
 ) -> VariableInfo:
-    with_value = shown.detail == "values" or name in shown.named
+    with_value = shown.detail == "values" or name in shown.readable_names
     if shown.detail == "names" and not with_value:
         return VariableInfo(name, "", "")
     if is_secret_variable(name):

@@ -165,8 +165,8 @@ async def _summarise(
     try:
         await writer.write()
         rejected = await check_summary(run_context.tools, setup, writer.message, before)
-        if rejected is not None and rejected.lacks and run_context.turn.may_write_again:
-            await writer.write_again(rejected.lacks)
+        if rejected is not None and rejected.missing_contents and run_context.turn.may_write_again:
+            await writer.write_again(rejected.missing_contents)
             rejected = await check_summary(run_context.tools, setup, writer.message, before)
         if rejected is not None:
             messages = log.state.messages()
@@ -206,7 +206,9 @@ async def _write_kernel_variables(tools: RunTools, marker_id: str) -> None:
     if tools.namespace is None:
         return
     words = mentioned_words(tools.log.state.messages())
-    display_options = ShownVariables(tools.extra.get("variables", NAMES_AND_TYPES.detail), words)
+    display_options = ShownVariables(
+        tools.extra_values.get("variables", NAMES_AND_TYPES.detail), words
+    )
     try:
         variables = await asyncio.wait_for(tools.namespace.list(display_options), KERNEL_SECONDS)
     except (TimeoutError, UserError):
@@ -278,7 +280,7 @@ def _record_compacting_since(log: SessionLog, compacting: int | None) -> None:
     session = log.state.session
     if session is not None:
         time = session.time.model_copy(update={"compacting": compacting, "updated": log.clock()})
-        log.change(time=time)
+        log.change_session(time=time)
 
 
 async def check_summary(

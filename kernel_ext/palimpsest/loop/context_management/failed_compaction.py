@@ -45,7 +45,7 @@ def show_marker_again(log: SessionLog, part: CompactionPart) -> None:
     """Restore the marker of a failed compaction, before that is tried again."""
     hidden = effective_reductions(log.state.decisions).get(part.id)
     if hidden is not None and hidden.rule == RULE:
-        _decide(log, "restore", part, {})
+        _record_decision(log, "restore", part, {})
 
 
 def roll_back(
@@ -61,7 +61,7 @@ def roll_back(
     if not setup.policy.compact.judge:
         return
     late = compaction_timed_out(
-        timed_out=state.late
+        timed_out=state.is_late
         or (isinstance(error, ApiError) and bool((error.metadata or {}).get(TIMED_OUT))),
         in_flight=state.in_flight,
         retries=state.retries > 0,
@@ -84,7 +84,9 @@ def roll_back(
             for dropped_part in message.parts:
                 if not isinstance(dropped_part, StepStartPart):
                     text = dropped_part.text if isinstance(dropped_part, TextPart) else ""
-                    _decide(log, "drop", dropped_part, numbers, setup.count(text) if text else 0)
+                    _record_decision(
+                        log, "drop", dropped_part, numbers, setup.count(text) if text else 0
+                    )
 
 
 def _snapshot_before(
@@ -106,7 +108,7 @@ def _can_be_answered(setup: StepSetup, message: Message) -> bool:
     return bool(flat) and is_answerable(flat[-1])
 
 
-def _decide(
+def _record_decision(
     log: SessionLog,
     action: Literal["drop", "restore"],
     part: Part,

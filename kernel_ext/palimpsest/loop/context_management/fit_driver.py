@@ -62,18 +62,26 @@ class FitDriver:
         self._assembly: Assembly | None = None
         """The newest request that was assembled to check whether it fits."""
 
-    def prepare(
+    def build_request(
         self, setup: StepSetup, user: UserMessage, message_id: str, parameters: dict[str, Any]
     ) -> Assembled | None:
         """Build the request of a step, which may still not fit; None where a summary was requested first."""
         fitted = (
-            self._resume(setup, user) if self._suspended_fit else self._start(setup, user, "size")
+            self._resume_fit(setup, user)
+            if self._suspended_fit
+            else self._start(setup, user, "size")
         )
         if not isinstance(fitted, FittedRequest) or self._assembly is None:
             return None
         assembly, self._assembly = self._assembly, None
         return record_request(
-            self._requests, setup, assembly, fitted.facts, fitted.route, message_id, parameters
+            self._requests,
+            setup,
+            assembly,
+            fitted.facts,
+            fitted.budget_check,
+            message_id,
+            parameters,
         )
 
     def rebuild_within(
@@ -81,7 +89,7 @@ class FitDriver:
     ) -> Assembled | None:
         """Rebuild a refused request within limits that its provider named; None where nothing exceeds them."""
         request = dataclasses.replace(
-            self._request(setup), learned=learned, project=lambda _view: refused.projection
+            self._request(setup), learned_limits=learned, project=lambda _view: refused.projection
         )
         decisions, _ = request.within_limits()
         if not decisions:
@@ -99,7 +107,7 @@ class FitDriver:
             setup,
             assembly,
             facts,
-            refused.route,
+            refused.budget_check,
             record.message_id or "",
             record.parameters,
         )
@@ -129,7 +137,7 @@ class FitDriver:
         if self._suspended_fit is None:
             # An earlier kernel requested the summary.
             return self._start(setup, user, "failed") is not None
-        return self._resume(setup, user, failed=True) is not None
+        return self._resume_fit(setup, user, failed=True) is not None
 
     def _start(
         self, setup: StepSetup, user: UserMessage, cause: Cause
@@ -137,12 +145,12 @@ class FitDriver:
         fit = fit_request(self._request(setup), self.attempts, cause)
         return self._drive(fit, None, user)
 
-    def _resume(
+    def _resume_fit(
         self, setup: StepSetup, user: UserMessage, *, failed: bool = False
     ) -> Fitted | SummaryNeeded | ResultsShortened | None:
         fit, self._suspended_fit = self._suspended_fit, None
         assert fit is not None
-        outcome = FitOutcome(self._request(setup), failed=failed)
+        outcome = FitOutcome(self._request(setup), summary_failed=failed)
         return self._drive(fit, outcome, user)
 
     @collection_paused()

@@ -44,7 +44,7 @@ class LimitRecovery:
     setup: StepSetup
     user: UserMessage
     fit_driver: FitDriver
-    tried: set[LimitKind] = field(default_factory=set)
+    tried_limits: set[LimitKind] = field(default_factory=set)
 
     async def within_named_limit(
         self, error: ErrorValue, refused: Assembled
@@ -52,11 +52,11 @@ class LimitRecovery:
         """Return a request within the limit that an error names, with a sentence for the user; None without such a limit."""
         limit = _named_limit(error)
         is_rewritten_by_hook = refused.record.opaque is not None
-        if limit is None or limit.kind in self.tried or is_rewritten_by_hook:
+        if limit is None or limit.kind in self.tried_limits or is_rewritten_by_hook:
             return None
         if self.setup.policy.overflow.refusals != KEEPS_LIMITS:
             return None
-        self.tried.add(limit.kind)
+        self.tried_limits.add(limit.kind)
         if limit.kind == "tools":
             return await self._with_fewer_tools(limit, refused)
         return self._with_less_of_pictures(limit, refused)
@@ -120,7 +120,7 @@ def learned_from(
             largest = max(picture.pixels for picture in pictures)
             return RequestLimits(pixels=_smaller_limit(limit, largest)) if largest else None
         case "side":
-            largest = max(picture.side for picture in pictures)
+            largest = max(picture.longer_side for picture in pictures)
             return RequestLimits(side=_smaller_limit(limit, largest)) if largest else None
         case "tools":
             return None

@@ -66,7 +66,7 @@ class _Proposed:
 
     assembly: Assembly
     facts: Facts
-    route: BudgetCheck
+    budget_check: BudgetCheck
     decisions: tuple[Decision, ...]
     view: View
     summary_first: bool = False
@@ -167,7 +167,7 @@ def _fit_proposal(
         project(view)
     assembly = assemblies[-1]
     if isinstance(event, FittedRequest):
-        return _Proposed(assembly, event.facts, event.route, tuple(decisions), view)
+        return _Proposed(assembly, event.facts, event.budget_check, tuple(decisions), view)
     facts = facts.model_copy(update={"used_tokens": assembly.projection.total})
     route = checked(assembly.projection.total, facts)
     return _Proposed(
@@ -189,7 +189,7 @@ def _describe_proposal(
     is_same_model = before is not None and before.model.ref == setup.info.ref
     cache = _cache(state, setup, proposed_fit)
     tokens = _calibrated(assembly.projection.total, facts)
-    items = tuple(_items(log, setup, proposed_fit))
+    items = tuple(_request_items(log, setup, proposed_fit))
     messages = state.messages()
     sent = sum(isinstance(part, StepStartPart) for message in messages for part in message.parts)
     return ProposedRequest(
@@ -208,10 +208,10 @@ def _describe_proposal(
         if is_same_model and before is not None
         else None,
         window=facts.window,
-        budget=proposed_fit.route.budget,
-        fits=proposed_fit.route.fits,
+        budget=proposed_fit.budget_check.budget,
+        fits=proposed_fit.budget_check.fits,
         summary_first=proposed_fit.summary_first,
-        kinds=assembly.kinds,
+        kinds=assembly.tokens_by_kind,
         items=items[-MAX_ITEMS:],
         items_left_out=max(0, len(items) - MAX_ITEMS),
         new_tokens=round(sum(item.tokens for item in items if item.new)),
@@ -274,7 +274,9 @@ def _numbers(policy: Policy) -> tuple[ProposedNumber, ...]:
     )
 
 
-def _items(log: SessionLog, setup: StepSetup, proposed_fit: _Proposed) -> Iterator[RequestItem]:
+def _request_items(
+    log: SessionLog, setup: StepSetup, proposed_fit: _Proposed
+) -> Iterator[RequestItem]:
     """Yield the items of a proposal in order, each marked as new or not."""
     projection, state = proposed_fit.assembly.projection, log.state
     before = state.request

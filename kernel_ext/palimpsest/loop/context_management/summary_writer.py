@@ -95,7 +95,7 @@ class SummaryWriter:
         """The setup of the newest request."""
         self._newest_numbers: dict[str, Any] = {}
         """The newest request's contents, as the numbers of its decision."""
-        self._refused = False
+        self._was_refused = False
         """Whether the model cannot be used at all: no key, no such model or server."""
         self.message = self._log.new_answer(marker_id, AGENT, setup.info.ref, summary=True)
         self._log.append(MessageUpdated(info=self.message))
@@ -107,7 +107,7 @@ class SummaryWriter:
             try:
                 await self._write(_summary_setup(self._setup, summary_model))
             except ModelFailed as failure:
-                if not self._refused:
+                if not self._was_refused:
                     raise
                 self._notice(summary_model, failure.error.message)
             else:
@@ -122,7 +122,7 @@ class SummaryWriter:
             rejected_part = part.model_copy(update={"ignored": True, "metadata": metadata})
             self._log.append(PartUpdated(part=rejected_part))
         numbers = {**self._newest_numbers, "lacks": list(lacks)}
-        await self._decide(self._summary_setup, numbers, lambda: numbers)
+        await self._decide_contents(self._summary_setup, numbers, lambda: numbers)
         await self._request(self._summary_setup, last=True)
 
     def close(self, error: ErrorValue | None) -> None:
@@ -171,8 +171,8 @@ class SummaryWriter:
         if summary_setup.info.ref != self.message.model:
             self._update(model=summary_setup.info.ref)
         contents = self._stage_selector(summary_setup).whole_history(self._log.view())
-        if contents.fits or not summary_setup.policy.compact.serialize:
-            await self._decide(
+        if contents.fits_one_request or not summary_setup.policy.compact.serialize:
+            await self._decide_contents(
                 summary_setup,
                 contents.numbers,
                 lambda: self._stage_selector(summary_setup).whole_history(self._log.view()).numbers,
@@ -189,15 +189,17 @@ class SummaryWriter:
             # Each answer's usage recalibrates our estimate.
             selector = self._stage_selector(summary_setup)
             numbers = selector.next_stage_numbers(self._log.view(), result_chars, parts)
-            if numbers is None or SummaryStage.of(numbers) is None:
+            if numbers is None or SummaryStage.from_numbers(numbers) is None:
                 raise _too_long(summary_setup, parts.total, selector.limit)
             remaining = functools.partial(
                 self._current_stage_numbers, summary_setup, result_chars, parts, numbers
             )
-            stage = SummaryStage.of(await self._decide(summary_setup, numbers, remaining))
+            stage = SummaryStage.from_numbers(
+                await self._decide_contents(summary_setup, numbers, remaining)
+            )
             assert stage is not None
-            request_id = await self._request(summary_setup, last=stage.final)
-            if stage.final:
+            request_id = await self._request(summary_setup, last=stage.is_final)
+            if stage.is_final:
                 return
             self._keep_draft(summary_setup, request_id)
             parts = parts.after_request(stage, request_id)
@@ -224,7 +226,7 @@ class SummaryWriter:
         selector = self._stage_selector(summary_setup)
         return selector.next_stage_numbers(self._log.view(), result_chars, parts) or before
 
-    async def _decide(
+    async def _decide_contents(
         self,
         summary_setup: StepSetup,
         numbers: dict[str, Any],
@@ -237,12 +239,12 @@ class SummaryWriter:
             decision = self._stage_selector(summary_setup).decision("dec_proposed1", content())
             return propose_summary(requests.log, summary_setup, self._marker_id, decision)
 
-        hold = requests.hold()
+        hold = requests.request_hold()
         if hold is not None:
-            if await hold.hold(propose, requests.abort) == "older-summary":
+            if await hold.await_release(propose, requests.abort) == "older-summary":
                 raise UserError(TAKEN_BACK.message)
-            if requests.afford is not None:
-                await requests.afford(summary_setup.info)
+            if requests.wait_for_budget is not None:
+                await requests.wait_for_budget(summary_setup.info)
             numbers = content()
         self._newest_numbers = numbers
         decision = self._stage_selector(summary_setup).decision(self._log.ids.new("dec"), numbers)
@@ -258,8 +260,10 @@ class SummaryWriter:
         assembled = build_request(
             requests, summary_setup, self.message.id, {}, "compaction", marker_id=self._marker_id
         )
-        if not assembled.route.fits:
-            raise _too_long(summary_setup, assembled.route.tokens, assembled.route.budget)
+        if not assembled.budget_check.fits:
+            raise _too_long(
+                summary_setup, assembled.budget_check.tokens, assembled.budget_check.budget
+            )
         self._processor = StreamProcessor(
             self._log,
             self.message,
@@ -275,7 +279,7 @@ class SummaryWriter:
                     requests, summary_setup.model, assembled, self._processor
                 )
         except ModelFailed as failure:
-            self._refused = _is_refusal(failure.error)
+            self._was_refused = _is_refusal(failure.error)
             raise
         except TimeoutError:
             # The timeout may have come during the wait before another attempt.

@@ -35,9 +35,9 @@ def add_to_session(requests: RequestServices, message: AssistantMessage) -> None
         return
     spent = usage_cost(message.tokens, message.cost)
     time = session.time.model_copy(update={"updated": requests.log.clock()})
-    requests.log.change(**with_usage(session, spent), time=time)
-    if requests.spent is not None:
-        requests.spent(spent)
+    requests.log.change_session(**with_usage(session, spent), time=time)
+    if requests.on_spending is not None:
+        requests.on_spending(spent)
 
 
 def usage_cost(usage: Usage, cost: float | None) -> Spent:
@@ -150,7 +150,7 @@ def write_window_notice(log: SessionLog, setup: StepSetup, message: AssistantMes
     if session.parent_id is not None:  # in a task's session the prompts are the engine's
         return
     log.write_notice(message, WINDOW, sentence)
-    log.change(warned_of=(*session.warned_of, model))
+    log.change_session(warned_of=(*session.warned_of, model))
 
 
 def write_notices(requests: RequestServices, message: AssistantMessage) -> None:

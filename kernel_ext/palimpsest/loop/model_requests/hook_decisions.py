@@ -209,17 +209,17 @@ async def with_request_hooks(
         "marks": (),
         "sha256": request_hash(hashes),
         "tokens": tokens,
-        "kinds": _kinds(messages, weights, assembled),
+        "kinds": _tokens_by_kind(messages, weights, assembled),
     }
     return dataclasses.replace(
         assembled,
         request=dataclasses.replace(assembled.request, messages=messages),
         record=record.model_copy(update=update),
-        route=budget_check,
+        budget_check=budget_check,
     )
 
 
-def _kinds(
+def _tokens_by_kind(
     messages: Sequence[Mapping[str, Any]], weights: Sequence[int], assembled: Assembled
 ) -> dict[str, int]:
     names = {"system": "system", "assistant": "assistant", "tool": "output"}

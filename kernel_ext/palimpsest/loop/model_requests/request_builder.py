@@ -23,7 +23,7 @@ from palimpsest.loop.run_inputs.request_chunks import (
     Assembly,
     Recorded,
     RequestTerms,
-    assemble,
+    assemble_request,
     recorded_items,
 )
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
@@ -47,7 +47,7 @@ class Assembled:
 
     request: ModelRequest
     record: StepRequest
-    route: BudgetCheck
+    budget_check: BudgetCheck
     projection: Projection
     """The request before it was converted to the provider's format."""
 
@@ -126,7 +126,9 @@ def assembly_of(requests: RequestServices, setup: StepSetup, marker_id: str = ""
 
 def assembly_of_view(view: View, setup: StepSetup, marker_id: str = "") -> Assembly:
     """Convert a whole view to its provider's format; its decisions may be only proposed."""
-    return assemble(project_request(view, setup, marker_id), setup.info, setup.count, view.messages)
+    return assemble_request(
+        project_request(view, setup, marker_id), setup.info, setup.count, view.messages
+    )
 
 
 def record_request(
@@ -141,7 +143,7 @@ def record_request(
 ) -> Assembled:
     """Return a request ready to be journaled and sent, and whether it fits."""
     projection, items = assembly.projection, assembly.items
-    cache_marks = cache_mark_positions([message["role"] for message in assembly.sent], setup.info)
+    cache_marks = cache_mark_positions([message["role"] for message in assembly.bodies], setup.info)
     same = _same_items(requests.log.state.items, items)
     max_answer_tokens = answer_tokens(projection.total, facts, setup.info, setup.policy.overflow)
     parameters = {"max_tokens": max_answer_tokens} | parameters
@@ -161,11 +163,11 @@ def record_request(
         marks=cache_marks,
         sha256=request_hash(assembly.hashes),
         tokens=projection.total,
-        kinds=assembly.kinds,
+        kinds=assembly.tokens_by_kind,
     )
     request = ModelRequest(
         model=setup.info,
-        messages=with_marks(assembly.sent, cache_marks),
+        messages=with_marks(assembly.bodies, cache_marks),
         tools=setup.specs,
         parameters=parameters,
         session_id=requests.log.session_id,
@@ -271,7 +273,7 @@ def message_request(
         project=project,
         new_id=new_id or functools.partial(log.ids.new, "dec"),
         model=setup.info,
-        shrink=functools.partial(shrink_picture, log.blobs),
+        shrink_picture=functools.partial(shrink_picture, log.blobs),
     )
 
 

@@ -9,7 +9,7 @@ from palimpsest.context.visible_messages import turn_of
 from palimpsest.loop.run_inputs.run_context import RequestServices
 from palimpsest.model.errors.overflow_detection import may_be_overflow, observed_tokens
 from palimpsest.model.errors.response_body import read_body
-from palimpsest.model.errors.retry import MAX_RETRIES, delay_seconds, retryable
+from palimpsest.model.errors.retry import MAX_RETRIES, delay_seconds, is_retryable
 from palimpsest.processor.session_log import SessionLog
 from palimpsest.processor.stream_processor import StreamProcessor
 from palimpsest.render.content.phrases import duration
@@ -137,7 +137,7 @@ async def wait_before_retry(
 ) -> None:
     """Wait until the next attempt, which the status shows; raises the failure when there is none."""
     error = failure.error
-    if attempt > MAX_RETRIES or not retryable(error):
+    if attempt > MAX_RETRIES or not is_retryable(error):
         raise failure
     if not isinstance(error, ApiError):
         error = ApiError(message=error.message, retryable=True)

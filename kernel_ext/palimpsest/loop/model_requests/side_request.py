@@ -16,9 +16,9 @@ from palimpsest.context.request_kinds.turn_summary_request import SYSTEM as TURN
 from palimpsest.context.request_kinds.turn_summary_request import project_turn_summary
 from palimpsest.context.visible_messages import View, turn_of
 from palimpsest.loop.model_requests.request_builder import JSON, json_bytes
-from palimpsest.loop.run_inputs.request_chunks import assemble
+from palimpsest.loop.run_inputs.request_chunks import assemble_request
 from palimpsest.loop.run_inputs.run_context import RequestServices, StepSetup
-from palimpsest.model.errors.retry import delay_seconds, retryable
+from palimpsest.model.errors.retry import delay_seconds, is_retryable
 from palimpsest.model.interface import ModelRequest, StepFinished, TextDelta
 from palimpsest.model.wire.provider_messages import request_hash
 from palimpsest.processor.session_log import SessionLog
@@ -64,7 +64,7 @@ async def run_side_request(
             try:
                 return await _stream_answer(setup, request)
             except ModelFailed as failure:
-                if not retryable(failure.error):
+                if not is_retryable(failure.error):
                     raise
                 headers = failure.error.headers if isinstance(failure.error, ApiError) else None
                 now = requests.log.clock() / 1000
@@ -93,7 +93,7 @@ def _request(
     turns: tuple[str, ...],
 ) -> tuple[ModelRequest, StepRequest]:
     info, policy = setup.info, setup.policy
-    assembly = assemble(projection, info, setup.count, log.state.messages())
+    assembly = assemble_request(projection, info, setup.count, log.state.messages())
     facts = Facts(
         now=log.clock(),
         estimator=policy.estimator,
@@ -125,11 +125,11 @@ def _request(
         items=assembly.items,
         sha256=request_hash(assembly.hashes),
         tokens=projection.total,
-        kinds=assembly.kinds,
+        kinds=assembly.tokens_by_kind,
     )
     request = ModelRequest(
         model=info,
-        messages=assembly.sent,
+        messages=assembly.bodies,
         parameters=parameters,
         session_id=log.session_id,
         purpose=purpose,

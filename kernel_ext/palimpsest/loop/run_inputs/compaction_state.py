@@ -32,11 +32,11 @@ class CompactionState:
     def __init__(self, counted: Literal["ends", "results"] = "results") -> None:
         self.counted = counted
         """The compactions that are counted: all that ended without a retry, or all that produced a summary."""
-        self.late = False
+        self.is_late = False
         """Whether the turn has reached its time limit."""
-        self._closed = False
-        self._settled = asyncio.Event()
-        self._ended = asyncio.Event()
+        self._is_closed = False
+        self._settled_event = asyncio.Event()
+        self._ended_event = asyncio.Event()
         self.in_flight = False
         """Whether a compaction runs."""
         self.retries = 0
@@ -56,7 +56,7 @@ class CompactionState:
     def note_end(self, *, retries: bool, summary: bool, aborted: bool = False) -> None:
         """Note that a compaction ended, whether with a summary, and whether an answer is retried."""
         self.in_flight = False
-        self._ended.set()
+        self._ended_event.set()
         counts = summary and not aborted if self.counted == "results" else not retries
         self.count += counts
         if retries:
@@ -71,28 +71,28 @@ class CompactionState:
 
     def close(self) -> None:
         """Raise ``Aborted`` in all callers that wait; closing twice does nothing more."""
-        self._closed = True
-        self._settled.set()
-        self._ended.set()
+        self._is_closed = True
+        self._settled_event.set()
+        self._ended_event.set()
 
-    async def wait(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Wait until nothing is active, including a compaction that begins meanwhile."""
-        if self._closed:
+        if self._is_closed:
             raise Aborted(CLOSED_BEFORE)
         if not self.active:
             # One pass of the event loop, in which a report just made may start a compaction.
             await asyncio.sleep(0)
-            if self._closed:
+            if self._is_closed:
                 raise Aborted(CLOSED_BEFORE)
         if self.active:
-            await self._wait_for(self._settled)
+            await self._wait_for(self._settled_event)
 
     async def wait_until_ended(self) -> None:
         """Wait until the running compaction has ended, but not for a retry after it."""
-        if self._closed:
+        if self._is_closed:
             raise Aborted(CLOSED_BEFORE)
         if self.in_flight:
-            await self._wait_for(self._ended)
+            await self._wait_for(self._ended_event)
 
     def turn_ended(self) -> None:
         """Note that a turn has ended, after which none of its answers is retried."""
@@ -104,7 +104,7 @@ class CompactionState:
         while True:
             try:
                 async with asyncio.timeout(seconds):
-                    await self.wait()
+                    await self.wait_until_idle()
             except TimeoutError:
                 if not self.in_flight:
                     return False
@@ -120,12 +120,12 @@ class CompactionState:
         """Wait for an event that wakes all waiting callers; raises Aborted where the session is closed first."""
         event.clear()
         await event.wait()
-        if self._closed and self.active:
+        if self._is_closed and self.active:
             raise Aborted(CLOSED)
 
     def _settle_if_idle(self) -> None:
         if not self.active:
-            self._settled.set()
+            self._settled_event.set()
 
 
 def compaction_timed_out(*, timed_out: bool, in_flight: bool, retries: bool) -> bool:

@@ -22,8 +22,8 @@ class PolicyMoment:
     compact: CompactPolicy
     """The policy by which the messages after the newest summary are found."""
     model: ModelInfo
-    reserve: int
-    now: int
+    reserved_tokens: int
+    now_milliseconds: int
     """Milliseconds since 1970."""
     system: tuple[str, ...]
     tools: str

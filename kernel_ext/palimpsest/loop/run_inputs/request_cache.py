@@ -75,7 +75,7 @@ class RequestCache:
         if self._resting_requests or not terms.local:
             self._resting_requests = max(0, self._resting_requests - 1)
             return None
-        if newest_request is None or not newest_request.continues(terms, decisions):
+        if newest_request is None or not newest_request.can_continue(terms, decisions):
             newest_request = _CachedRequest(terms, recorded(), tools())
         try:
             assembly = newest_request.assembly(messages, decisions, read)
@@ -108,7 +108,7 @@ class _CachedRequest:
         self._newest_prompt_id: str | None = None
         """The newest prompt, which is sent even where it was excluded."""
 
-    def continues(self, terms: RequestTerms, decisions: tuple[Decision, ...]) -> bool:
+    def can_continue(self, terms: RequestTerms, decisions: tuple[Decision, ...]) -> bool:
         """Return whether the next request has the same terms, and no decision was removed."""
         unchanged = decisions[: len(self._decisions)] == self._decisions
         return unchanged and self._terms == terms
@@ -118,14 +118,16 @@ class _CachedRequest:
     ) -> Assembly | None:
         """Return the request of the session as it is now."""
         unchanged = same_until(self._messages, messages)
-        names = self._decide(decisions)
-        visible = self._fold(messages, decisions, unchanged, decided=bool(names))
+        names = self._index_decisions(decisions)
+        visible = self._folded_messages(messages, decisions, unchanged, decided=bool(names))
         names |= self._prompts(visible, decisions)
         unchanged_count = min(
             (self._names[name] for name in names if name in self._names),
             default=len(self._folded),
         )
-        unchanged_count = self._chunks.take(min(unchanged_count, same_until(self._folded, visible)))
+        unchanged_count = self._chunks.keep_first(
+            min(unchanged_count, same_until(self._folded, visible))
+        )
         self._remove_messages(unchanged_count)
         self._folded = visible
         self._index_pins(messages, unchanged)
@@ -135,7 +137,7 @@ class _CachedRequest:
             raise NotIncremental
         return self._chunks.assembly()
 
-    def _decide(self, decisions: tuple[Decision, ...]) -> set[str]:
+    def _index_decisions(self, decisions: tuple[Decision, ...]) -> set[str]:
         """Index new decisions, and return the ids of their parts and messages."""
         names = set()
         for at in range(len(self._decisions), len(decisions)):
@@ -154,7 +156,7 @@ class _CachedRequest:
         self._decisions = decisions
         return names
 
-    def _fold(
+    def _folded_messages(
         self, messages: Messages, decisions: tuple[Decision, ...], unchanged: int, *, decided: bool
     ) -> Messages:
         """Return the folded messages; where only plain messages changed, replace those at the end."""
@@ -198,7 +200,7 @@ class _CachedRequest:
 
     def _all_pins_shown(self) -> bool:
         """Return whether every pinned part is shown, so that none must be quoted."""
-        shown = self._chunks.shown
+        shown = self._chunks.sent_part_ids
         return self._pinned_by_decision <= shown and all(
             part_id in shown for _, part_id in self._marked_pinned
         )
@@ -226,7 +228,7 @@ class _CachedRequest:
         view = View(messages, decisions, read_texts(messages, read, decisions))
         # Without decisions and stored texts, messages are shown as they are journaled.
         applied = apply_decisions(messages, view) if decisions or view.texts else messages
-        for begin, end in _pieces(messages):
+        for begin, end in _chunk_spans(messages):
             self._chunks.put(messages[begin:end], applied[begin:end])
 
 
@@ -258,7 +260,7 @@ def _names_of(message: Message) -> list[str]:
     return [message.info.id, *[part.id for part in message.parts]]
 
 
-def _pieces(messages: Messages) -> Iterator[tuple[int, int]]:
+def _chunk_spans(messages: Messages) -> Iterator[tuple[int, int]]:
     """Yield the span of each chunk: some turns, or the rest of a turn."""
     begin = 0
     for at, message in enumerate(messages):

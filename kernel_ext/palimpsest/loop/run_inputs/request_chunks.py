@@ -29,9 +29,9 @@ from palimpsest.model.wire.native_blocks import are_paired
 from palimpsest.model.wire.provider_messages import (
     Body,
     ProviderMessage,
-    convert,
     message_hash,
     prompt_text,
+    provider_messages,
 )
 from palimpsest.transcript.context_values.decisions import REQUEST_KINDS, ContextItem
 from palimpsest.transcript.context_values.neutral_messages import (
@@ -63,12 +63,12 @@ CLOSING_MESSAGE = NeutralMessage(role="user", blocks=(TextBlock(text=CLOSING),))
 class WrittenMessages:
     """Neutral messages in a provider's format, and their records."""
 
-    sent: tuple[Body, ...]
+    bodies: tuple[Body, ...]
     hashes: tuple[str, ...]
     items: tuple[ContextItem, ...]
     tokens: tuple[int, ...]
     """Estimated tokens of each neutral message."""
-    kinds: dict[str, int]
+    tokens_by_kind: dict[str, int]
     """Estimated tokens by kind."""
 
 
@@ -81,13 +81,13 @@ class Assembly:
     """A request before its cache marks: the messages to send, and their records."""
 
     projection: Projection
-    sent: tuple[Body, ...]
+    bodies: tuple[Body, ...]
     hashes: tuple[str, ...]
     items: tuple[ContextItem, ...]
-    kinds: dict[str, int]
+    tokens_by_kind: dict[str, int]
 
 
-def assemble(
+def assemble_request(
     projection: Projection, model: ModelInfo, count: Count, messages: Messages
 ) -> Assembly:
     """Convert a whole projection of a session to its provider's format."""
@@ -95,7 +95,9 @@ def assemble(
     written = write_messages(
         projection.messages, model, count, summaries(messages), tools_tokens=tools
     )
-    return Assembly(projection, written.sent, written.hashes, written.items, written.kinds)
+    return Assembly(
+        projection, written.bodies, written.hashes, written.items, written.tokens_by_kind
+    )
 
 
 def write_messages(
@@ -111,7 +113,7 @@ def write_messages(
 
     A message that was sent before, unchanged, keeps its recorded tokens.
     """
-    provider = convert(messages, model)
+    provider = provider_messages(messages, model)
     hashes = tuple(message_hash(written.body) for written in provider)
     known = _recorded_items(provider, hashes, recorded) if recorded else {}
     items = [
@@ -128,15 +130,15 @@ def write_messages(
     if None in items:
         by_part = _by_part(messages, weights)
         items = [
-            item or _item(written, sha256, by_part, count)
+            item or _context_item(written, sha256, by_part, count)
             for item, written, sha256 in zip(items, provider, hashes, strict=True)
         ]
     return WrittenMessages(
-        sent=tuple(written.body for written in provider),
+        bodies=tuple(written.body for written in provider),
         hashes=hashes,
         items=tuple(item for item in items if item is not None),
         tokens=tuple(MESSAGE_TOKENS + sum(weighed) for weighed in weights),
-        kinds=tokens_by_kind(messages, weights, tools_tokens, summary_ids),
+        tokens_by_kind=tokens_by_kind(messages, weights, tools_tokens, summary_ids),
     )
 
 
@@ -216,7 +218,7 @@ def _recorded_item(message: ProviderMessage, sha256: str, known: Recorded) -> Co
     return same if same is not None and same.sha256 == sha256 else None
 
 
-def _item(
+def _context_item(
     message: ProviderMessage, sha256: str, by_part: Mapping[tuple[bool, str], int], count: Count
 ) -> ContextItem:
     """Return the record of a provider message: its source and its tokens."""
@@ -264,12 +266,12 @@ class Chunk:
 
     messages: Messages
     """The messages as journaled."""
-    applied: Messages
+    decided_messages: Messages
     """The messages with decisions applied."""
-    flat: NeutralMessages
-    written: WrittenMessages
+    neutral_messages: NeutralMessages
+    written_messages: WrittenMessages
     calls: tuple[str, ...]
-    shown: tuple[str, ...]
+    sent_part_ids: tuple[str, ...]
     """Ids of the parts whose content is sent, at least in part."""
 
 
@@ -278,40 +280,40 @@ class RequestChunks:
 
     def __init__(self, terms: RequestTerms, recorded: Recorded, tools: int | None = None) -> None:
         """Begin with the system prompt; ``tools`` are the tokens of the tools, where those are known."""
-        self.shown: set[str] = set()
+        self.sent_part_ids: set[str] = set()
         """Ids of the parts whose content is sent, at least in part."""
         self._terms = terms
         self._recorded = recorded
         self._target = profile(terms.model.ref)
-        self._pieces: list[Chunk] = []
+        self._chunks: list[Chunk] = []
         self._calls: set[str] = {LEAD_ID}
-        self._length = 0
+        self._message_count = 0
         self._tools_tokens = tools_tokens(terms.tools, terms.count) if tools is None else tools
         first = system_messages(terms.system)
         # A user message follows, or a provider's placeholder for an empty conversation would be appended.
         written = write_messages(first + LEAD[:1], terms.model, terms.count, frozenset())
         self._system_count = len(first)
-        self._sent_system_count = len(written.sent) - 1
-        self._flat: list[NeutralMessage] = list(first)
+        self._sent_system_count = len(written.bodies) - 1
+        self._neutral_messages: list[NeutralMessage] = list(first)
         self._tokens: list[int] = list(written.tokens[:-1])
-        self._sent: list[Body] = list(written.sent[:-1])
+        self._bodies: list[Body] = list(written.bodies[:-1])
         self._hashes: list[str] = list(written.hashes[:-1])
-        self._items: list[ContextItem] = list(written.items[:-1])
+        self._context_items: list[ContextItem] = list(written.items[:-1])
         weights = [(tokens - MESSAGE_TOKENS,) for tokens in self._tokens]
-        self._kinds = dict.fromkeys(REQUEST_KINDS, 0)
-        self._kinds |= tokens_by_kind(first, weights, self._tools_tokens, frozenset())
+        self._tokens_by_kind = dict.fromkeys(REQUEST_KINDS, 0)
+        self._tokens_by_kind |= tokens_by_kind(first, weights, self._tools_tokens, frozenset())
 
-    def take(self, count: int) -> int:
+    def keep_first(self, count: int) -> int:
         """Remove chunks until at most the first ``count`` messages are left; return their number.
 
         A removed message that is put back unchanged is not counted again.
         """
         removed_items: list[ContextItem] = []
-        while self._length > count:
-            removed_items += self._pop_chunk().written.items
+        while self._message_count > count:
+            removed_items += self._pop_chunk().written_messages.items
         if removed_items:
             self._recorded = recorded_items(removed_items)
-        return self._length
+        return self._message_count
 
     def put(self, messages: Messages, applied: Messages) -> None:
         """Add messages on top, with decisions applied in ``applied``; raises NotIncremental."""
@@ -322,14 +324,14 @@ class RequestChunks:
         written = write_messages(
             cleaned, terms.model, terms.count, summaries(messages), recorded=self._recorded
         )
-        sent_ids = {call["id"] for body in written.sent for call in body.get("tool_calls", ())}
+        sent_ids = {call["id"] for body in written.bodies for call in body.get("tool_calls", ())}
         if sent_ids != {
             block.call_id for message in cleaned for block in message.blocks if block.type == "call"
         }:
             raise NotIncremental
-        if self._pieces and not self._may_follow(cleaned, written):
+        if self._chunks and not self._may_follow(cleaned, written):
             previous = self._pop_chunk()
-            self.put(previous.messages + messages, previous.applied + applied)
+            self.put(previous.messages + messages, previous.decided_messages + applied)
             return
         visible = tuple(
             {
@@ -346,43 +348,45 @@ class RequestChunks:
         needs_closing = self._ends_with_role("assistant") and self._target.user_last
         if (
             needs_closing
-            or len(self._flat) == self._system_count
-            or len(self._sent) == self._sent_system_count
+            or len(self._neutral_messages) == self._system_count
+            or len(self._bodies) == self._sent_system_count
         ):
             return None
-        projection = Projection(tuple(self._flat), tuple(self._tokens), self._tools_tokens)
+        projection = Projection(
+            tuple(self._neutral_messages), tuple(self._tokens), self._tools_tokens
+        )
         return Assembly(
             projection,
-            tuple(self._sent),
+            tuple(self._bodies),
             tuple(self._hashes),
-            tuple(self._items),
-            {kind: tokens for kind, tokens in self._kinds.items() if tokens},
+            tuple(self._context_items),
+            {kind: tokens for kind, tokens in self._tokens_by_kind.items() if tokens},
         )
 
     def _push_chunk(self, piece: Chunk) -> None:
-        self._pieces.append(piece)
-        self._length += len(piece.messages)
+        self._chunks.append(piece)
+        self._message_count += len(piece.messages)
         self._calls.update(piece.calls)
-        self.shown.update(piece.shown)
-        self._flat += piece.flat
-        self._tokens += piece.written.tokens
-        self._sent += piece.written.sent
-        self._hashes += piece.written.hashes
-        self._items += piece.written.items
-        for kind, tokens in piece.written.kinds.items():
-            self._kinds[kind] = self._kinds.get(kind, 0) + tokens
+        self.sent_part_ids.update(piece.sent_part_ids)
+        self._neutral_messages += piece.neutral_messages
+        self._tokens += piece.written_messages.tokens
+        self._bodies += piece.written_messages.bodies
+        self._hashes += piece.written_messages.hashes
+        self._context_items += piece.written_messages.items
+        for kind, tokens in piece.written_messages.tokens_by_kind.items():
+            self._tokens_by_kind[kind] = self._tokens_by_kind.get(kind, 0) + tokens
 
     def _pop_chunk(self) -> Chunk:
-        piece = self._pieces.pop()
-        self._length -= len(piece.messages)
+        piece = self._chunks.pop()
+        self._message_count -= len(piece.messages)
         self._calls.difference_update(piece.calls)
-        self.shown.difference_update(piece.shown)
-        del self._flat[len(self._flat) - len(piece.flat) :]
-        del self._tokens[len(self._tokens) - len(piece.flat) :]
-        sent = len(self._sent) - len(piece.written.sent)
-        del self._sent[sent:], self._hashes[sent:], self._items[sent:]
-        for kind, tokens in piece.written.kinds.items():
-            self._kinds[kind] -= tokens
+        self.sent_part_ids.difference_update(piece.sent_part_ids)
+        del self._neutral_messages[len(self._neutral_messages) - len(piece.neutral_messages) :]
+        del self._tokens[len(self._tokens) - len(piece.neutral_messages) :]
+        sent = len(self._bodies) - len(piece.written_messages.bodies)
+        del self._bodies[sent:], self._hashes[sent:], self._context_items[sent:]
+        for kind, tokens in piece.written_messages.tokens_by_kind.items():
+            self._tokens_by_kind[kind] -= tokens
         return piece
 
     def _call_ids(self, flat: NeutralMessages) -> tuple[str, ...]:
@@ -404,7 +408,7 @@ class RequestChunks:
     def _repair(self, flat: NeutralMessages) -> NeutralMessages:
         if not flat:
             return flat
-        lead = LEAD if len(self._flat) > self._system_count else ()
+        lead = LEAD if len(self._neutral_messages) > self._system_count else ()
         rule = self._terms.policy.hygiene.rule
         repaired = repaired_in_order(lead + flat, lambda messages: messages, rule, self._target)
         if repaired[: len(lead)] != lead:
@@ -423,10 +427,13 @@ class RequestChunks:
             or (first == "user" and self._target.merges_questions)
         ):
             return False
-        if not self._target.answers_results or not written.sent or not self._sent:
+        if not self._target.answers_results or not written.bodies or not self._bodies:
             return True
-        is_after_result = self._sent[-1]["role"] == "tool"
-        return not is_after_result or bool(written.sent[0]["role"] != "user")
+        is_after_result = self._bodies[-1]["role"] == "tool"
+        return not is_after_result or bool(written.bodies[0]["role"] != "user")
 
     def _ends_with_role(self, role: str) -> bool:
-        return len(self._flat) > self._system_count and self._flat[-1].role == role
+        return (
+            len(self._neutral_messages) > self._system_count
+            and self._neutral_messages[-1].role == role
+        )

@@ -40,10 +40,10 @@ class RequestHold(Protocol):
     """
 
     @property
-    def on(self) -> bool:
+    def is_on(self) -> bool:
         """Whether requests are held."""
 
-    async def hold(self, propose: Propose, abort: Abort) -> Release:
+    async def await_release(self, propose: Propose, abort: Abort) -> Release:
         """Return the user's decision about the request; ``propose`` is called again after each change.
 
         Raises Aborted, and every error of ``propose``.

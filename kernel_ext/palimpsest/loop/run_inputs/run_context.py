@@ -84,11 +84,11 @@ class RequestServices:
     jitter: Callable[[], float]
     """A number from 0 to 1, for the wait before a retry."""
     hooks: Hooks
-    hold: Callable[[], RequestHold | None] = lambda: None
+    request_hold: Callable[[], RequestHold | None] = lambda: None
     """Returns the hold on requests before they are sent; None where step mode is off."""
-    afford: Callable[[ModelInfo], Awaitable[None]] | None = None
+    wait_for_budget: Callable[[ModelInfo], Awaitable[None]] | None = None
     """Awaited before each request; raises UserError when the spending limit was reached."""
-    spent: Callable[[Spent], None] | None = None
+    on_spending: Callable[[Spent], None] | None = None
     """Called with the usage and cost of a request, after they were added to the session."""
     first_time: Callable[[str], str] = lambda _provider: ""
     """The notice to the user before the first request to a provider; empty where it was shown."""
@@ -108,7 +108,7 @@ class TurnServices:
 
     deliver: Callable[[], bool]
     """Turns steered prompts into messages; returns whether there were any."""
-    postponed: PostponedPruning = field(default_factory=PostponedPruning)
+    postponed_pruning: PostponedPruning = field(default_factory=PostponedPruning)
     """The pruning that the session's last turn postponed to the next released request."""
     compactions: CompactionState = field(default_factory=CompactionState)
     """Whether a compaction runs, for callers that wait for it."""

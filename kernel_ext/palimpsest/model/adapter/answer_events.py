@@ -96,16 +96,16 @@ async def _events(
                 continue
             for event in joiner.delta(delta):
                 yield event
-    if tap.finish is None and tap.done and (joiner.written or joiner.reasoning):
+    if tap.finish is None and tap.is_done and (joiner.written_text or joiner.reasoning):
         tap.finish = "stop"
     if tap.finish is None:
         raise ModelFailed(classification.ended_early(address(request.model.api_base)))
     if tap.finish.lower() in BROKEN_FINISHES:
         where = server_name(request.model.ref.provider, request.model.api_base)
         raise ModelFailed(classification.ended_badly(where, tap.finish, tap.explanation))
-    for event in joiner.end(tap.finish):
+    for event in joiner.end_stream(tap.finish):
         yield event
-    joiner.refused = joiner.refused or tap.refused
+    joiner.is_refused = joiner.is_refused or tap.is_refused
     used = _usage(request, joiner, tap)
     yield StepFinished(
         reason=joiner.reason(tap.finish),
@@ -118,7 +118,7 @@ async def _events(
 
 def _usage(request: ModelRequest, joiner: StreamJoiner, tap: StreamTap) -> Usage:
     reported = usage.normalise_usage(tap.usage)
-    wrote = joiner.written
+    wrote = joiner.written_text
     thought = "".join(joiner.reasoning)
     was_silent = reported is not None and not reported.output + reported.reasoning
     if reported is not None and reported.prompt and not (was_silent and (wrote or thought)):

@@ -35,7 +35,7 @@ class PartialCall:
     args: Json = field(default_factory=dict)
     other_fields: Json = field(default_factory=dict)
     """Other fields of the call's part, such as a signature."""
-    unfinished: set[str] = field(default_factory=set)
+    unfinished_paths: set[str] = field(default_factory=set)
     """Paths of texts that continue in a later piece."""
     is_broken: bool = False
     """Whether a piece had an unreadable path."""
@@ -45,11 +45,11 @@ class GeminiPartialCalls:
     """The calls of one answer that come in pieces."""
 
     def __init__(self) -> None:
-        self._open: list[PartialCall] = []
+        self._open_calls: list[PartialCall] = []
         self._lost_call_tool: str = ""
         """The tool of a call whose input cannot be known."""
 
-    def join(self, chunk: Any) -> None:
+    def join_pieces(self, chunk: Any) -> None:
         """Replace the pieces in a chunk by the calls that they complete."""
         candidates = chunk.get("candidates") if isinstance(chunk, dict) else None
         for candidate in candidates if isinstance(candidates, list) else ():
@@ -76,7 +76,7 @@ class GeminiPartialCalls:
         ended: list[Any] = []
         if partial_call is None:
             partial_call = PartialCall(str(call.get("name") or ""), str(call.get("id") or ""))
-            self._open.append(partial_call)
+            self._open_calls.append(partial_call)
         partial_call.other_fields |= {
             name: value for name, value in part.items() if name != "functionCall"
         }
@@ -89,14 +89,14 @@ class GeminiPartialCalls:
         """Return the call that a piece continues: by its id, else the newest, unless the piece names another call."""
         same = [
             partial_call
-            for partial_call in self._open
+            for partial_call in self._open_calls
             if call.get("id") and partial_call.id == call["id"]
         ]
         if same:
             return same[-1]
-        if not self._open or (call.get("id") and self._open[-1].id):
+        if not self._open_calls or (call.get("id") and self._open_calls[-1].id):
             return None
-        newest = self._open[-1]
+        newest = self._open_calls[-1]
         is_another = call.get("name") and (newest.args or call["name"] != newest.name)
         return None if is_another else newest
 
@@ -104,7 +104,7 @@ class GeminiPartialCalls:
         if isinstance(call.get("args"), dict) and call["args"]:
             # The server sends the whole input.
             partial_call.args = call["args"]
-            partial_call.unfinished = set()
+            partial_call.unfinished_paths = set()
             partial_call.is_broken = False
         pieces = call.get("partialArgs")
         for piece in pieces if isinstance(pieces, list) else ():
@@ -112,8 +112,8 @@ class GeminiPartialCalls:
                 partial_call.is_broken = True
 
     def _end_call(self, partial_call: PartialCall) -> list[Any]:
-        self._open.remove(partial_call)
-        if partial_call.is_broken or partial_call.unfinished:
+        self._open_calls.remove(partial_call)
+        if partial_call.is_broken or partial_call.unfinished_paths:
             self._lost_call_tool = self._lost_call_tool or partial_call.name or "a call"
             return []
         call: Json = {"name": partial_call.name, "args": partial_call.args}
@@ -128,7 +128,7 @@ class GeminiPartialCalls:
         """End the open calls at the end of an answer, since some servers omit the closing piece."""
         ended = [
             complete
-            for partial_call in list(self._open)
+            for partial_call in list(self._open_calls)
             for complete in self._end_call(partial_call)
         ]
         content = candidate.get("content")
@@ -176,15 +176,17 @@ def _set_value(partial_call: PartialCall, piece: Json) -> bool:
     if kind is None:
         # The end of a text may come without a value.
         if not is_continued:
-            partial_call.unfinished.discard(path)
+            partial_call.unfinished_paths.discard(path)
         return True
     value = None if kind == "nullValue" else piece[kind]
-    if not _put_value(partial_call.args, steps, value, is_added=path in partial_call.unfinished):
+    if not _put_value(
+        partial_call.args, steps, value, is_added=path in partial_call.unfinished_paths
+    ):
         return False
     if is_continued and kind == "stringValue":
-        partial_call.unfinished.add(path)
+        partial_call.unfinished_paths.add(path)
     else:
-        partial_call.unfinished.discard(path)
+        partial_call.unfinished_paths.discard(path)
     return True
 
 

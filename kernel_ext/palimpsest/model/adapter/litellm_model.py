@@ -66,7 +66,7 @@ class LitellmLoader:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._loaded: Future[Any] | None = None
+        self._import_future: Future[Any] | None = None
         self.is_imported_by_us = False
         """Whether this class imported litellm, and not the user, so that its global settings may be changed."""
         self._warmed_up: set[bool] = set()
@@ -75,15 +75,15 @@ class LitellmLoader:
     def preload(self, *, openai: bool = False) -> Future[Any]:
         """Begin to import litellm and the modules of its first call, unless that has begun; returns at once."""
         with self._lock:
-            if self._loaded is None:
-                self._loaded = Future()
+            if self._import_future is None:
+                self._import_future = Future()
                 threading.Thread(
                     target=self._load,
-                    args=(self._loaded, openai),
+                    args=(self._import_future, openai),
                     name="palimpsest-litellm",
                     daemon=True,
                 ).start()
-            return self._loaded
+            return self._import_future
 
     async def get(self) -> Any:
         """Return litellm as soon as it is imported, without blocking the event loop."""
@@ -103,7 +103,7 @@ class LitellmLoader:
             litellm.in_memory_llm_clients_cache.cache_dict.clear()
             litellm.__dict__.pop("module_level_aclient", None)
 
-    async def warm(self, *, openai: bool) -> None:
+    async def import_first_call_modules(self, *, openai: bool) -> None:
         """Import the modules of the first call in a thread, since that call would block the event loop."""
         if openai not in self._warmed_up:
             await asyncio.get_running_loop().run_in_executor(None, _import_late, openai)
@@ -111,16 +111,20 @@ class LitellmLoader:
 
     def loading(self, *, openai: bool) -> Coroutine[Any, Any, None] | None:
         """Return a coroutine that imports everything a call needs; None where it is imported."""
-        if self._loaded is not None and self._loaded.done() and openai in self._warmed_up:
+        if (
+            self._import_future is not None
+            and self._import_future.done()
+            and openai in self._warmed_up
+        ):
             return None
-        return self._ready(openai=openai)
+        return self._import_modules(openai=openai)
 
-    async def _ready(self, *, openai: bool) -> None:
+    async def _import_modules(self, *, openai: bool) -> None:
         with suppress(ImportError):  # the request itself reports it
             await self.get()
-            await self.warm(openai=openai)
+            await self.import_first_call_modules(openai=openai)
 
-    def wait(self, timeout: float | None = None) -> Any:
+    def wait_for_litellm(self, timeout: float | None = None) -> Any:
         """Return litellm, blocking the thread until it is imported."""
         return self.preload().result(timeout)
 
@@ -188,7 +192,7 @@ def preload(ref: ModelRef) -> None:
 
 def wait(timeout: float | None = None) -> None:
     """Block until litellm is imported."""
-    LOADER.wait(timeout)
+    LOADER.wait_for_litellm(timeout)
 
 
 class LitellmModel:
@@ -213,14 +217,14 @@ class LitellmModel:
             message = f"litellm cannot be imported: {error}. Reinstall jupyter-palimpsest."
             raise ModelFailed(UnknownError(message=message)) from error
         arguments = self.arguments(request, litellm)
-        await LOADER.warm(openai=profile(request.model.ref).openai_client)
+        await LOADER.import_first_call_modules(openai=profile(request.model.ref).openai_client)
         stream = await litellm.acompletion(**arguments)
         try:
             is_lazy = tap.attach(stream)
             stream.chunks = DiscardingList()
             if not is_lazy:
                 yield None
-            chunks = _within(stream, arguments["timeout"]) if is_lazy else stream
+            chunks = _chunks_within(stream, arguments["timeout"]) if is_lazy else stream
             async with aclosing(yielding_to_others(chunks)) as paced:
                 async for chunk in paced:
                     if is_lazy:
@@ -228,7 +232,7 @@ class LitellmModel:
                         yield None
                     if chunk.choices:
                         yield chunk.choices[0].delta
-                    if tap.exhausted:
+                    if tap.is_exhausted:
                         break
             tap.adopt_wrapper_finish(stream)
         finally:
@@ -293,7 +297,7 @@ class LitellmModel:
         return server_arguments
 
 
-async def _within(stream: Any, seconds: float) -> AsyncGenerator[Any, None]:
+async def _chunks_within(stream: Any, seconds: float) -> AsyncGenerator[Any, None]:
     """Yield the chunks, and raise TimeoutError after a silence: for Gemini, litellm waits an hour or more."""
     chunks = aiter(stream)
     while True:

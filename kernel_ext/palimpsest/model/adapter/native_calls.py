@@ -23,7 +23,7 @@ class NativeCalls:
     def __init__(self) -> None:
         self._first_pieces: dict[Any, Any] = {}
         """litellm's first piece of the newest call that began in a block, by the block's index."""
-        self._sent: list[str] = []
+        self._sent_calls: list[str] = []
         """Gemini's calls so far, as JSON."""
 
     def remove_repeated_calls(self, chunk: Any) -> None:
@@ -35,15 +35,15 @@ class NativeCalls:
                 continue
             calls = [item for item in objects(parts) if isinstance(item.get("functionCall"), dict)]
             calls_json = [json.dumps(call["functionCall"], sort_keys=True) for call in calls]
-            count = len(self._sent)
-            is_longer = 0 < count < len(calls_json) and calls_json[:count] == self._sent
+            count = len(self._sent_calls)
+            is_longer = 0 < count < len(calls_json) and calls_json[:count] == self._sent_calls
             repeated_ids = {
                 id(call)
                 for place, (call, text) in enumerate(zip(calls, calls_json, strict=True))
                 if (is_longer and place < count)
-                or (call["functionCall"].get("id") and text in self._sent)
+                or (call["functionCall"].get("id") and text in self._sent_calls)
             }
-            self._sent += [
+            self._sent_calls += [
                 text
                 for call, text in zip(calls, calls_json, strict=True)
                 if id(call) not in repeated_ids

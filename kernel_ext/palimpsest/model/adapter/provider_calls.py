@@ -50,12 +50,12 @@ class ProviderCalls:
 
     def __init__(self) -> None:
         self._events: list[StreamEvent] = []
-        self._texts: list[Json] = []
+        self._ended_texts: list[Json] = []
         self._block: Json | None = None
         """Anthropic's block that is being streamed: a provider's call, or a text."""
-        self._pieces: list[str] = []
+        self._text_pieces: list[str] = []
         """The pieces of that block's text or input so far."""
-        self._open: dict[str, str] = {}
+        self._open_calls: dict[str, str] = {}
         """Tools of the calls whose results have not come, by id."""
         self._finished_ids: set[str] = set()
         """Calls whose results Anthropic sent, and items of Responses, since some servers repeat them."""
@@ -70,14 +70,14 @@ class ProviderCalls:
         self._code_call_id = ""
         self._executed_indices: set[str] = set()
 
-    def take(self) -> list[StreamEvent]:
+    def take_events(self) -> list[StreamEvent]:
         """Return the events since the last call."""
         events, self._events, self._events_after_text = self._events, self._events_after_text, []
         return events
 
     def take_texts(self) -> list[Json]:
         """Return the text blocks that ended since the last call, as Anthropic sent them."""
-        texts, self._texts = self._texts, []
+        texts, self._ended_texts = self._ended_texts, []
         return texts
 
     def read_chunk(self, chunk: Any) -> Any:
@@ -96,23 +96,25 @@ class ProviderCalls:
             self._chat(chunk)
         return chunk
 
-    def end(self, more: Iterable[str] = ()) -> None:
+    def end_calls(self, more: Iterable[str] = ()) -> None:
         """End the open calls at the real end of an answer; a result that did not arrive is not reported.
 
         ``more`` are calls that turned out to be the provider's, by id.
         """
         self._events, self._events_after_text = self._events + self._events_after_text, []
-        self._open |= dict.fromkeys(more, SEARCH)
+        self._open_calls |= dict.fromkeys(more, SEARCH)
         sources = sources_text(self._sources.items())
-        searches = [call_id for call_id, tool in self._open.items() if "search" in tool]
+        searches = [call_id for call_id, tool in self._open_calls.items() if "search" in tool]
         if self._sources and not searches:
             inputs: Json = {"queries": self._queries} if self._queries else {}
             searches = [self._call("", self._search, inputs, "openai")]
-        for identifier in list(self._open):
-            self._result(identifier, sources if identifier in searches[-1:] else "")
+        for identifier in list(self._open_calls):
+            self._add_result(identifier, sources if identifier in searches[-1:] else "")
         if self._urls:
             read = self._call("", URL_CONTEXT, {"urls": list(self._urls)}, "openai")
-            self._result(read, "\n".join(f"{url}: {status}" for url, status in self._urls.items()))
+            self._add_result(
+                read, "\n".join(f"{url}: {status}" for url, status in self._urls.items())
+            )
 
     # Shared by all formats
 
@@ -134,17 +136,17 @@ class ProviderCalls:
             if is_begun
             else [ToolInputStarted(identifier, tool, provider_executed=True), called]
         )
-        self._open[identifier] = tool
+        self._open_calls[identifier] = tool
         return identifier
 
-    def _result(self, identifier: str, text: str, native: Json | None = None) -> None:
-        tool = self._open.pop(identifier, "")
+    def _add_result(self, identifier: str, text: str, native: Json | None = None) -> None:
+        tool = self._open_calls.pop(identifier, "")
         metadata = {NATIVE: [native]} if native is not None else {}
         returned = {"title": tool, "output": text, "metadata": metadata}
         self._events.append(ToolReturned(identifier, returned))
 
     def _failure(self, identifier: str, error: str, native: Json | None = None) -> None:
-        self._open.pop(identifier, None)
+        self._open_calls.pop(identifier, None)
         metadata = {NATIVE: [native]} if native is not None else {}
         self._events.append(ToolErred(identifier, FAILED.format(why=error), metadata=metadata))
 
@@ -160,7 +162,7 @@ class ProviderCalls:
         """Read an event of a block; returns whether the block is a provider's own call or result."""
         block = chunk.get("content_block")
         if kind == "content_block_start" and isinstance(block, dict):
-            return self._begin(block)
+            return self._begin_block(block)
         if self._block is None:
             return False
         is_text = self._block.get("type") == "text"
@@ -170,13 +172,13 @@ class ProviderCalls:
             self._finish(is_text=is_text)
         return not is_text
 
-    def _begin(self, block: Json) -> bool:
+    def _begin_block(self, block: Json) -> bool:
         kind = str(block.get("type") or "")
         if self._block is not None and "id" in self._block:
             self._finish(is_text=False)  # some proxies leave out the end of a block
-        self._block, self._pieces = None, []
+        self._block, self._text_pieces = None, []
         if kind == "text":
-            self._block, self._pieces = dict(block), [block.get("text") or ""]
+            self._block, self._text_pieces = dict(block), [block.get("text") or ""]
         elif kind.endswith("_tool_use") and isinstance(block.get("id"), str):
             self._block = dict(block)
             self._events.append(
@@ -197,19 +199,19 @@ class ProviderCalls:
             text = delta.get("text") or ""
             if not isinstance(text, str):
                 raise TypeError("A piece of a text is no text.")
-            self._pieces.append(text)
+            self._text_pieces.append(text)
             if delta.get("citation") is not None:
                 block["citations"] = [*(block.get("citations") or ()), delta["citation"]]
         elif isinstance(delta.get("partial_json"), str) and "id" in block:
-            self._pieces.append(delta["partial_json"])
+            self._text_pieces.append(delta["partial_json"])
             self._events.append(ToolInputDelta(block["id"], delta["partial_json"]))
 
     def _finish(self, *, is_text: bool) -> None:
         block, self._block = self._block or {}, None
         if is_text:
-            self._texts.append({**block, "text": "".join(self._pieces)})
+            self._ended_texts.append({**block, "text": "".join(self._text_pieces)})
         elif "id" in block:
-            parsed = _parsed_object("".join(self._pieces))
+            parsed = _parsed_object("".join(self._text_pieces))
             block["input"] = block.get("input") or {} if parsed is None else parsed
             tool = str(block.get("name") or block["type"])
             self._events.append(ToolInputEnded(block["id"]))
@@ -219,13 +221,13 @@ class ProviderCalls:
                     block["id"], tool, block["input"], provider_executed=True, metadata=metadata
                 )
             )
-            self._open[block["id"]] = tool
+            self._open_calls[block["id"]] = tool
 
     def _on_result(self, kind: str, identifier: str, block: Json) -> None:
         if identifier in self._finished_ids:
             return
         self._finished_ids.add(identifier)
-        if identifier not in self._open:
+        if identifier not in self._open_calls:
             # The call is in the answer before, which ended because of another call.
             metadata = {DIALECT: "anthropic", NATIVE: []}
             tool = kind.removesuffix("_tool_result")
@@ -238,7 +240,7 @@ class ProviderCalls:
         if error is None and block.get("is_error"):
             error = result_text(content)
         if error is None:
-            self._result(identifier, result_text(content), block)
+            self._add_result(identifier, result_text(content), block)
         else:
             self._failure(identifier, error, block)
 
@@ -284,7 +286,7 @@ class ProviderCalls:
             self._code_call_id = ""
             output = str(result.get("output") or "")
             if result.get("outcome") in {"OUTCOME_OK", None}:
-                self._result(target, output or "(no output)", part)
+                self._add_result(target, output or "(no output)", part)
             else:
                 self._failure(target, output or str(result["outcome"]), part)
         elif isinstance(tool_call, dict):
@@ -292,9 +294,9 @@ class ProviderCalls:
             tool = str(tool_call.get("toolType") or "tool").lower()
             self._call(str(tool_call.get("id") or ""), tool, inputs, "gemini", part)
         elif isinstance(answer, dict):
-            target = str(answer.get("id") or next(reversed(self._open), ""))
-            if target in self._open:
-                self._result(target, result_text(answer.get("response")), part)
+            target = str(answer.get("id") or next(reversed(self._open_calls), ""))
+            if target in self._open_calls:
+                self._add_result(target, result_text(answer.get("response")), part)
 
     # OpenAI's formats
 
@@ -334,7 +336,9 @@ class ProviderCalls:
         tool = str(field(item, "name") or field(item, "type") or "tool")
         called = self._call("", tool, inputs or {}, "openai")
         results = result_text(_plain_sources(field(item, "search_results", "results")))
-        self._result(called, "\n\n".join(text for text in (result_text(output), results) if text))
+        self._add_result(
+            called, "\n\n".join(text for text in (result_text(output), results) if text)
+        )
 
     def _responses(self, kind: str, chunk: Json) -> None:
         if kind == "response.output_text.annotation.added":
@@ -379,7 +383,7 @@ class ProviderCalls:
         if known_item.problem is not None:
             self._failure(called, known_item.problem)
         elif known_item.output:
-            self._result(called, known_item.output)
+            self._add_result(called, known_item.output)
 
 
 def _plain_sources(sources: Any) -> list[Json]:

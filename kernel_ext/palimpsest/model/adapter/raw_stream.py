@@ -78,18 +78,18 @@ class StreamTap:
         """The provider's own tool runs that were read so far."""
         self.responses_calls = ResponsesCalls()
         """The calls of an answer in OpenAI's Responses."""
-        self.exhausted = False
-        self.refused = False
+        self.is_exhausted = False
+        self.is_refused = False
         """Whether the model declined to answer, in the field for refusals."""
-        self.done = False
+        self.is_done = False
         """Whether the stream sent its end marker, with or without a finish of the answer."""
-        self._raw: Any = None
+        self._raw_stream: Any = None
         self._iterator: Any = None
-        self._attached = False
+        self._is_attached = False
         self._calls = NativeCalls()
-        self._partial = GeminiPartialCalls()
+        self._partial_calls = GeminiPartialCalls()
         self._dropped_text = ResponsesText()
-        self._native = False
+        self._has_native_calls = False
         """Whether chunks came in the provider's own format, so that litellm's finish is ignored."""
         self._reads_before_parsing = False
         """Whether each chunk is read before litellm parses it."""
@@ -110,8 +110,8 @@ class StreamTap:
     def _tapped_stream(self, raw: Any) -> Any:
         if not hasattr(raw, "__aiter__"):
             return raw
-        self._attached = True
-        self._raw = raw
+        self._is_attached = True
+        self._raw_stream = raw
         response = getattr(raw, "response", None)
         if response is not None and hasattr(response, "aiter_bytes"):
             pieces = response.aiter_bytes
@@ -136,10 +136,10 @@ class StreamTap:
 
         def parser(*arguments: Any, **keywords: Any) -> Any:
             chunk = keywords.get("chunk", arguments[0] if arguments else None)
-            self._partial.join(chunk)
+            self._partial_calls.join_pieces(chunk)
             finish = native_finish(chunk)
             if finish is not None:
-                self._native = True
+                self._has_native_calls = True
                 self.finish = finish or self.finish
                 message = _first_field(chunk, "candidates", "finishMessage")
                 self.explanation = message or self.explanation
@@ -153,7 +153,7 @@ class StreamTap:
             parsed = parse(*arguments, **keywords)
             self._calls.correct_delta(chunk, parsed)
             if text:
-                self.refused = self.refused or self._dropped_text.refused
+                self.is_refused = self.is_refused or self._dropped_text.is_refused
                 parsed.choices[0].delta.content = text
             return parsed
 
@@ -161,11 +161,11 @@ class StreamTap:
 
     def mark_end(self) -> None:
         """Record that the stream's end marker arrived."""
-        self.done = True
+        self.is_done = True
 
     def adopt_wrapper_finish(self, stream: Any) -> None:
         """Use the wrapper's finish where the raw stream could not be observed."""
-        if not self._attached:
+        if not self._is_attached:
             self.finish = stream.received_finish_reason
 
     def read_raw_chunk(self, chunk: Any) -> None:
@@ -176,7 +176,7 @@ class StreamTap:
             choices = getattr(chunk, "choices", None)
             self._move_refusal_to_content(choices)
             finish = getattr(choices[0], "finish_reason", None) if choices else None
-        if finish and not self._native:
+        if finish and not self._has_native_calls:
             self.finish = str(finish)
         reported = field(chunk, "usage")
         if reported is not None:
@@ -189,7 +189,7 @@ class StreamTap:
         delta = getattr(choices[0], "delta", None) if choices else None
         text = getattr(delta, "refusal", None)
         if isinstance(text, str) and text and delta is not None and not delta.content:
-            self.refused = True
+            self.is_refused = True
             delta.content, delta.refusal = text, None
 
     def __aiter__(self) -> AsyncIterator[Any]:
@@ -199,14 +199,14 @@ class StreamTap:
         try:
             chunk = await self._iterator.__anext__()
         except StopAsyncIteration:
-            self.exhausted = True
+            self.is_exhausted = True
             raise
         self.read_raw_chunk(chunk)
         return chunk
 
     async def aclose(self) -> None:
         """Close the raw stream and with it the connection."""
-        for layer in (self._raw, getattr(self._raw, "streaming_response", None)):
+        for layer in (self._raw_stream, getattr(self._raw_stream, "streaming_response", None)):
             close = getattr(layer, "aclose", None) or getattr(layer, "close", None)
             if close is not None:
                 pending = close()

@@ -48,11 +48,11 @@ class ResponsesCalls:
 
     def __init__(self) -> None:
         self._calls: list[ResponsesCall] = []
-        self._pieces: list[Any] = []
+        self._call_pieces: list[Any] = []
 
-    def take(self) -> list[Any]:
+    def take_pieces(self) -> list[Any]:
         """Return the pieces since the last call: ``index``, ``id``, ``function`` and ``is_whole``."""
-        pieces, self._pieces = self._pieces, []
+        pieces, self._call_pieces = self._call_pieces, []
         return pieces
 
     def read_chunk(self, chunk: Any) -> bool:
@@ -62,11 +62,11 @@ class ResponsesCalls:
             item = chunk.get("item")
             if not _is_call(item):
                 return False
-            self._item(item, chunk.get("output_index"), is_whole=kind.endswith("done"))
+            self._add_item(item, chunk.get("output_index"), is_whole=kind.endswith("done"))
             return True
         if kind in {"response.completed", "response.incomplete"}:
             answer = chunk.get("response")
-            self._end(answer.get("output") if isinstance(answer, dict) else None)
+            self._take_final_calls(answer.get("output") if isinstance(answer, dict) else None)
             return False
         name, _, event_part = kind.removeprefix("response.").rpartition(".")
         if name not in DELTAS or event_part not in {"delta", "done"}:
@@ -78,7 +78,7 @@ class ResponsesCalls:
         self._input(chunk, arguments, is_whole=event_part == "done")
         return True
 
-    def _item(self, item: Json, index: Any, *, is_whole: bool) -> None:
+    def _add_item(self, item: Json, index: Any, *, is_whole: bool) -> None:
         position = index if isinstance(index, int) else None
         call = self._known_call(item, position)
         if call is None:
@@ -87,7 +87,7 @@ class ResponsesCalls:
         call.item_ids |= {_text(item.get("id"))} - {""}
         call.call_id = call.call_id or _text(item.get("call_id"))
         call.name = call.name or _text(item.get("name"))
-        self._announce(call, at_last=is_whole)
+        self._pass_on(call, at_last=is_whole)
         raw_input = item.get(ITEMS[item["type"]])
         if raw_input not in (None, "") or (is_whole and item.get("status") == "completed"):
             # An item with its input is whole, too, unless deltas continue it.
@@ -141,7 +141,7 @@ class ResponsesCalls:
             return
         self._add_piece(call, text, is_whole=is_whole)
 
-    def _announce(self, call: ResponsesCall, *, at_last: bool) -> None:
+    def _pass_on(self, call: ResponsesCall, *, at_last: bool) -> None:
         """Pass a call on as soon as its name is known, or ``at_last``."""
         if call.id or not (call.name or at_last):
             return
@@ -160,9 +160,9 @@ class ResponsesCalls:
         piece = SimpleNamespace(
             index=call.number, id=call.id, type="function", function=function, is_whole=is_whole
         )
-        self._pieces.append(piece)
+        self._call_pieces.append(piece)
 
-    def _end(self, output: Any) -> None:
+    def _take_final_calls(self, output: Any) -> None:
         """Take from an answer's final event the calls that no earlier event has sent."""
         items = [entry for entry in output if _is_call(entry)] if isinstance(output, list) else []
         open_calls = list(self._calls)
@@ -173,22 +173,22 @@ class ResponsesCalls:
                 (other for other in open_calls if is_renamed or _is_same(other, item)), None
             )
             if matching is None:
-                self._item({**item, "status": "completed"}, None, is_whole=True)
+                self._add_item({**item, "status": "completed"}, None, is_whole=True)
                 continue
             open_calls.remove(matching)
             matching.name = matching.name or _text(item.get("name"))
-            self._announce(matching, at_last=True)
+            self._pass_on(matching, at_last=True)
             if not matching.is_whole:
                 self._add(matching, item.get(ITEMS[item["type"]]), is_whole=True)
         for call in open_calls:
-            self._announce(call, at_last=True)
+            self._pass_on(call, at_last=True)
 
 
 class ResponsesText:
     """The text of one answer that litellm drops: a refusal, and a text that came in no delta."""
 
     def __init__(self) -> None:
-        self.refused = False
+        self.is_refused = False
         """Whether the model declined to answer."""
         self._has_text = self._item_has_text = False
 
@@ -201,7 +201,7 @@ class ResponsesText:
             self._has_text = self._has_text or bool(text)
             if kind == "response.output_text.delta":
                 return ""
-            self.refused = self.refused or bool(text)
+            self.is_refused = self.is_refused or bool(text)
             return text
         if kind == "response.output_item.done" and _is_message(chunk.get("item")):
             text = "" if self._item_has_text else self._whole_text([chunk["item"]])
@@ -218,7 +218,7 @@ class ResponsesText:
             content = item.get("content") if _is_message(item) else None
             for block in content if isinstance(content, list) else ():
                 if isinstance(block, dict):
-                    self.refused = self.refused or bool(_text(block.get("refusal")))
+                    self.is_refused = self.is_refused or bool(_text(block.get("refusal")))
                     text.append(_text(block.get("text")) or _text(block.get("refusal")))
         return "".join(text)
 

@@ -81,7 +81,7 @@ class ThinkTags:
         self._position: Literal["start", "inside", "after"] = "start"
         self._tagged = self._has_begun = False
 
-    def split(self, text: str) -> Iterator[tuple[bool, str]]:
+    def split_thinking(self, text: str) -> Iterator[tuple[bool, str]]:
         """Yield pieces of thinking (True) and of the answer (False)."""
         self._held_text += text
         if self._position == "start":
@@ -94,20 +94,20 @@ class ThinkTags:
         if self._position == "inside":
             yield from self._inside_tag()
         if self._position == "after":
-            yield from self._release(len(self._held_text))
+            yield from self._release_text(len(self._held_text))
 
     def _inside_tag(self) -> Iterator[tuple[bool, str]]:
         thought, closed, answer = self._held_text.partition(CLOSES)
         if closed:
-            yield from self._release(len(thought))
+            yield from self._release_text(len(thought))
             self._position, self._held_text, self._has_begun = "after", answer, False
             return
         held_chars = next(
             (n for n in range(len(CLOSES) - 1, 0, -1) if thought.endswith(CLOSES[:n])), 0
         )
-        yield from self._release(len(thought) - held_chars)
+        yield from self._release_text(len(thought) - held_chars)
 
-    def _release(self, length: int) -> Iterator[tuple[bool, str]]:
+    def _release_text(self, length: int) -> Iterator[tuple[bool, str]]:
         """Yield this many characters, without the empty lines around tags."""
         text, self._held_text = self._held_text[:length], self._held_text[length:]
         if self._tagged and not self._has_begun:
@@ -120,7 +120,7 @@ class ThinkTags:
         """Yield the text that was held back because a tag might have begun in it."""
         if self._position == "start":
             self._position = "after"
-        yield from self._release(len(self._held_text))
+        yield from self._release_text(len(self._held_text))
 
 
 def _plain_name(name: str) -> str:
@@ -145,9 +145,9 @@ class StreamJoiner:
         provider_calls: ProviderCalls | None = None,
         responses_calls: ResponsesCalls | None = None,
     ) -> None:
-        self._family = family
+        self._model_family = family
         self._names = names or {}
-        self._offered = {_plain_name(name) for pair in self._names.items() for name in pair}
+        self._offered_names = {_plain_name(name) for pair in self._names.items() for name in pair}
         self._provider_calls = provider_calls
         self._responses_calls = responses_calls
         self._server_call_ids: set[str] = set()
@@ -163,16 +163,16 @@ class StreamJoiner:
         self._open_thinking: dict[str, Any] | None = None
         self._calls = StreamedCalls()
         self._tags = ThinkTags()
-        self.refused = False
+        self.is_refused = False
         """Whether the model declined to answer, in the field for refusals."""
-        self.text: list[str] = []
+        self.text_pieces: list[str] = []
         self.reasoning: list[str] = []
 
     @property
-    def written(self) -> str:
+    def written_text(self) -> str:
         """All that the model wrote except thinking."""
-        inputs = ["".join((call.tool, *call.pieces)) for call in self._calls.calls]
-        return "".join((*self.text, *inputs))
+        inputs = ["".join((call.tool, *call.input_pieces)) for call in self._calls.calls]
+        return "".join((*self.text_pieces, *inputs))
 
     def delta(self, delta: Any) -> Iterator[StreamEvent]:
         """Yield the events of the provider's own calls, then those of one delta."""
@@ -184,9 +184,11 @@ class StreamJoiner:
                 reasoning if isinstance(reasoning, str) else "", blocks or ()
             )
         refusal = getattr(delta, "refusal", None)
-        self.refused = self.refused or bool(refusal)
+        self.is_refused = self.is_refused or bool(refusal)
         for content in (getattr(delta, "content", None), refusal):
-            for thought, text in self._tags.split(content) if isinstance(content, str) else ():
+            for thought, text in (
+                self._tags.split_thinking(content) if isinstance(content, str) else ()
+            ):
                 yield from self._add_reasoning(text, ()) if thought else self._add_text(text)
         for piece in (*self._responses_pieces(), *(getattr(delta, "tool_calls", None) or ())):
             yield from self._call(piece)
@@ -195,7 +197,7 @@ class StreamJoiner:
             # The older field for one function call, whose pieces have no index.
             yield from self._call(SimpleNamespace(index=0, id=None, function=function_call))
 
-    def end(self, finish: str = "stop") -> Iterator[StreamEvent]:
+    def end_stream(self, finish: str = "stop") -> Iterator[StreamEvent]:
         """Close the open blocks and yield the complete calls; only after a real finish."""
         yield from self._provider_events()
         for thought, text in self._tags.held_text():
@@ -209,10 +211,10 @@ class StreamJoiner:
         server_calls = [call for call in self._calls.calls if self._is_run_by_server(call, finish)]
         self._calls.calls = [call for call in self._calls.calls if call not in server_calls]
         for call in self._calls.calls:
-            called = call.called()
+            called = call.complete_call()
             yield replace(called, tool=self._names.get(called.tool, called.tool))
         for call in server_calls:
-            whole_call = call.called()
+            whole_call = call.complete_call()
             metadata = {DIALECT: "openai"}
             yield ToolCalled(
                 whole_call.id,
@@ -224,7 +226,7 @@ class StreamJoiner:
         if server_calls and self._provider_calls is None:
             self._provider_calls = ProviderCalls()
         if self._provider_calls is not None:
-            self._provider_calls.end([call.id for call in server_calls])
+            self._provider_calls.end_calls([call.id for call in server_calls])
             yield from self._provider_events()
 
     def _is_run_by_server(self, call: StreamedCall, finish: str) -> bool:
@@ -234,15 +236,15 @@ class StreamJoiner:
         """
         if call.id in self._server_call_ids:
             return True
-        is_unknown = _plain_name(call.tool) not in self._offered
+        is_unknown = _plain_name(call.tool) not in self._offered_names
         was_stopped = finish.lower() not in CALL_FINISHES and FINISHES.get(finish.lower()) == "stop"
         return is_unknown and was_stopped and call.id in self._continued_after
 
     def _responses_pieces(self) -> list[Any]:
-        return self._responses_calls.take() if self._responses_calls is not None else []
+        return self._responses_calls.take_pieces() if self._responses_calls is not None else []
 
     def _provider_events(self) -> Iterator[StreamEvent]:
-        for event in self._provider_calls.take() if self._provider_calls is not None else ():
+        for event in self._provider_calls.take_events() if self._provider_calls is not None else ():
             if isinstance(event, ToolInputStarted):
                 yield from self._end_reasoning()
                 yield from self._end_text()
@@ -251,7 +253,7 @@ class StreamJoiner:
     def reason(self, finish: str) -> str:
         """Return our finish reason for the provider's finish."""
         our_reason = FINISHES.get(finish.lower(), "unknown")
-        if self.refused and our_reason == "stop":
+        if self.is_refused and our_reason == "stop":
             return "content-filter"
         return (
             "tool-calls" if our_reason in {"stop", "unknown"} and self._calls.calls else our_reason
@@ -267,7 +269,7 @@ class StreamJoiner:
         if self._text_id is None:
             self._text_id = self._new_id("text")
             yield TextStarted(self._text_id)
-        self.text.append(text)
+        self.text_pieces.append(text)
         self._block_text.append(text)
         if self._calls.calls and text.strip():
             self._continued_after |= {call.id for call in self._calls.calls}
@@ -320,13 +322,13 @@ class StreamJoiner:
             else block
             for block in self._thinking
         ]
-        metadata = {"thinking_blocks": blocks, "family": self._family} if blocks else None
+        metadata = {"thinking_blocks": blocks, "family": self._model_family} if blocks else None
         yield ReasoningEnded(self._reasoning_id, metadata)
         self._reasoning_id, self._thinking, self._open_thinking = None, [], None
 
     def _call(self, piece: Any) -> Iterator[StreamEvent]:
         newest = self._calls.calls[-1] if self._calls.calls else None
-        joined = self._calls.join(piece)
+        joined = self._calls.add_piece(piece)
         call = joined.call
         kind = getattr(piece, "type", None)
         if isinstance(kind, str) and kind not in CLIENT_CALL_TYPES:

@@ -26,17 +26,17 @@ class StreamedCall:
     tool: str
     sent_id: str = ""
     """The server's id, which another call may have too; empty where it sent none."""
-    pieces: list[str] = field(default_factory=list)
+    input_pieces: list[str] = field(default_factory=list)
     is_ended: bool = False
 
-    def replace(self, full_input: str) -> str:
+    def replace_input(self, full_input: str) -> str:
         """Replace the pieces by the whole input; returns the text that it adds to them, for display."""
-        before, self.pieces = "".join(self.pieces), [full_input] if full_input else []
+        before, self.input_pieces = "".join(self.input_pieces), [full_input] if full_input else []
         return full_input.removeprefix(before) if full_input.startswith(before) else ""
 
-    def called(self) -> ToolCalled:
+    def complete_call(self) -> ToolCalled:
         """Return the complete call; an input that is no JSON becomes a problem, not an error."""
-        return tool_called(self.id, self.tool, input_text(self.pieces))
+        return tool_called(self.id, self.tool, input_text(self.input_pieces))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class StreamedCalls:
         self._by_index: dict[int, StreamedCall] = {}
         self._by_id: dict[str, StreamedCall] = {}
 
-    def join(self, piece: Any) -> JoinedPiece:
+    def add_piece(self, piece: Any) -> JoinedPiece:
         """Add a piece of a provider's ``tool_calls`` to its call, or begin a new one.
 
         A piece that ``is_whole`` is the complete input, and replaces the pieces before it.
@@ -73,15 +73,15 @@ class StreamedCalls:
             call = StreamedCall(self._free_id(identifier), name, identifier)
             self.calls.append(call)
             self._by_index[index] = call
-        elif name and not any(call.pieces):
+        elif name and not any(call.input_pieces):
             # The name is repeated, repeated with more of it, or continued.
             call.tool = name if name.startswith(call.tool) else call.tool + name
         if identifier:
             self._by_id.setdefault(identifier, call)
         if getattr(piece, "is_whole", False):
-            return JoinedPiece(call, is_new, call.replace(arguments))
+            return JoinedPiece(call, is_new, call.replace_input(arguments))
         if arguments:
-            call.pieces.append(arguments)
+            call.input_pieces.append(arguments)
         return JoinedPiece(call, is_new, arguments)
 
     def _continued_call(
@@ -101,7 +101,7 @@ class StreamedCalls:
             return at_index or newest
         if at_index is None or identifier:
             return None
-        is_complete = bool(at_index.pieces) and _is_json(input_text(at_index.pieces))
+        is_complete = bool(at_index.input_pieces) and _is_json(input_text(at_index.input_pieces))
         begins_another = is_complete and not _repeats_call(at_index, name, arguments)
         return None if begins_another else at_index
 
@@ -152,9 +152,9 @@ def _repeats_call(call: StreamedCall, name: str, arguments: str) -> bool:
     if name != call.tool:
         return False
     # An empty input announced the call; the real one follows under the same name.
-    if input_text(call.pieces).strip() in NO_INPUT:
+    if input_text(call.input_pieces).strip() in NO_INPUT:
         return True
-    return not arguments or arguments == input_text(call.pieces)
+    return not arguments or arguments == input_text(call.input_pieces)
 
 
 def _is_json(text: str) -> bool:

@@ -59,7 +59,7 @@ async def checked_bytes(
         head += piece
         is_a_stream = is_a_stream or is_stream(head)
         if is_a_stream:
-            lines, head = _lines(head)
+            lines, head = _complete_lines(head)
             yield lines
         elif len(head) > MAX_EVENT_BYTES:
             break
@@ -72,7 +72,7 @@ async def checked_bytes(
             yield f"{line}\n".encode()
 
 
-def _lines(held: bytes) -> tuple[bytes, bytes]:
+def _complete_lines(held: bytes) -> tuple[bytes, bytes]:
     """Return the complete lines, and the incomplete rest.
 
     Event ids, retry delays and comments are left out: after an id, OpenAI's client takes each empty

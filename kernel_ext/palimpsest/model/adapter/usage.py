@@ -148,7 +148,7 @@ def usage_as_openai(usage: dict[str, Any]) -> dict[str, Any]:
         _sum(name, rounds or [usage])
         for name in ("cache_read_input_tokens", "cache_creation_input_tokens")
     )
-    prompt = _plus(_sum("input_tokens", rounds or [usage]), read, write)
+    prompt = _sum_of(_sum("input_tokens", rounds or [usage]), read, write)
     completion = _sum("output_tokens", rounds or [usage])
     hours = [
         field(usage_round, "cache_creation", "ephemeral_1h_input_tokens")
@@ -159,14 +159,14 @@ def usage_as_openai(usage: dict[str, Any]) -> dict[str, Any]:
         for usage_round in rounds or [usage]
     ]
     known = [count for count in hours if count is not None]
-    hour = _plus(*known) if known else field(usage, "cache_creation", "ephemeral_1h_input_tokens")
-    thought = None if None in thoughts else _plus(*thoughts)
+    hour = _sum_of(*known) if known else field(usage, "cache_creation", "ephemeral_1h_input_tokens")
+    thought = None if None in thoughts else _sum_of(*thoughts)
     if isinstance(thought, int) and isinstance(completion, int):
         thought = min(max(0, thought), completion)
     return {
         "prompt_tokens": prompt,
         "completion_tokens": completion,
-        "total_tokens": _plus(prompt, completion),
+        "total_tokens": _sum_of(prompt, completion),
         "cache_read_input_tokens": read,
         "cache_creation_input_tokens": write,
         "prompt_tokens_details": {
@@ -178,10 +178,10 @@ def usage_as_openai(usage: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sum(name: str, rounds: list[dict[str, Any]]) -> Any:
-    return _plus(*(usage_round.get(name) or 0 for usage_round in rounds))
+    return _sum_of(*(usage_round.get(name) or 0 for usage_round in rounds))
 
 
-def _plus(*values: Any) -> Any:
+def _sum_of(*values: Any) -> Any:
     """Return a sum; with any value that is no number, an impossible value that invalidates the whole report."""
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int | float):

@@ -47,11 +47,11 @@ class KnownModel:
     """An available model."""
 
     info: ModelInfo
-    because: str
+    reason: str
     """Why it is available, in a few words for the user."""
 
 
-def choose(
+def choose_model(
     environment: Mapping[str, str],
     ollama: Ollama = local.models,
     overrides: Overrides | None = None,
@@ -161,7 +161,7 @@ def _served_model(environment: Mapping[str, str]) -> ModelRef | None:
     if listed.names:
         return ModelRef(provider=COMPATIBLE, name=listed.names[0])
     problem, advice = _missing_text(
-        listed.missing, "Start it", f"Set {key_variable(COMPATIBLE)} to its key"
+        listed.missing_reason, "Start it", f"Set {key_variable(COMPATIBLE)} to its key"
     )
     raise ConfigError(
         f"The server at {address(base)}, which {variable_of(COMPATIBLE, environment)} names, {problem}. {advice}, set "
@@ -193,9 +193,9 @@ def _no_local_model(listed: LocalModels, environment: Mapping[str, str]) -> str:
     """Return why the Ollama that the environment names has no model for an agent, with advice."""
     variable = local.address_variable(environment)
     problem, advice = _missing_text(
-        listed.missing, f"Start it, unset {variable}", "Set the key it wants"
+        listed.missing_reason, f"Start it, unset {variable}", "Set the key it wants"
     )
-    if not listed.missing:
+    if not listed.missing_reason:
         problem = f"has no model that calls tools and reads more than {MIN_WINDOW:,} tokens"
         advice = "Pull one, such as with `ollama pull qwen3`"
     return (

@@ -65,7 +65,7 @@ def meant_model(ref: ModelRef) -> MeantModel:
     )
 
 
-def remark(info: ModelInfo) -> str:
+def source_remark(info: ModelInfo) -> str:
     """Return a remark on the source of limits and price of a model outside of the list; empty for any other model."""
     if info.listed_as is not None:
         return f"limits and price are estimates (~), by the name {info.listed_as} of litellm's list"

@@ -58,14 +58,14 @@ def list_name() -> str:
     return f"{known}, on this disk since {day.isoformat()}"
 
 
-def _text() -> str:
+def _table_text() -> str:
     return path().read_text(encoding="utf-8")
 
 
 @cache
-def _places() -> dict[str, int]:
+def _entry_offsets() -> dict[str, int]:
     """Return the offset of each entry's object in the text."""
-    return {match[1]: match.end() - 1 for match in ENTRY.finditer(_text())}
+    return {match[1]: match.end() - 1 for match in ENTRY.finditer(_table_text())}
 
 
 _entries: dict[str, dict[str, Any] | None] = {}
@@ -103,7 +103,7 @@ def _object_in(content: bytes) -> dict[str, Any]:
 def _keys_by_name() -> dict[str, list[str]]:
     """Return the keys of all entries by their folded names, without providers."""
     keys_by_name: dict[str, list[str]] = {}
-    keys = list(_places())
+    keys = list(_entry_offsets())
     for key, folded in zip(keys, _folded("\n".join(keys)).split("\n"), strict=True):
         keys_by_name.setdefault(folded.rpartition("/")[2], []).append(key)
     return keys_by_name
@@ -205,7 +205,7 @@ def provider_of(name: str) -> str | None:
 def _models() -> dict[str, tuple[str, ...]]:
     """Return all names of each provider's models that chat."""
     by_provider: dict[str, list[str]] = {}
-    for key, value in json.loads(_text()).items():
+    for key, value in json.loads(_table_text()).items():
         stated = str(value.get("litellm_provider") or "")
         provider = next((family for family in FAMILIES if stated.startswith(family)), stated)
         head, _, tail = key.partition("/")
@@ -222,7 +222,7 @@ def chat_models() -> tuple[tuple[str, str], ...]:
     """Return the keys of all chat models, each with the provider in its entry."""
     return tuple(
         (key, str(value.get("litellm_provider") or ""))
-        for key, value in json.loads(_text()).items()
+        for key, value in json.loads(_table_text()).items()
         if value.get("mode") in MODES
     )
 
@@ -281,11 +281,11 @@ def _rates(facts: dict[str, Any], above: str, service: str) -> Price:
 
 def _rate(facts: dict[str, Any], name: str, above: str, service: str) -> float | None:
     """Return a price of an entry in dollars per million tokens; None where it has none."""
-    value = _value(facts, name, above, service)
+    value = _price_value(facts, name, above, service)
     return None if value is None else round(value * MILLION, 6)
 
 
-def _value(facts: dict[str, Any], name: str, above: str, service: str) -> float | None:
+def _price_value(facts: dict[str, Any], name: str, above: str, service: str) -> float | None:
     """Return a price in an entry; where it is missing, computed in proportion to other prices there.
 
     For a long prompt in a batch the list mostly has one price for each, and for the cache often only the plain price:
@@ -295,7 +295,10 @@ def _value(facts: dict[str, Any], name: str, above: str, service: str) -> float 
     if exact is not None or not (above or service):
         return exact
     if above and service:
-        long_price, tier = _value(facts, name, above, ""), _value(facts, name, "", service)
+        long_price, tier = (
+            _price_value(facts, name, above, ""),
+            _price_value(facts, name, "", service),
+        )
         plain = _number(facts, name)
         if long_price is not None and tier is not None and plain:
             return long_price * tier / plain

@@ -51,7 +51,7 @@ class LocalModels:
     """The models that the user's Ollama listed."""
 
     models: tuple[LocalModel, ...] = ()
-    missing: Missing = ""
+    missing_reason: Missing = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class ServedModels:
 
     names: tuple[str, ...] = ()
     """Names of the models that can chat."""
-    missing: Missing = ""
+    missing_reason: Missing = ""
 
 
 def address_variable(environment: Mapping[str, str]) -> str | None:
@@ -89,7 +89,7 @@ def models(environment: Mapping[str, str]) -> LocalModels:
         listed = _query(f"{address}/api/tags", timeout=timeout)["models"] or ()
         names = [str(item["name"]) for item in listed]
     except LISTING_ERRORS as error:
-        return LocalModels(missing=_missing_reason(error))
+        return LocalModels(missing_reason=_missing_reason(error))
     read_models = (_model(address, name, timeout) for name in names[:ASKED_MODELS])
     return LocalModels(tuple(model for model in read_models if model is not None))
 
@@ -118,8 +118,8 @@ def served_models(
             str(model.get("id") or model["name"]) for model in entries if _is_chat_model(model)
         )
     except LISTING_ERRORS as error:
-        return ServedModels(missing=_missing_reason(error))
-    return ServedModels(names, missing="" if entries else "other")
+        return ServedModels(missing_reason=_missing_reason(error))
+    return ServedModels(names, missing_reason="" if entries else "other")
 
 
 def _missing_reason(error: Exception) -> Missing:

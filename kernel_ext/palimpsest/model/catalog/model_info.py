@@ -36,7 +36,7 @@ Overrides = Mapping[str, Any]
 """Settings by model id: ``window``, ``input``, ``output``, ``price``, ``api_base``, ``tools``, ``vision``."""
 
 
-def parse(model_id: str, variant: str | None = None) -> ModelRef:
+def parse_model(model_id: str, variant: str | None = None) -> ModelRef:
     """Return the reference for ``provider/name``, or for a bare name that litellm's table has."""
     text = model_id.strip()
     if text == REHEARSAL.provider:
@@ -85,7 +85,7 @@ def model_info(
     A name with an address must be one of ``trusted_ids``, the models that the user's settings name.
     """
     variables = os.environ if environment is None else environment
-    ref = parse(model_id, variant)
+    ref = parse_model(model_id, variant)
     if holds_address(model_id) and model_id not in trusted_ids:
         raise ConfigError(NAMED_ADDRESS.format(name=model_id))
     settings = _settings(ref, model_id, overrides or {})

@@ -44,7 +44,9 @@ def anthropic_body(request: ModelRequest) -> Body:
     messages = sendable_messages(request.messages, request.model)
     body: Body = {
         "model": ref.name,
-        "messages": _merged([message for message in messages if message["role"] != "system"]),
+        "messages": _merged_messages(
+            [message for message in messages if message["role"] != "system"]
+        ),
         "stream": True,
     }
     system = list(_system(messages))
@@ -109,7 +111,7 @@ def _system(messages: Sequence[Body]) -> Iterator[Body]:
                 yield _with_mark({"type": "text", "text": block["text"]}, block)
 
 
-def _merged(messages: Sequence[Body]) -> list[Body]:
+def _merged_messages(messages: Sequence[Body]) -> list[Body]:
     """Merge consecutive messages of one side, so that the sides alternate."""
     merged: list[Body] = []
     called: set[str] = set()
@@ -119,7 +121,7 @@ def _merged(messages: Sequence[Body]) -> list[Body]:
             merged.append({"role": role, "content": []})
             called = set()
         merged[-1]["content"] += (
-            _answer(message, called) if role == "assistant" else _question(message)
+            _answer_messages(message, called) if role == "assistant" else _question(message)
         )
     merged = [turn for turn in merged if turn["content"]]
     if merged and merged[-1]["role"] == "assistant":
@@ -153,7 +155,7 @@ def _question(message: Body) -> Iterator[Body]:
         yield _with_mark({"type": "text", "text": text}, message)
 
 
-def _answer(message: Body, called: set[str]) -> Iterator[Body]:
+def _answer_messages(message: Body, called: set[str]) -> Iterator[Body]:
     yield from message.get("thinking_blocks") or ()
     content = message.get("content")
     if isinstance(content, list):

@@ -24,10 +24,10 @@ class AnthropicEvents:
     """The state of one stream: the call of each block, and the usage reported so far."""
 
     def __init__(self, tap: StreamTap) -> None:
-        self._tap = tap
+        self._stream_tap = tap
         self._calls: dict[Any, int] = {}
         """The number of the call in a block, by the block's index."""
-        self._begun = 0
+        self._begun_blocks = 0
         self._usage: dict[str, Any] = {}
 
     def delta(self, event: Any) -> Delta | None:
@@ -44,17 +44,17 @@ class AnthropicEvents:
         if kind == "error":
             raise StreamedError(event.get("error") or event)
         if kind.startswith("content_block_"):
-            if self._tap.provider_calls.read_chunk(event) is None:
+            if self._stream_tap.provider_calls.read_chunk(event) is None:
                 return NOTHING
             return self._block(kind, event)
         if kind == "message_start":
             self._report(event["message"].get("usage"))
         elif kind == "message_delta":
             finish = event["delta"].get("stop_reason")
-            self._tap.finish = str(finish) if finish else self._tap.finish
+            self._stream_tap.finish = str(finish) if finish else self._stream_tap.finish
             self._report(event.get("usage"))
         elif kind == "message_stop":
-            self._tap.exhausted = True
+            self._stream_tap.is_exhausted = True
         return None
 
     def _block(self, kind: str, event: dict[str, Any]) -> Delta | None:
@@ -84,7 +84,7 @@ class AnthropicEvents:
             case "tool_use":
                 raw_input = block.get("input")
                 function = Function(block.get("name"), json.dumps(raw_input) if raw_input else "")
-                number, self._begun = self._begun, self._begun + 1
+                number, self._begun_blocks = self._begun_blocks, self._begun_blocks + 1
                 self._calls[index] = number
                 return Delta(tool_calls=[CallPiece(number, block.get("id"), "function", function)])
             case "redacted_thinking":
@@ -99,7 +99,7 @@ class AnthropicEvents:
         """Merge a usage report into the earlier reports, since later ones omit unchanged numbers."""
         if isinstance(usage, dict):
             self._usage = {**self._usage, **usage}
-            self._tap.usage = usage_as_openai(self._usage)
+            self._stream_tap.usage = usage_as_openai(self._usage)
 
 
 def _thinking(delta: dict[str, Any]) -> Delta | None:

@@ -135,7 +135,7 @@ class DirectModel:
         posted = clients.post(
             endpoint(base, ENDPOINTS[provider.format]),
             headers,
-            _encoded(body),
+            _encoded_body(body),
             read_timeout(base, self._read_timeout),
         )
         read = (
@@ -146,7 +146,7 @@ class DirectModel:
         async with posted as answer:
             yield None
             begun = False
-            values = stream_values(answer.pieces, answer.response, tap.mark_end)
+            values = stream_values(answer.byte_pieces, answer.response, tap.mark_end)
             try:
                 async with aclosing(values), aclosing(yielding_to_others(values)) as paced:
                     async for value in paced:
@@ -154,11 +154,11 @@ class DirectModel:
                         if delta is not None:
                             begun = True
                             yield delta
-                        if tap.exhausted:
+                        if tap.is_exhausted:
                             break
             except Exception as error:
                 raise AnswerInterrupted(error, is_pre_first_chunk=not begun) from error
-            if tap.exhausted or tap.done:
+            if tap.is_exhausted or tap.is_done:
                 await answer.read_rest()
             else:
                 answer.is_whole = True
@@ -224,7 +224,7 @@ def _key(key: str | None, name: str, provider: DirectProvider, api_base: str | N
     return key or PLACEHOLDER_KEY
 
 
-def _encoded(body: dict[str, Any]) -> bytes:
+def _encoded_body(body: dict[str, Any]) -> bytes:
     """Return a body as JSON; raises ValueError for a number that JSON lacks."""
     options: dict[str, Any] = {"separators": (",", ":"), "allow_nan": False}
     try:

@@ -34,14 +34,14 @@ async def stream_values(
         if not passing:
             continue
         complete, head = head, b""
-        for value in decoder.feed(complete):
+        for value in decoder.decode_piece(complete):
             yield value
-        if decoder.done:
+        if decoder.is_done:
             done()
             return
-    for value in decoder.end() if passing else _unstreamed(head, response, decoder):
+    for value in decoder.decode_rest() if passing else _unstreamed(head, response, decoder):
         yield value
-    if decoder.done:
+    if decoder.is_done:
         done()
 
 
@@ -50,4 +50,4 @@ def _unstreamed(head: bytes, response: Any, decoder: EventDecoder) -> Iterator[A
     text = head.decode("utf-8", "replace")
     if text.strip():
         for line in events(text, response):
-            yield from decoder.feed(f"{line}\n".encode())
+            yield from decoder.decode_piece(f"{line}\n".encode())

@@ -47,7 +47,7 @@ class StreamedResponse:
 
     def __init__(self, response: httpx.Response) -> None:
         self.response = response
-        self.pieces = response.aiter_bytes()
+        self.byte_pieces = response.aiter_bytes()
         self.is_whole = False
         """Whether all bytes were read, so that the connection can be reused."""
 
@@ -55,7 +55,7 @@ class StreamedResponse:
         """Read the end of the bytes after the end marker."""
         with suppress(Exception):
             async with asyncio.timeout(GRACE_SECONDS):
-                async for _ in self.pieces:
+                async for _ in self.byte_pieces:
                     pass
                 self.is_whole = True
 
@@ -67,12 +67,12 @@ class BorrowedClient:
         self.client = client
         self.secure = secure
 
-    async def renew(self) -> None:
+    async def renew_client(self) -> None:
         """Replace the client by one that checks certificates, after a redirect from http to https."""
         await self.client.aclose()
         self.client, self.secure = await _client(secure=True), True
 
-    async def end(self, *, is_whole: bool) -> None:
+    async def end_request(self, *, is_whole: bool) -> None:
         """Keep the client for the next request, or close it with its connection."""
         clients = _kept.setdefault(asyncio.get_running_loop(), {})
         waiting = clients.setdefault(_client_key(secure=self.secure), [])
@@ -105,7 +105,7 @@ async def post(
     finally:
         if answer is not None:
             await answer.response.aclose()
-        await lease.end(is_whole=answer is not None and answer.is_whole)
+        await lease.end_request(is_whole=answer is not None and answer.is_whole)
 
 
 @lru_cache(maxsize=16)
@@ -129,7 +129,7 @@ async def _send(lease: BorrowedClient, request: httpx.Request) -> httpx.Response
             for name in KEYS:
                 following.headers.pop(name, None)
         if following.url.scheme == "https" and not lease.secure:
-            await lease.renew()
+            await lease.renew_client()
         request = following
 
 
@@ -140,7 +140,7 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 async def _refusal(answer: StreamedResponse) -> httpx.HTTPStatusError:
     """Return the exception for an error response, with as much of its body as an error message can show."""
     body = b""
-    async for piece in answer.pieces:
+    async for piece in answer.byte_pieces:
         body += piece
         if len(body) > MAX_ERROR_BYTES:
             break

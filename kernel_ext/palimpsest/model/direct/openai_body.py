@@ -164,14 +164,14 @@ def _message(message: Body, ref: ModelRef) -> Body:
         )
         message = _marked_inside(message) if takes_marks else without_marks(message)
     if message["role"] == "assistant":
-        return _answer(message)
+        return _answer_message(message)
     identifier = message.get("tool_call_id")
     if isinstance(identifier, str) and SIGNATURE in identifier:
         return {**message, "tool_call_id": identifier.partition(SIGNATURE)[0]}
     return message
 
 
-def _answer(message: Body) -> Body:
+def _answer_message(message: Body) -> Body:
     calls = message.get("tool_calls")
     if calls and any(SIGNATURE in call["id"] for call in calls):
         plain = [{**call, "id": call["id"].partition(SIGNATURE)[0]} for call in calls]

@@ -95,14 +95,14 @@ def classify(
     where = server_name(provider, url)
     if details.redirected_from is not None:
         where = f"{address(details.redirected_from)} leads to {where}, which"
-    if details.answered:
+    if details.has_answer:
         reason = None
     else:
         reason = connection_failure(details.causes, where, address(api_base), url)
-    if reason is not None and not (reason.begun and details.mid_stream):
+    if reason is not None and not (reason.may_be_midway and details.mid_stream):
         return ApiError(
             message=reason.message,
-            retryable=reason.passing,
+            retryable=reason.is_temporary,
             response_body=details.message,
             metadata={"code": reason.code},
         )
@@ -124,7 +124,7 @@ def classify(
         status=details.status,
         retryable=passing,
         headers=details.headers or None,
-        response_body=details.message if details.unreadable else details.body,
+        response_body=details.message if details.has_unreadable_event else details.body,
         metadata={"code": code} if code else None,
     )
 
@@ -167,7 +167,7 @@ def _is_auth(details: ExceptionDetails) -> bool:
         return True
     if any(type(cause).__name__ in CREDENTIAL_CLASSES for cause in details.causes):
         return True
-    if details.answered:
+    if details.has_answer:
         return False
     return "AuthenticationError" in details.classes or bool(MISSING_KEY.search(details.message))
 
@@ -177,14 +177,14 @@ def _is_connection(details: ExceptionDetails) -> bool:
         "APIConnectionError", "ConnectionError", "ConnectError", "TransportError",
         "ClientConnectionError", "Timeout", "TimeoutError", "APITimeoutError", "DecodingError",
     }  # fmt: skip
-    return details.answered or details.streamed or bool(details.classes & names)
+    return details.has_answer or details.while_streaming or bool(details.classes & names)
 
 
 def _is_retryable(details: ExceptionDetails, code: str | None, refusals: Refusals) -> bool:
     if code in HOPELESS_CODES:
         return False
     status = details.status
-    if not details.answered and _is_connection(details):
+    if not details.has_answer and _is_connection(details):
         return status is None or status in RETRYABLE_STATUS or status >= SERVER_ERROR
     if status is not None and (status in RETRYABLE_STATUS or status >= SERVER_ERROR):
         return True
@@ -194,14 +194,14 @@ def _is_retryable(details: ExceptionDetails, code: str | None, refusals: Refusal
 def _error_text(
     details: ExceptionDetails, provider: str, where: str, code: str | None, *, passing: bool
 ) -> str:
-    if details.silent and not details.answered:
+    if details.was_silent and not details.has_answer:
         return silent_sentence(provider, where)
     if code in {"insufficient_quota", "budget_exceeded", NO_CREDIT}:
         return money_sentence(provider, where, details.message, code)
-    if details.unreadable:
+    if details.has_unreadable_event:
         return unreadable_sentence(provider, where)
     if details.mid_stream and details.status is None:
-        return broken_off(where, details.message, connection=details.broken)
+        return broken_off(where, details.message, connection=details.is_broken_connection)
     return refusal_text(
         where, details.status, details.message, details.code, page=details.page, passing=passing
     )

@@ -30,9 +30,9 @@ class ConnectionFailure:
 
     code: str
     message: str
-    passing: bool
+    is_temporary: bool
     """Whether the same request may succeed later."""
-    begun: bool = False
+    may_be_midway: bool = False
     """Whether it may have happened in the middle of an answer."""
 
 
@@ -70,18 +70,18 @@ def connection_failure(
             f"The server {host or where!r} of {where} was not found. Check the network, and the address "
             "for a slip of the pen."
         )
-        return ConnectionFailure("unknown_host", message, passing=True)
+        return ConnectionFailure("unknown_host", message, is_temporary=True)
     if any(isinstance(cause, ConnectionRefusedError) for cause in causes):
         return _refused_connection(base or where, url)
     if any(isinstance(cause, OSError) and cause.errno in NO_NETWORK for cause in causes):
         message = (
             f"There is no way to {where} from here. Check the network, or a VPN that it needs."
         )
-        return ConnectionFailure("no_network", message, passing=True)
+        return ConnectionFailure("no_network", message, is_temporary=True)
     if "ProxyError" in names:
         message = f"The proxy that the environment names does not let {where} through. Check HTTPS_PROXY and NO_PROXY."
-        return ConnectionFailure("proxy", message, passing=False)
-    return _closed(causes, names, where)
+        return ConnectionFailure("proxy", message, is_temporary=False)
+    return _closed_failure(causes, names, where)
 
 
 def _tls(
@@ -95,7 +95,7 @@ def _tls(
             f"The certificate of {where} is not trusted ({untrusted.verify_message}). Set SSL_CERT_FILE to the file "
             "of your organisation's certificates before the kernel starts."
         )
-        return ConnectionFailure("certificate", message, passing=False)
+        return ConnectionFailure("certificate", message, is_temporary=False)
     waits = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
     is_broken = any(
         isinstance(cause, ssl.SSLError) and not isinstance(cause, waits) for cause in causes
@@ -108,7 +108,7 @@ def _tls(
     )
     if is_broken or has_hung or is_cut:
         message = f"{where} did not answer in TLS. Write its address with http:// if it speaks plain HTTP."
-        return ConnectionFailure("tls", message, passing=False)
+        return ConnectionFailure("tls", message, is_temporary=False)
     return None
 
 
@@ -118,10 +118,10 @@ def _address(names: set[str], where: str) -> ConnectionFailure | None:
             f"{where} is no address of a server. Write it with http:// or https:// before it, such as "
             "http://localhost:8000/v1."
         )
-        return ConnectionFailure("no_address", message, passing=False)
+        return ConnectionFailure("no_address", message, is_temporary=False)
     if "TooManyRedirects" in names:
         message = f"{where} leads from one address to another without end. Set the server's final address as api_base."
-        return ConnectionFailure("redirects", message, passing=False)
+        return ConnectionFailure("redirects", message, is_temporary=False)
     return None
 
 
@@ -131,28 +131,28 @@ def _refused_connection(where: str, url: str | None) -> ConnectionFailure:
             f"The model server at {where} is not running. Start it ({HOW_TO_START}), or choose "
             "another model."
         )
-        return ConnectionFailure("not_running", message, passing=False)
+        return ConnectionFailure("not_running", message, is_temporary=False)
     message = f"{where} refuses connections. Check its address and port, and that the server runs."
-    return ConnectionFailure("refused", message, passing=True)
+    return ConnectionFailure("refused", message, is_temporary=True)
 
 
-def _closed(
+def _closed_failure(
     causes: Sequence[BaseException], names: set[str], where: str
 ) -> ConnectionFailure | None:
     if "ConnectTimeout" in names:
         message = f"{where} did not take the connection in time. Check the network, and its address and port."
-        return ConnectionFailure("connect_timeout", message, passing=True)
+        return ConnectionFailure("connect_timeout", message, is_temporary=True)
     is_reset = any(isinstance(cause, ConnectionError) for cause in causes)
     if not is_reset and not names & CLOSED_CLASSES:
         return None
     if any(TLS_RECORD in str(cause) for cause in causes):
         message = f"{where} speaks TLS. Write its address with https://."
-        return ConnectionFailure("tls", message, passing=False)
+        return ConnectionFailure("tls", message, is_temporary=False)
     if any(str(cause) == NO_TEXT for cause in causes):
         message = f"{where} answered, but not in HTTP; a server that speaks TLS does so. Write its address with https://."
-        return ConnectionFailure("tls", message, passing=False)
+        return ConnectionFailure("tls", message, is_temporary=False)
     message = (
         f"{where} closed the connection without an answer. Look at the server's own log; if it speaks TLS, write its "
         "address with https://."
     )
-    return ConnectionFailure("closed", message, passing=True, begun=True)
+    return ConnectionFailure("closed", message, is_temporary=True, may_be_midway=True)

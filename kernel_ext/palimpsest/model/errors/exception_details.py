@@ -87,7 +87,7 @@ class ExceptionDetails:
     """Names of the classes of the exception and of those that it wraps."""
     causes: tuple[BaseException, ...]
     """The exception and all its causes."""
-    answered: bool
+    has_answer: bool
     """Whether a server answered at all."""
     url: str | None
     """The address that the request reached."""
@@ -101,15 +101,15 @@ class ExceptionDetails:
     body: str | None
     page: bool
     """Whether the answer was a web page, or anything else that no model server sends."""
-    streamed: bool
+    while_streaming: bool
     """Whether it was raised while the answer was read, perhaps before its first token."""
     mid_stream: bool
     """Whether the stream failed after its first token."""
-    unreadable: bool
+    has_unreadable_event: bool
     """Whether an event of the stream could not be read."""
-    broken: bool
+    is_broken_connection: bool
     """Whether the connection broke, at any point."""
-    silent: bool
+    was_silent: bool
     """Whether no data arrived within the timeout."""
 
 
@@ -136,7 +136,7 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
             base.__name__ for item in wrapped for base in type(item).__mro__ if base is not object
         ),
         causes=causes,
-        answered=response is not None or not_a_stream is not None,
+        has_answer=response is not None or not_a_stream is not None,
         url=_url(causes, response),
         redirected_from=str(history[0].url) if history else None,
         message=message or class_name,
@@ -145,11 +145,13 @@ def read_exception(exception: BaseException) -> ExceptionDetails:
         headers=_headers(causes),
         body=scrub(json.dumps(body.value))[:MAX_BODY_CHARS] if body.value else None,
         page=body.page or (not_a_stream is not None and body.value is None),
-        streamed=core is not exception,
+        while_streaming=core is not exception,
         mid_stream=mid_stream and not_a_stream is None,
-        unreadable=core is not exception and not_a_stream is None and _is_unreadable(causes),
-        broken=any(_is_of_network(cause) for cause in causes),
-        silent=_is_silent(causes),
+        has_unreadable_event=core is not exception
+        and not_a_stream is None
+        and _is_unreadable(causes),
+        is_broken_connection=any(_is_of_network(cause) for cause in causes),
+        was_silent=_is_silent(causes),
     )
 
 

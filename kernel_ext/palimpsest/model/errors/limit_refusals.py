@@ -30,12 +30,12 @@ class NamedLimit:
     kind: LimitKind
     numbers: tuple[int, ...] = ()
     """Numbers in the unit of the kind, first those that follow a word such as ``at most``."""
-    stated: int = 0
+    stated_count: int = 0
     """Number of the first ``numbers`` that follow such a word."""
 
     def maximum_below(self, sent: int) -> int:
         """Return the maximum where ``sent`` was too much: the named number, or else half of ``sent``."""
-        stated = [number for number in self.numbers[: self.stated] if 0 < number < sent]
+        stated = [number for number in self.numbers[: self.stated_count] if 0 < number < sent]
         if stated:
             return min(stated)
         below = [number for number in self.numbers if 0 < number < sent]

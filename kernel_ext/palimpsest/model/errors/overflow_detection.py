@@ -42,13 +42,13 @@ def is_overflow(
         return True
     lines = text[:MAX_ERROR_CHARS].split("\n")
     is_likely = any(_in_order(line, words) for words in table.likely for line in lines)
-    return is_likely and not _contains(text, table.unlike)
+    return is_likely and not _contains(text, table.excluding_likely)
 
 
 def certainly_means_overflow(text: str, refusals: Refusals = "union") -> bool:
     """Return whether this text alone is certain to mean "too long"."""
     table = _table(refusals)
-    return _contains(text, table.sure) and not _contains(text, table.first)
+    return _contains(text, table.sure) and not _contains(text, table.excluded_first)
 
 
 def may_be_overflow(
@@ -107,14 +107,16 @@ def _table(refusals: Refusals) -> "RefusalPatterns":
 def _is_about_something_else(text: str, table: "RefusalPatterns") -> bool:
     """Return whether the text is about rate limits, billing, thinking or a window that is too small."""
     is_billing_error = table.heeds_bills and _matches_billing(text, table)
-    return is_billing_error or _contains(text, table.first) or _contains(text, table.never)
+    return (
+        is_billing_error or _contains(text, table.excluded_first) or _contains(text, table.excluded)
+    )
 
 
 def _matches_billing(text: str, table: "RefusalPatterns") -> bool:
     bills = table.bills
-    if len(text) > bills.longest:
+    if len(text) > bills.max_chars:
         return _contains(text, bills.status)
-    matches_head = _contains(text, bills.head) and _contains(text, bills.tail)
+    matches_head = _contains(text, bills.beginnings) and _contains(text, bills.continuations)
     return matches_head or _contains(text, bills.words)
 
 

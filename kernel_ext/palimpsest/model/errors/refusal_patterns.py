@@ -29,10 +29,10 @@ class BillingPatterns:
     words: Words = ()
     status: Words = ()
     """Status 402 in the text; in a long text only this counts."""
-    head: Words = ()
+    beginnings: Words = ()
     """Beginnings of a message about billing, if ``tail`` matches it too."""
-    tail: Words = ()
-    longest: int = 512
+    continuations: Words = ()
+    max_chars: int = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +45,11 @@ class RefusalPatterns:
 
     sure: Words = ()
     """Patterns that are certain, unless one of ``first`` matches too."""
-    first: Words = ()
-    never: Words = ()
+    excluded_first: Words = ()
+    excluded: Words = ()
     likely: tuple[Words, ...] = ()
     """Each group of patterns must match in this order in one line."""
-    unlike: Words = ()
+    excluding_likely: Words = ()
     rate: Words = ()
     """Patterns of rate limits."""
     bills: BillingPatterns = BillingPatterns()
@@ -107,8 +107,8 @@ def billing_patterns(*patterns: str) -> BillingPatterns:
     return BillingPatterns(
         words=phrase_patterns(*patterns),
         status=phrase_patterns(PAID),
-        head=phrase_patterns(*BILLING_HEAD),
-        tail=phrase_patterns(*BILLING_TAIL),
+        beginnings=phrase_patterns(*BILLING_HEAD),
+        continuations=phrase_patterns(*BILLING_TAIL),
     )
 
 
@@ -161,10 +161,10 @@ COMPACTION = ("summarization failed", "auto-compaction", "compaction failed", "c
 
 OPENCLAW_2026_2 = RefusalPatterns(
     sure=phrase_patterns(*SURE_2026_2),
-    first=phrase_patterns(*TOKENS_PER_MINUTE, *REASONING),
+    excluded_first=phrase_patterns(*TOKENS_PER_MINUTE, *REASONING),
     likely=LIKELY_2026_2,
-    never=phrase_patterns(GUARD, *RATE_2026_2),
-    unlike=phrase_patterns(*UNLIKE),
+    excluded=phrase_patterns(GUARD, *RATE_2026_2),
+    excluding_likely=phrase_patterns(*UNLIKE),
     rate=phrase_patterns(*RATE_2026_2),
     bills=billing_patterns(*BILLING),
     compaction=phrase_patterns(*COMPACTION),
@@ -225,11 +225,11 @@ TOKENS_2026_9 = (
 
 OPENCLAW_2026_9 = RefusalPatterns(
     sure=phrase_patterns(*SURE_2026_9),
-    first=phrase_patterns(*TOKENS_PER_MINUTE, *REASONING),
+    excluded_first=phrase_patterns(*TOKENS_PER_MINUTE, *REASONING),
     likely=LIKELY_2026_2,
-    never=phrase_patterns(GUARD, *RATE_2026_9),
+    excluded=phrase_patterns(GUARD, *RATE_2026_9),
     heeds_bills=True,
-    unlike=phrase_patterns(*UNLIKE),
+    excluding_likely=phrase_patterns(*UNLIKE),
     rate=phrase_patterns(*RATE_2026_9),
     bills=billing_patterns(*BILLING_2026_9),
     compaction=phrase_patterns(*COMPACTION),
@@ -270,7 +270,7 @@ RATE_OPENCODE = ("rate.?limit|too many requests|throttl|service unavailable",)
 
 OPENCODE = RefusalPatterns(
     sure=phrase_patterns(*SURE_OPENCODE),
-    never=phrase_patterns(*RATE_OPENCODE),
+    excluded=phrase_patterns(*RATE_OPENCODE),
     rate=phrase_patterns(*RATE_OPENCODE),
     codes=frozenset({"context_length_exceeded"}),
     statuses=frozenset({413}),
@@ -319,7 +319,7 @@ RATE_OURS = (
 
 UNION = RefusalPatterns(
     sure=phrase_patterns(*SURE_2026_9, *SURE_OPENCODE, *OURS),
-    never=phrase_patterns(
+    excluded=phrase_patterns(
         *REASONING,
         *TOKENS_PER_MINUTE,
         GUARD,

@@ -73,14 +73,14 @@ def read_body(text: str) -> ErrorBody:
     >>> read_body("<html><title>502 Bad Gateway</title></html>").message
     'a web page with the title "502 Bad Gateway"'
     """
-    body = _read(text, 0)
+    body = _parsed_body(text, 0)
     if not body.message and not body.page and parse_object(text) is not None:
         # Without a message the whole body is shown.
         return replace(body, message=_excerpt(text.strip()))
     return body
 
 
-def _read(text: str, depth: int) -> ErrorBody:
+def _parsed_body(text: str, depth: int) -> ErrorBody:
     # JSON is parsed before any prefix is stripped from the text.
     parsed = parse_object(text) if text.lstrip().startswith(("{", "[")) else None
     if parsed is not None and depth <= MAX_LEVELS:
@@ -165,7 +165,7 @@ def _upstream_error(value: dict[str, Any], depth: int) -> ErrorBody | None:
     """Return the error of the server behind a gateway, which OpenRouter includes as text."""
     metadata = value.get("metadata")
     raw = metadata.get("raw") if isinstance(metadata, dict) else None
-    return _read(raw, depth + 1) if isinstance(raw, str) and raw.strip() else None
+    return _parsed_body(raw, depth + 1) if isinstance(raw, str) and raw.strip() else None
 
 
 def _sentence(value: dict[str, Any], depth: int) -> str:

@@ -71,7 +71,7 @@ SILENT = lazy_pattern(r"\W*time-?out\W*", re.IGNORECASE)
 """A whole message that means a missing answer; inside a sentence the word may be a parameter's name."""
 
 
-def retryable(error: ErrorValue) -> bool:
+def is_retryable(error: ErrorValue) -> bool:
     """Return whether sending the same request again may help; a request that is too long is not retryable."""
     match error:
         case ApiError():

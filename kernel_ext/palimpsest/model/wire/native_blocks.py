@@ -104,10 +104,14 @@ def native_content(
     keep their place.
     """
     is_inline = target.wire == "anthropic"
-    return [item for block in message.blocks for item in _items(block, signed if is_inline else [])]
+    return [
+        item
+        for block in message.blocks
+        for item in _block_items(block, signed if is_inline else [])
+    ]
 
 
-def _items(block: Any, signed: list[Body]) -> Iterator[Body]:
+def _block_items(block: Any, signed: list[Body]) -> Iterator[Body]:
     if isinstance(block, ReasoningBlock):
         for thinking in (block.metadata or {}).get("thinking_blocks", ()):
             if thinking in signed:

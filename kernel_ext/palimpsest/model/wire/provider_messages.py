@@ -67,10 +67,10 @@ def to_provider(
     messages: NeutralMessages, model: ModelInfo, target: ProviderProfile | None = None
 ) -> tuple[Body, ...]:
     """Return provider messages in OpenAI's shape."""
-    return tuple(message.body for message in convert(messages, model, target))
+    return tuple(message.body for message in provider_messages(messages, model, target))
 
 
-def convert(
+def provider_messages(
     messages: NeutralMessages, model: ModelInfo, target: ProviderProfile | None = None
 ) -> tuple[ProviderMessage, ...]:
     """Return provider messages, each with the message and parts of its source.
@@ -89,7 +89,7 @@ class _WireWriter:
         self._model = model
         self._target = target
         self._ids = allowed_ids(messages, target)
-        self._out: list[ProviderMessage] = []
+        self._messages: list[ProviderMessage] = []
         self._held_media: list[tuple[MediaBlock, NeutralMessage]] = []
 
     def write(self, messages: NeutralMessages) -> list[ProviderMessage]:
@@ -108,23 +108,25 @@ class _WireWriter:
                 case "tool":
                     self._results(message)
         self._send_held_media()
-        if self._out and all(wire_message.body["role"] == "system" for wire_message in self._out):
-            self._out.append(
+        if self._messages and all(
+            wire_message.body["role"] == "system" for wire_message in self._messages
+        ):
+            self._messages.append(
                 ProviderMessage({"role": "user", "content": EMPTY_CONVERSATION}, None, ())
             )
-        return self._out
+        return self._messages
 
     def _put_message(self, body: Body, message: NeutralMessage, blocks: Iterable[Any]) -> None:
         parts = tuple([b.part_id for b in blocks if b.part_id is not None])
         if len(parts) > 1:
             parts = tuple(dict.fromkeys(parts))
-        self._out.append(ProviderMessage(body, message.message_id, parts))
+        self._messages.append(ProviderMessage(body, message.message_id, parts))
 
     def _system(self, message: NeutralMessage) -> None:
         text = _text_of(message)
         if not text.strip():
             return
-        last = self._out[-1] if self._out else None
+        last = self._messages[-1] if self._messages else None
         if (
             last is not None
             and last.body["role"] == "system"
@@ -133,7 +135,7 @@ class _WireWriter:
             # Chat templates of local models refuse a second system message.
             body = {"role": "system", "content": last.body["content"] + SEPARATOR + text}
             parts = tuple(b.part_id for b in message.blocks if b.part_id is not None)
-            self._out[-1] = ProviderMessage(body, last.message_id, last.part_ids + parts)
+            self._messages[-1] = ProviderMessage(body, last.message_id, last.part_ids + parts)
             return
         self._put_message({"role": "system", "content": text}, message, message.blocks)
 
@@ -141,7 +143,11 @@ class _WireWriter:
         content = self._content(message.blocks)
         if not content:
             return
-        if self._target.answers_results and self._out and self._out[-1].body["role"] == "tool":
+        if (
+            self._target.answers_results
+            and self._messages
+            and self._messages[-1].body["role"] == "tool"
+        ):
             self._put_message({"role": "assistant", "content": TEXT_BETWEEN}, message, ())
         self._put_message({"role": "user", "content": content}, message, message.blocks)
 
@@ -374,7 +380,7 @@ def prompt_text(messages: Iterable[Body], tools: Iterable[ToolSpec] = ()) -> str
     pieces: list[str] = []
     for message in messages:
         pieces.append(str(message.get("role", "")))
-        pieces.extend(_texts(message.get("content")))
+        pieces.extend(_content_texts(message.get("content")))
         pieces.extend(
             f"{call['function']['name']} {call['function']['arguments']}"
             for call in message.get("tool_calls") or ()
@@ -386,7 +392,7 @@ def prompt_text(messages: Iterable[Body], tools: Iterable[ToolSpec] = ()) -> str
     return "\n".join(pieces)
 
 
-def _texts(content: Any) -> list[str]:
+def _content_texts(content: Any) -> list[str]:
     if isinstance(content, str):
         return [content]
     return [

@@ -128,11 +128,11 @@ def _one_object(top: Schema, branches: list[Any]) -> Schema:
     for branch in branches:
         for name, property_schema in _properties(branch).items():
             properties.setdefault(name, property_schema)
-    required_names = set(_required(top)) | {
-        name for branch in top.get("allOf", ()) for name in _required(branch)
+    required_names = set(_required_names(top)) | {
+        name for branch in top.get("allOf", ()) for name in _required_names(branch)
     }
     for key in ("anyOf", "oneOf"):
-        choices = [set(_required(branch)) for branch in top.get(key, ())]
+        choices = [set(_required_names(branch)) for branch in top.get(key, ())]
         required_names |= set.intersection(*choices) if choices else set()
     merged = {key: value for key, value in top.items() if key not in NOT_AT_TOP}
     merged |= {"type": "object", "properties": properties}
@@ -151,7 +151,7 @@ def _properties(schema: Any) -> Schema:
     return properties
 
 
-def _required(schema: Any) -> list[str]:
+def _required_names(schema: Any) -> list[str]:
     return list(schema.get("required", ())) if isinstance(schema, dict) else []
 
 

@@ -25,23 +25,23 @@ class EventDecoder:
     """Turns pieces of a stream into the values of its events."""
 
     def __init__(self) -> None:
-        self._rest: list[bytes] = []
+        self._rest_pieces: list[bytes] = []
         """The beginning of an incomplete line."""
-        self._held = 0
+        self._held_bytes = 0
         self._data: list[str] = []
         """Lines of an event that is not yet a JSON value."""
         self._name = ""
         self._data_chars = 0
-        self.done = False
+        self.is_done = False
         """Whether the end marker arrived."""
 
-    def feed(self, piece: bytes) -> Iterator[Any]:
+    def decode_piece(self, piece: bytes) -> Iterator[Any]:
         """Yield the values that a piece completes; raises ValueError for an event that is no JSON."""
         if b"\n" not in piece and b"\r" not in piece:
             self._keep_piece(piece)
             return
-        buffered = b"".join((*self._rest, piece)) if self._rest else piece
-        self._rest, self._held = [], 0
+        buffered = b"".join((*self._rest_pieces, piece)) if self._rest_pieces else piece
+        self._rest_pieces, self._held_bytes = [], 0
         if b"\r" in buffered:
             # The LF of a CRLF may come with the next piece.
             tail = b"\r" if buffered.endswith(b"\r") else b""
@@ -52,16 +52,16 @@ class EventDecoder:
         last = lines.pop()
         for line in lines:
             yield from self._line(line)
-            if self.done:
+            if self.is_done:
                 return
         if last:
             self._keep_piece(last)
 
-    def end(self) -> Iterator[Any]:
+    def decode_rest(self) -> Iterator[Any]:
         """Yield the event that the end of the bytes completes; an event that was cut off is dropped."""
-        rest = b"".join(self._rest).rstrip(b"\r")
-        self._rest = []
-        if self.done:
+        rest = b"".join(self._rest_pieces).rstrip(b"\r")
+        self._rest_pieces = []
+        if self.is_done:
             return
         try:
             values = [*self._line(rest), *self._line(b"")]
@@ -70,16 +70,16 @@ class EventDecoder:
         yield from values
 
     def _keep_piece(self, piece: bytes) -> None:
-        self._held += len(piece)
-        if self._held > MAX_EVENT_BYTES:
+        self._held_bytes += len(piece)
+        if self._held_bytes > MAX_EVENT_BYTES:
             raise StreamTooLong("An event of the stream is too long.")
-        self._rest.append(piece)
+        self._rest_pieces.append(piece)
 
     def _line(self, line: bytes) -> Iterator[Any]:
         if line.startswith(b"data:"):
             text = line[6 if line[5:6] == b" " else 5 :].decode()
             if text.startswith(END_MARK):
-                self.done = True
+                self.is_done = True
                 return
             yield from self._add(text)
         elif not line:
@@ -93,11 +93,13 @@ class EventDecoder:
             if self._data_chars > MAX_EVENT_BYTES:
                 raise StreamTooLong("An event of the stream is too long.")
             self._data.append(text)
-            value = _value("\n".join(self._data)) if text.rstrip().endswith(("}", "]")) else None
+            value = (
+                _parsed_value("\n".join(self._data)) if text.rstrip().endswith(("}", "]")) else None
+            )
         elif not text.strip():
             return
         else:
-            value = _value(text)
+            value = _parsed_value(text)
             if value is None:
                 self._data, self._data_chars = [text], len(text)
         if value is not None:
@@ -117,7 +119,7 @@ class EventDecoder:
         return {"error": value} if is_error and "error" not in value else value
 
 
-def _value(text: str) -> tuple[Any] | None:
+def _parsed_value(text: str) -> tuple[Any] | None:
     try:
         return (_whole_json(text),)
     except ValueError:

@@ -115,19 +115,19 @@ def _allowed_id(identifier: str, rule: IdRule) -> str:
         case "short":
             if len(identifier) <= SHORT_CHARS:
                 return joined_surrogates(identifier)
-            return _shortened(identifier)
+            return _shortened_id(identifier)
         case "words":
             return as_words(identifier)
         case "short_words":
             written = as_words(identifier)
-            return written if len(written) <= SHORT_CHARS else _shortened(identifier)
+            return written if len(written) <= SHORT_CHARS else _shortened_id(identifier)
         case "nine":
             return as_nine(identifier)
         case _:
             assert_never(rule)
 
 
-def _shortened(identifier: str) -> str:
+def _shortened_id(identifier: str) -> str:
     return "call_" + _id_hash(identifier)[: SHORT_CHARS - 5]
 
 

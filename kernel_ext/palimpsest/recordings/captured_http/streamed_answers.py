@@ -43,8 +43,8 @@ def stream_events(content: bytes) -> Iterator[Any]:
     try:
         for piece in pieces:
             size.add(piece)
-            yield from decoder.feed(piece)
-        yield from decoder.end()
+            yield from decoder.decode_piece(piece)
+        yield from decoder.decode_rest()
     except BuildsTooMuch as error:
         raise UnreadableBody(too_large(error)) from error
     except (ValueError, RecursionError) as error:

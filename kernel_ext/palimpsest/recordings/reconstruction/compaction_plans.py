@@ -92,7 +92,7 @@ class CompactionRedecision:
                 (pending_decision.decision,),
                 new_decisions,
             )
-        stage = SummaryStage.of(pending[-1].decision.numbers) if pending else None
+        stage = SummaryStage.from_numbers(pending[-1].decision.numbers) if pending else None
         if self._stages is not None and stage is not None:
             self._stages = self._stages.after_request(stage, request.id)
 
@@ -181,7 +181,7 @@ class CompactionRedecision:
             return self._repeated_request_numbers(pending_decision, selector)
         if pending_decision.decision.numbers.get("stage") in (None, 1):
             whole = selector.whole_history(pending_decision.view)
-            if whole.fits or not selector.policy.compact.serialize:
+            if whole.fits_one_request or not selector.policy.compact.serialize:
                 return whole.numbers
             self._stages = selector.stage_progress(pending_decision.view, whole.result_chars)
             return selector.next_stage_numbers(

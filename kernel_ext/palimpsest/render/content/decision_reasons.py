@@ -9,7 +9,7 @@ sentences for pruning are defined with its numbers, in ``transcript/context_valu
 from collections.abc import Callable, Mapping
 from typing import TypeGuard, assert_never
 
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import (
     ANOTHER,
@@ -139,7 +139,7 @@ def _kept_beside(value: object) -> str:
     newest = f"the newest {count(turns)} turns" if turns > 1 else tail
     kept_texts = [
         *([f"{newest} ({count(tokens)} tokens)"] if tokens else []),
-        *([some(pinned, "pinned part")] if pinned else []),
+        *([counted_noun(pinned, "pinned part")] if pinned else []),
     ]
     return f"as they are {' and '.join(kept_texts)}" if kept_texts else "no other message"
 
@@ -287,7 +287,7 @@ def _left_out_sentence(sizes: object) -> str:
     if not isinstance(sizes, Mapping) or not sizes:
         return ""
     tokens = sum(size for size in sizes.values() if isinstance(size, int | float))
-    return f"Left out, too large for any request: {some(len(sizes), 'message')} of {count(round(tokens))} tokens."
+    return f"Left out, too large for any request: {counted_noun(len(sizes), 'message')} of {count(round(tokens))} tokens."
 
 
 def _kept_count(kind: str, counts: Numbers) -> str:

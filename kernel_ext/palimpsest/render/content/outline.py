@@ -76,23 +76,23 @@ READ_ONLY_TOOLS = frozenset({"read", "list", "glob", "grep", "variables", "noteb
 class Caps:
     """Maximum bytes and lines that are shown; the session's record has all of the text."""
 
-    call: int = 2_000
+    bytes_per_call: int = 2_000
     """Bytes of one tool call: input and output together."""
-    lines: int = 40
+    max_lines: int = 40
     """Lines of one input or output: a saved page is read by scrolling."""
     read_only_lines: int = 5
     """Lines for tools that only read, whose outputs matter less to a reader."""
-    turn: int = 256_000
+    bytes_per_turn: int = 256_000
     """Bytes of all tool calls of one turn together."""
-    text: int = 256_000
+    bytes_per_text: int = 256_000
     """Bytes of one text part."""
 
-    def after(self, parts: Sequence[Part]) -> "Caps":
+    def caps_after(self, parts: Sequence[Part]) -> "Caps":
         """Return the caps that remain after these parts of the turn were shown."""
         shown_bytes = sum(
             item.bytes for item in outline_parts(parts, caps=self) if isinstance(item, OutlineCall)
         )
-        return replace(self, turn=max(0, self.turn - shown_bytes))
+        return replace(self, bytes_per_turn=max(0, self.bytes_per_turn - shown_bytes))
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class OutlineNotes:
     """Answers by the id of the tool call, where the questions are not known."""
 
     @classmethod
-    def of(cls, records: Iterable[Record]) -> "OutlineNotes":
+    def of_records(cls, records: Iterable[Record]) -> "OutlineNotes":
         """Collect the notes from a session's records."""
         events = [record.event for record in records]
         return cls(
@@ -122,7 +122,7 @@ class OutlineNotes:
         )
 
     @functools.cached_property
-    def effective(self) -> EffectiveDecisions:
+    def effective_decisions(self) -> EffectiveDecisions:
         """The decisions in effect."""
         return EffectiveDecisions(self.decisions)
 
@@ -176,7 +176,7 @@ class OutlineCall:
     """Sentences about reductions for the model."""
     record_hint: str = ""
     """A sentence on where the complete text is stored, if some of it is omitted."""
-    figures: tuple[Attachment, ...] = ()
+    pictures: tuple[Attachment, ...] = ()
     read_subject: str = ""
     """The complete subject of a reading call; for variables the name, or empty for all of them."""
 
@@ -190,8 +190,8 @@ class OutlineCall:
 class OutlineStep:
     """The numbers of one model request, as text and as values."""
 
-    words: str
-    used: int | None = None
+    summary: str
+    used_tokens: int | None = None
     window: int | None = None
 
 
@@ -199,7 +199,7 @@ class OutlineStep:
 class ReductionItem:
     """A sentence about a reduction for the model."""
 
-    words: str
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +207,8 @@ class NoticeItem:
     """One sentence from the engine."""
 
     sign: str
-    words: str
-    do: str = ""
+    sentence: str
+    advice: str = ""
     tone: str = "muted"
     """``muted`` or ``error``."""
     sent_again: int = 0
@@ -230,7 +230,7 @@ def outline_parts(
     retries = retry_lines(parts, None, over=False)
     all_notes = notes or OutlineNotes()
     builder = _OutlineBuilder(caps or Caps(), scrub, all_notes, first_step, retries=retries)
-    return tuple(item for part in parts for item in builder.items(part))
+    return tuple(item for part in parts for item in builder.items_of_part(part))
 
 
 SUMMARY_TITLE = "Summary of what came before"
@@ -257,14 +257,14 @@ def outline_message(
         retries=message_retries(message),
     )
     if message.info.role == "user" or not message.info.summary:
-        return tuple(item for part in message.parts for item in builder.items(part))
+        return tuple(item for part in message.parts for item in builder.items_of_part(part))
     has_failed = message.info.error is not None
     items = tuple(
         ReasoningItem(item.text, None, FAILED_TITLE if has_failed else _summary_title(part))
         if isinstance(item, TextItem)
         else item
         for part in message.parts
-        for item in builder.items(part)
+        for item in builder.items_of_part(part)
     )
     return (*items, *builder.summary_items(message))
 
@@ -321,12 +321,12 @@ class _OutlineBuilder:
     """The error message at the end of the answer, which its calls do not repeat."""
     retries: RetryLines = field(default_factory=RetryLines)
 
-    def items(self, part: Part) -> list[Item]:
+    def items_of_part(self, part: Part) -> list[Item]:
         match part:
             case TextPart():
                 return self._text_items(part)
             case ReasoningPart():
-                text = text_head(self.scrub(part.text), self.caps.text)[0]
+                text = text_head(self.scrub(part.text), self.caps.bytes_per_text)[0]
                 return [ReasoningItem(text, _seconds(part.time)), *self._reduction_items(part)]
             case ToolPart():
                 return [self._call(part)]
@@ -350,7 +350,7 @@ class _OutlineBuilder:
                     )
                 ]
             case RetryPart():
-                return self._retry(part)
+                return self._retry_items(part)
             case PatchPart():
                 return self._change_items(part)
             case AgentPart():
@@ -372,7 +372,7 @@ class _OutlineBuilder:
             return [NoticeItem("!", one_line(self.scrub(notice), 400))]
         if not part.text.strip() or part.synthetic:
             return []
-        text, left_out = text_head(self.scrub(part.text), self.caps.text)
+        text, left_out = text_head(self.scrub(part.text), self.caps.bytes_per_text)
         return [TextItem(text, left_out), *self._reduction_items(part)]
 
     def _step_end(self, part: StepFinishPart) -> list[Item]:
@@ -387,7 +387,7 @@ class _OutlineBuilder:
             )
         return items
 
-    def _retry(self, part: RetryPart) -> list[Item]:
+    def _retry_items(self, part: RetryPart) -> list[Item]:
         if part.id in self.retries.merged:
             return []
         run = self.retries.runs.get(part.id)
@@ -421,11 +421,11 @@ class _OutlineBuilder:
     def _call(self, part: ToolPart) -> OutlineCall:
         state = part.state
         ask, reply = self.notes.question_and_reply(part)
-        lines = self.caps.read_only_lines if part.tool in READ_ONLY_TOOLS else self.caps.lines
-        room = max(0, min(self.caps.call, self.caps.turn - self.used_bytes))
+        lines = self.caps.read_only_lines if part.tool in READ_ONLY_TOOLS else self.caps.max_lines
+        room = max(0, min(self.caps.bytes_per_call, self.caps.bytes_per_turn - self.used_bytes))
         outcome = call_outcome(part, reply)
         input_excerpt, output_excerpt = fit_excerpts(
-            *self._texts(part, ask, outcome),
+            *self._call_excerpts(part, ask, outcome),
             room,
             lines,
             keep_tail=part.tool not in READ_ONLY_TOOLS,
@@ -440,13 +440,13 @@ class _OutlineBuilder:
             seconds=_seconds_without_wait(state),
             input=input_excerpt,
             output=output_excerpt,
-            remark=self._line(_remark(part, reply, outcome)),
+            remark=self._line(_call_remark(part, reply, outcome)),
             reason=self._line(outcome.reason) if outcome.status == "error" else "",
             refused_by=outcome.refusal.by if outcome.refusal else "",
             question=self._line(ask.title) if ask and not reply and _is_open(part) else "",
             reductions=self._reductions(part),
             record_hint=_record_hint(part, input_excerpt, output_excerpt),
-            figures=state.attachments if isinstance(state, ToolCompleted) else (),
+            pictures=state.attachments if isinstance(state, ToolCompleted) else (),
             read_subject=self._read_subject(part),
         )
         self.used_bytes += call.bytes
@@ -465,7 +465,7 @@ class _OutlineBuilder:
         name = part.state.input.get("name")
         return self._line(name.strip()) if isinstance(name, str) else ""
 
-    def _texts(
+    def _call_excerpts(
         self, part: ToolPart, ask: Ask | None, outcome: CallOutcome
     ) -> tuple[Excerpt | None, Excerpt | None]:
         text, language = input_text(part)
@@ -504,7 +504,7 @@ class _OutlineBuilder:
 
     def _reductions(self, part: Part) -> tuple[str, ...]:
         """Return sentences about how the model sees a part, if that differs from the part itself."""
-        decisions = self.notes.effective
+        decisions = self.notes.effective_decisions
         is_pinned = decisions.pinned(part.id, part.message_id)
         reduction = decisions.reduction(part.id, part.message_id)
         sentences: tuple[str, ...] = ()
@@ -526,7 +526,7 @@ def _is_open(part: ToolPart) -> bool:
     return isinstance(part.state, ToolPending | ToolRunning)
 
 
-def _remark(part: ToolPart, reply: Reply | None, outcome: CallOutcome) -> str:
+def _call_remark(part: ToolPart, reply: Reply | None, outcome: CallOutcome) -> str:
     metadata = getattr(part.state, "metadata", {})
     is_stopped = outcome.status == "stopped"
     answer = outcome.refusal or reply

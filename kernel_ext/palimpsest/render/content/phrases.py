@@ -36,7 +36,7 @@ MAX_USD_DIGITS = 9
 """Maximum decimals: a billionth of a dollar is less than the price of a token of any model."""
 
 
-def some(number: int, thing: str) -> str:
+def counted_noun(number: int, thing: str) -> str:
     """Return a number with its noun, in singular or plural: ``1 prompt``, ``2 prompts``."""
     return f"{count(number)} {thing}{'' if number == 1 else 's'}"
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from palimpsest.render.content.outline import OutlineStep
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.transcript.messages import AssistantMessage, Message, parts_of
 from palimpsest.transcript.parts import StepFinishPart
 
@@ -19,10 +19,10 @@ class TurnFigures:
     """Sums over steps; None where one of the steps lacks the value."""
 
     steps: int
-    sent: int
+    sent_tokens: int
     """Tokens sent, including those read from the cache."""
     cached: int
-    estimated: bool
+    has_estimates: bool
     """Whether a count is an estimate."""
     cost: float | None
     """US dollars."""
@@ -30,9 +30,9 @@ class TurnFigures:
     """Whether the cost is an estimate."""
     seconds: float | None
     """Duration of the steps, without the time for the user's answers."""
-    waited: float
+    waited_seconds: float
     """Seconds for which the steps waited for the user."""
-    used: int | None
+    used_tokens: int | None
     """Tokens in the context of the last request."""
     window: int | None
 
@@ -47,30 +47,30 @@ def turn_figures(messages: Sequence[Message]) -> TurnFigures | None:
     last = conversation_steps[-1] if conversation_steps else None
     return TurnFigures(
         steps=len(steps),
-        sent=sum(step.tokens.prompt for step in steps),
+        sent_tokens=sum(step.tokens.prompt for step in steps),
         cached=sum(step.tokens.cache_read for step in steps),
-        estimated=any(step.tokens.estimated for step in steps),
+        has_estimates=any(step.tokens.estimated for step in steps),
         cost=_sum_or_none([step.cost for step in steps]),
         listed=any(step.cost_listed for step in steps),
         seconds=_sum_or_none([step.seconds for step in steps]),
-        waited=sum(step.waited_seconds or 0.0 for step in steps),
-        used=last.context_tokens if last is not None else None,
+        waited_seconds=sum(step.waited_seconds or 0.0 for step in steps),
+        used_tokens=last.context_tokens if last is not None else None,
         window=last.window if last is not None else None,
     )
 
 
 def figure_words(figures: TurnFigures) -> list[str]:
     """Return the figures after the number of steps: ``7.5k in (7.4k cached)``, ``$0.0030``, ``1.1 s``."""
-    estimate_mark = "≈ " if figures.estimated else ""
+    estimate_mark = "≈ " if figures.has_estimates else ""
     cached = f" ({_short_number(figures.cached)} cached)" if figures.cached > 0 else ""
     phrases = [
-        f"{estimate_mark}{_short_number(figures.sent)} in{cached}",
+        f"{estimate_mark}{_short_number(figures.sent_tokens)} in{cached}",
         _cost(figures.cost, figures.listed),
     ]
     if figures.seconds is not None:
         phrases.append(_seconds(figures.seconds))
-    if figures.waited > 0:
-        phrases.append(f"you took {_seconds(figures.waited)}")
+    if figures.waited_seconds > 0:
+        phrases.append(f"you took {_seconds(figures.waited_seconds)}")
     return phrases
 
 
@@ -79,9 +79,9 @@ def figures_item(messages: Sequence[Message]) -> OutlineStep | None:
     figures = turn_figures(messages)
     if figures is None:
         return None
-    text = " · ".join([some(figures.steps, "step"), *figure_words(figures)])
+    text = " · ".join([counted_noun(figures.steps, "step"), *figure_words(figures)])
     is_window_known = figures.window is not None and figures.window >= 0
-    return OutlineStep(text, figures.used, figures.window if is_window_known else None)
+    return OutlineStep(text, figures.used_tokens, figures.window if is_window_known else None)
 
 
 def _steps(messages: Iterable[Message]) -> list[StepFinishPart]:

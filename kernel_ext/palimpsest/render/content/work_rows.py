@@ -61,21 +61,21 @@ class WorkRow:
     items: tuple[Item, ...]
 
     @property
-    def words(self) -> tuple[WorkWord, ...]:
+    def word_list(self) -> tuple[WorkWord, ...]:
         """The pieces of its text, in order."""
         return tuple(_joined_pieces(_row_pieces(self.items), " · "))
 
     @property
     def text(self) -> str:
         """Its text in one line."""
-        return "".join(word.text for word in self.words)
+        return "".join(word.text for word in self.word_list)
 
 
 @dataclass(frozen=True, slots=True)
 class TurnEnd:
     """The line below a turn, which also covers items without a row: lone steps and short thoughts."""
 
-    figures: OutlineStep
+    step_figures: OutlineStep
     items: tuple[Item, ...]
 
 
@@ -226,7 +226,7 @@ def _row_pieces(items: Iterable[Item]) -> list[list[WorkWord]]:
     pieces = [
         [WorkWord("looked at "), *read_text] if read_text else [],
         _plain_piece(f"searched {_times_text(searches)}") if searches else [],
-        _plain_piece(f"recalled {_outputs(recalled)}") if recalled else [],
+        _plain_piece(f"recalled {_recalled_outputs_text(recalled)}") if recalled else [],
         _plain_piece("wrote its todo list") if subjects("todos") else [],
         [
             WorkWord(f"used the skill{'s' if len(skills) > 1 else ''} "),
@@ -245,7 +245,7 @@ def _times_text(times: int) -> str:
     return "once" if times == 1 else f"{times} times"
 
 
-def _outputs(recalled: int) -> str:
+def _recalled_outputs_text(recalled: int) -> str:
     return "an output" if recalled == 1 else f"{recalled} outputs"
 
 

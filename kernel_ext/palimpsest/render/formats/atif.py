@@ -39,9 +39,9 @@ class OutputShown:
     """The text that the model sees of a call's output, from a given answer on."""
 
     call: str
-    shown: str
+    shown_text: str
     rule: str = ""
-    restored: bool = False
+    is_restored: bool = False
     """Whether it is shown completely again."""
 
 
@@ -84,13 +84,13 @@ def atif_trajectory(
 class _TrajectoryWriter:
     """Collects steps and their sums."""
 
-    _head: TrajectoryHead
-    _when: Callable[[int], str | None]
-    _shown: Mapping[str, Sequence[OutputShown]]
+    _trajectory_head: TrajectoryHead
+    _format_time: Callable[[int], str | None]
+    _shown_outputs: Mapping[str, Sequence[OutputShown]]
     _undone: frozenset[str]
     _children: Mapping[str, Json]
     _steps: list[Json] = field(default_factory=list)
-    _positions: dict[str, int] = field(default_factory=dict)
+    _step_positions: dict[str, int] = field(default_factory=dict)
     """The position of the step of each message."""
     _marker: tuple[Message, CompactionPart] | None = None
     _sums: Json = field(
@@ -99,8 +99,8 @@ class _TrajectoryWriter:
     _cost: float | None = None
 
     def __post_init__(self) -> None:
-        if self._head.system is not None:
-            self._step("system", self._head.system)
+        if self._trajectory_head.system is not None:
+            self._step("system", self._trajectory_head.system)
 
     def _step(self, source: str, message: Any, **fields: Any) -> None:
         values = {name: value for name, value in fields.items() if value not in (None, [], {})}
@@ -108,7 +108,7 @@ class _TrajectoryWriter:
         self._steps.append({"step_id": number, "source": source, "message": message, **values})
 
     def _time(self, milliseconds: int | None) -> str | None:
-        return None if milliseconds is None else self._when(milliseconds)
+        return None if milliseconds is None else self._format_time(milliseconds)
 
     def add(self, message: Message) -> None:
         """Add a message."""
@@ -127,15 +127,15 @@ class _TrajectoryWriter:
             self._add_agent_step(message, info)
 
     def _add_user_step(self, message: Message, info: UserMessage) -> None:
-        self._positions[message.id] = len(self._steps)
+        self._step_positions[message.id] = len(self._steps)
         extra: Json = {"by_program": True} if info.by_engine else {}
         extra |= _attachments(message.parts)
         content = _content([item for item in map(_part_content, message.parts) if item is not None])
         self._step("user", content, timestamp=self._time(info.time.created), extra=extra)
 
     def _add_agent_step(self, message: Message, info: AssistantMessage) -> None:
-        self._add_pruning_step(self._shown.get(message.id, ()))
-        self._positions[message.id] = len(self._steps)
+        self._add_pruning_step(self._shown_outputs.get(message.id, ()))
+        self._step_positions[message.id] = len(self._steps)
         reasoning = [part.text for part in message.parts if isinstance(part, ReasoningPart)]
         calls = [part for part in message.parts if isinstance(part, ToolPart)]
         error = None if info.error is None else info.error.message
@@ -144,7 +144,7 @@ class _TrajectoryWriter:
             "completed": self._time(info.time.completed),
             "error": error,
         }
-        results = [result for result in map(self._result, calls) if result is not None]
+        results = [result for result in map(self._call_result, calls) if result is not None]
         self._step(
             "agent",
             _content([item for item in map(_part_content, message.parts) if item is not None]),
@@ -189,7 +189,7 @@ class _TrajectoryWriter:
 
     def _kept_steps(self, first: str | None) -> list[Json]:
         """Return the steps from a message on, which a compaction keeps in the context."""
-        position = self._positions.get(first or "")
+        position = self._step_positions.get(first or "")
         if position is None:
             return []
         return [
@@ -204,16 +204,16 @@ class _TrajectoryWriter:
         outputs = [
             {
                 "tool_call_id": output.call,
-                "shown": output.shown,
+                "shown": output.shown_text,
                 **({"rule": output.rule} if output.rule else {}),
-                **({"restored": True} if output.restored else {}),
+                **({"restored": True} if output.is_restored else {}),
             }
             for output in shown_outputs
         ]
         management = {"type": "pruning", "boundary": "truncate", "outputs": outputs}
         self._step("system", REDUCED, extra={"context_management": management})
 
-    def _result(self, part: ToolPart) -> Json | None:
+    def _call_result(self, part: ToolPart) -> Json | None:
         """Return the result of a call; None for a call that has not ended."""
         state = part.state
         if not isinstance(state, ToolCompleted | ToolFailed):
@@ -249,7 +249,7 @@ class _TrajectoryWriter:
 
     def trajectory(self) -> Json:
         """Return the complete document."""
-        head = self._head
+        head = self._trajectory_head
         agent: Json = {"name": head.agent, "version": head.version, "model_name": head.model}
         if head.tools is not None:
             agent["tool_definitions"] = [_definition(tool) for tool in head.tools]

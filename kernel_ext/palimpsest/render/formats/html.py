@@ -43,7 +43,7 @@ def _html(markdown: str) -> str:
     return to_html(markdown)
 
 
-def _join(blocks: Iterable[str]) -> str:
+def _join_blocks(blocks: Iterable[str]) -> str:
     return joined_blocks(blocks, "\n")
 
 
@@ -80,7 +80,7 @@ def _call(item: OutlineCall) -> str:
         f'{reason}<span class="remark">{_escaped_words(item.remark)}</span>'
         f'<span class="time">{state_texts.get(item.status, time)}</span>'
     )
-    body = _join(
+    body = _join_blocks(
         [
             f'<p class="ask">{_escaped_words(item.question)}</p>' if item.question else "",
             _piece(item.input, "input"),
@@ -90,16 +90,16 @@ def _call(item: OutlineCall) -> str:
             f'<p class="kept">{_escaped_words(item.record_hint)}</p>' if item.record_hint else "",
         ]
     )
-    figures_and_reductions = _join(
-        [*(_figure(figure) for figure in item.figures), *(_strip(s) for s in item.reductions)]
+    figures_and_reductions = _join_blocks(
+        [*(_figure(figure) for figure in item.pictures), *(_strip(s) for s in item.reductions)]
     )
     tone = {"waiting": " waiting", "error": " failed"}.get(item.status, "")
     if not body:
-        return _join(
+        return _join_blocks(
             [f'<div class="call{tone}"><div class="row">{row}</div></div>', figures_and_reductions]
         )
     open_attribute = " open" if item.status == "waiting" else ""
-    return _join(
+    return _join_blocks(
         [
             f'<details class="call{tone}"{open_attribute}><summary class="row">{row}</summary>{body}</details>',
             figures_and_reductions,
@@ -133,15 +133,15 @@ def _figure(figure: Attachment) -> str:
 
 
 def _step(item: OutlineStep) -> str:
-    return f'<p class="step">{_figures(item)}</p>'
+    return f'<p class="step">{_figures_html(item)}</p>'
 
 
-def _figures(item: OutlineStep) -> str:
-    facts = (fact.replace(" ", HARD_SPACE) for fact in _escaped_words(item.words).split(" · "))
+def _figures_html(item: OutlineStep) -> str:
+    facts = (fact.replace(" ", HARD_SPACE) for fact in _escaped_words(item.summary).split(" · "))
     line = f"<span>{f'{HARD_SPACE}· '.join(facts)}</span>"
-    if item.used is not None and item.window is not None:
-        bar = f" {gauge(item.used, item.window)}" if item.window else ""
-        line += f"{bar} <span>{_escaped_words(share_text(item.used, item.window))}</span>"
+    if item.used_tokens is not None and item.window is not None:
+        bar = f" {gauge(item.used_tokens, item.window)}" if item.window else ""
+        line += f"{bar} <span>{_escaped_words(share_text(item.used_tokens, item.window))}</span>"
     return line
 
 
@@ -150,10 +150,10 @@ def _strip(text: str) -> str:
 
 
 def _notice(item: NoticeItem) -> str:
-    advice = f" <span>{_escaped_words(item.do)}</span>" if item.do else ""
+    advice = f" <span>{_escaped_words(item.advice)}</span>" if item.advice else ""
     return (
         f'<p class="notice {"bad" if item.tone == "error" else "muted"}">'
-        f'<span class="sign">{_escaped_words(item.sign)}</span> <b>{_with_hard_units(item.words)}</b>{advice}</p>'
+        f'<span class="sign">{_escaped_words(item.sign)}</span> <b>{_with_hard_units(item.sentence)}</b>{advice}</p>'
     )
 
 
@@ -163,7 +163,7 @@ def work_row(row: WorkRow, inside: str) -> str:
         f'<b class="name">{_escaped_words(word.text)}</b>'
         if word.is_name
         else html.escape(word.text)
-        for word in row.words
+        for word in row.word_list
     )
     return f'<details class="work"><summary>{sentence}</summary>\n{inside}\n</details>'
 
@@ -175,14 +175,14 @@ def _work(row: WorkRow) -> str:
 def end_row(row: TurnEnd, inside: str) -> str:
     """Return the line below a turn, which opens to the steps and short thoughts without a row."""
     if not inside:
-        return _step(row.figures)
+        return _step(row.step_figures)
     return (
-        f'<details class="work end"><summary class="step">{_figures(row.figures)}</summary>\n'
+        f'<details class="work end"><summary class="step">{_figures_html(row.step_figures)}</summary>\n'
         f"{inside}\n</details>"
     )
 
 
-def _end(row: TurnEnd) -> str:
+def _turn_end_html(row: TurnEnd) -> str:
     return end_row(row, _WRITER.rows(row.items))
 
 
@@ -207,11 +207,11 @@ _WRITER = ItemWriter(
     _strip,
     _notice,
     _work,
-    _end,
+    _turn_end_html,
     _message_section,
-    between="\n",
-    usual=PAGE_CAPS,
+    separator="\n",
+    default_caps=PAGE_CAPS,
 )
-render_item = _WRITER.item
+render_item = _WRITER.write_row
 render_message = _WRITER.message
 render_turns = _WRITER.messages

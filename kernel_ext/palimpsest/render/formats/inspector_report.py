@@ -59,19 +59,19 @@ class InspectorReport:
     """The texts, picture and tables of a report, and its data."""
 
     title: str
-    about: str
+    description: str
     """A description of the page, in a sentence or two."""
     picture: TimelinePicture
     tables: tuple[ReportTable, ...]
     sentences: tuple[str, ...]
     data: str
     """JSON."""
-    closing: Sequence[str] = ()
+    closing_lines: Sequence[str] = ()
 
 
 def inspector_report(report: InspectorReport, script: str, style: str) -> str:
     """Return the page; without a built script it holds the picture and the tables alone."""
-    hashes = " ".join(f"'{_hash(text)}'" for text in (LOADER, script) if script)
+    hashes = " ".join(f"'{_script_hash(text)}'" for text in (LOADER, script) if script)
     policy = (
         f"default-src 'none'; script-src {hashes or chr(39) + 'none' + chr(39)}; "
         "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
@@ -83,7 +83,9 @@ def inspector_report(report: InspectorReport, script: str, style: str) -> str:
         f"<script>{LOADER}</script>\n"
     )
     tables = "\n".join(table.html for table in report.tables)
-    closing = "".join(f"<p>{in_html(one_line(sentence, 400))}</p>" for sentence in report.closing)
+    closing = "".join(
+        f"<p>{in_html(one_line(sentence, 400))}</p>" for sentence in report.closing_lines
+    )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{html.escape(policy, quote=False)}">\n'
@@ -92,7 +94,7 @@ def inspector_report(report: InspectorReport, script: str, style: str) -> str:
         '<meta name="color-scheme" content="light dark">\n'
         '<meta name="referrer" content="no-referrer">\n<meta name="robots" content="noindex">\n'
         f"<title>{title}</title>\n<style>{_style(style)}{_RULES}</style>\n</head>\n<body>\n"
-        f'<header><h1>{title}</h1><p class="about">{in_html(one_line(report.about, 600))}</p></header>\n'
+        f'<header><h1>{title}</h1><p class="about">{in_html(one_line(report.description, 600))}</p></header>\n'
         f'<main>\n<div id="inspector" hidden></div>\n<div id="saved">\n{timeline_svg(report.picture)}\n'
         f"<p>{in_html(one_line(report.picture.sentence, 600))}</p>\n"
         f"{sentence_list(report.sentences)}\n{tables}\n</div>\n</main>\n"
@@ -100,7 +102,7 @@ def inspector_report(report: InspectorReport, script: str, style: str) -> str:
     )
 
 
-def _hash(script: str) -> str:
+def _script_hash(script: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 

@@ -37,7 +37,7 @@ def numbered_messages(messages: Iterable[Message], caps: Caps, step: int = 1) ->
     """Yield messages with their remaining caps and the number of their first step."""
     for message in messages:
         yield message, caps, step
-        caps = caps.after(message.parts)
+        caps = caps.caps_after(message.parts)
         step += sum(part.type == "step-finish" for part in message.parts)
 
 
@@ -127,42 +127,42 @@ def _without_content(message: Message) -> Message:
 class ItemWriter:
     """Writes parts and messages in one format."""
 
-    text: Callable[[TextItem], str]
-    thought: Callable[[ReasoningItem], str]
+    write_text: Callable[[TextItem], str]
+    write_reasoning: Callable[[ReasoningItem], str]
     call: Callable[[OutlineCall], str]
     step: Callable[[OutlineStep], str]
     reduction: Callable[[str], str]
     notice: Callable[[NoticeItem], str]
     work: Callable[[WorkRow], str]
-    end: Callable[[TurnEnd], str]
+    write_turn_end: Callable[[TurnEnd], str]
     framed: Callable[[Message, str], str]
     """Returns a message, given its items."""
-    between: str = "\n\n"
+    separator: str = "\n\n"
     """The separator between two items."""
-    visible: Callable[[str], str] = str
+    make_visible: Callable[[str], str] = str
     """Replaces characters that the format must not hold, before texts are shortened and again in each row."""
-    usual: Caps | None = None
+    default_caps: Caps | None = None
     """Default caps."""
 
-    def item(self, item: Row) -> str:
+    def write_row(self, item: Row) -> str:
         """Return one row."""
         match item:
             case TextItem():
-                return self.text(item)
+                return self.write_text(item)
             case ReasoningItem():
-                return self.thought(item)
+                return self.write_reasoning(item)
             case OutlineCall():
                 return self.call(item)
             case OutlineStep():
                 return self.step(item)
             case ReductionItem():
-                return self.reduction(item.words)
+                return self.reduction(item.sentence)
             case NoticeItem():
                 return self.notice(item)
             case WorkRow():
                 return self.work(item)
             case TurnEnd():
-                return self.end(item)
+                return self.write_turn_end(item)
 
     def parts(
         self,
@@ -175,7 +175,7 @@ class ItemWriter:
         """Return parts with all their steps; the same parts give the same text."""
         scrub_text = self._scrub_of(scrub)
         return self.rows(
-            outline_parts(parts, caps=caps or self.usual, scrub=scrub_text, notes=notes)
+            outline_parts(parts, caps=caps or self.default_caps, scrub=scrub_text, notes=notes)
         )
 
     def message(
@@ -188,7 +188,7 @@ class ItemWriter:
         first_step: int = 1,
     ) -> str:
         """Return one message with all its steps, and with the error at its end."""
-        turn = [(message, caps or self.usual or Caps(), first_step)]
+        turn = [(message, caps or self.default_caps or Caps(), first_step)]
         return self.turn(turn, scrub=scrub, notes=notes, density="all steps")
 
     def turn(
@@ -220,10 +220,12 @@ class ItemWriter:
 
     def rows(self, rows: Iterable[Row]) -> str:
         """Return rows, one below the other."""
-        return joined_blocks((self.visible(self.item(row)) for row in rows), self.between)
+        return joined_blocks(
+            (self.make_visible(self.write_row(row)) for row in rows), self.separator
+        )
 
     def _scrub_of(self, scrub: Scrub) -> Scrub:
-        return lambda text: self.visible(scrub(text))
+        return lambda text: self.make_visible(scrub(text))
 
 
 def joined_blocks(blocks: Iterable[str], between: str = "\n\n") -> str:

@@ -30,7 +30,13 @@ from palimpsest.render.content.phrases import (
 )
 from palimpsest.render.content.work_rows import TurnEnd, WorkRow
 from palimpsest.render.formats.item_writer import ItemWriter, joined_blocks
-from palimpsest.render.safety.escaping import code_block, code_element, code_span, inline, one_line
+from palimpsest.render.safety.escaping import (
+    code_block,
+    code_element,
+    code_span,
+    escape_inline,
+    one_line,
+)
 from palimpsest.render.safety.safe_markdown import safe_markdown
 from palimpsest.transcript.messages import Message
 
@@ -52,7 +58,7 @@ def _text_block(item: TextItem) -> str:
 def _reasoning_block(item: ReasoningItem) -> str:
     head = thought_text(item.title, item.seconds)
     line = one_line(item.text, THOUGHT_CHARS)
-    return f"> *{head}*" + (f" · {inline(line)}" if line else "")
+    return f"> *{head}*" + (f" · {escape_inline(line)}" if line else "")
 
 
 def _call(item: OutlineCall) -> str:
@@ -64,17 +70,17 @@ def _call(item: OutlineCall) -> str:
     if item.status in ("pending", "running"):
         row.append("*running*" if item.status == "running" else "*being written*")
     if item.reason and not equals_line(item.output, item.reason):
-        row.append(inline(item.reason))
+        row.append(escape_inline(item.reason))
     if item.remark:
-        row.append(f"*{inline(item.remark)}*")
-    question = f"> ◔ **Waiting for you:** {inline(item.question)}" if item.question else ""
+        row.append(f"*{escape_inline(item.remark)}*")
+    question = f"> ◔ **Waiting for you:** {escape_inline(item.question)}" if item.question else ""
     return joined_blocks(
         [
             " · ".join(row),
             question,
             _piece(item.input),
             _piece(item.output),
-            f"*{inline(item.record_hint)}*" if item.record_hint else "",
+            f"*{escape_inline(item.record_hint)}*" if item.record_hint else "",
             *(_strip(sentence) for sentence in item.reductions),
         ]
     )
@@ -85,45 +91,49 @@ def _piece(piece: Excerpt | None) -> str:
 
 
 def _step(item: OutlineStep) -> str:
-    row = f"*{inline(item.words)}*"
-    if item.used is None or item.window is None:
+    row = f"*{escape_inline(item.summary)}*"
+    if item.used_tokens is None or item.window is None:
         return row
     # The background of inline code shows what is free.
-    bar = gauge_bar(item.used, item.window, free="\u00a0")
-    share = f"*{share_text(item.used, item.window)}*"
+    bar = gauge_bar(item.used_tokens, item.window, free="\u00a0")
+    share = f"*{share_text(item.used_tokens, item.window)}*"
     return f"{row} · `{bar}` {share}" if bar else f"{row} · {share}"
 
 
 def _strip(sentence: str) -> str:
-    return f"╌╌╌ ⧄ *{inline(sentence)}* ╌╌╌"
+    return f"╌╌╌ ⧄ *{escape_inline(sentence)}* ╌╌╌"
 
 
 def _notice(item: NoticeItem) -> str:
-    sentence = inline(item.words) + ("." if item.do and item.words[-1:] not in ".!?…" else "")
+    sentence = escape_inline(item.sentence) + (
+        "." if item.advice and item.sentence[-1:] not in ".!?…" else ""
+    )
     emphasised = f"**{sentence}**" if item.tone == "error" else f"*{sentence}*"
-    return f"{item.sign} {emphasised}" + (f" {inline(item.do)}" if item.do else "")
+    return f"{item.sign} {emphasised}" + (f" {escape_inline(item.advice)}" if item.advice else "")
 
 
 def _work(row: WorkRow) -> str:
     sentence = "".join(
         code_span(word.text) if word.is_name else word.text  # Only names need escaping.
-        for word in row.words
+        for word in row.word_list
     )
     return f"▸ {sentence}"
 
 
-def _end(row: TurnEnd) -> str:
-    return _step(row.figures)
+def _turn_end_markdown(row: TurnEnd) -> str:
+    return _step(row.step_figures)
 
 
 def _work_opened(row: WorkRow) -> str:
-    sentence = "".join(code_element(word.text) if word.is_name else word.text for word in row.words)
+    sentence = "".join(
+        code_element(word.text) if word.is_name else word.text for word in row.word_list
+    )
     return _details_block(sentence, row.items)
 
 
 def _end_opened(row: TurnEnd) -> str:
     hidden = [item for item in row.items if not isinstance(item, OutlineStep)]
-    return _details_block(row.figures.words, hidden) if hidden else _step(row.figures)
+    return _details_block(row.step_figures.summary, hidden) if hidden else _step(row.step_figures)
 
 
 def _details_block(summary: str, items: Iterable[Item]) -> str:
@@ -132,10 +142,18 @@ def _details_block(summary: str, items: Iterable[Item]) -> str:
 
 
 WRITER = ItemWriter(
-    _text_block, _reasoning_block, _call, _step, _strip, _notice, _work, _end, _labelled_message
+    _text_block,
+    _reasoning_block,
+    _call,
+    _step,
+    _strip,
+    _notice,
+    _work,
+    _turn_end_markdown,
+    _labelled_message,
 )
 render_parts = WRITER.parts
 render_message = WRITER.message
 render_turn = WRITER.turn
-OPENING_WRITER = replace(WRITER, work=_work_opened, end=_end_opened)
+OPENING_WRITER = replace(WRITER, work=_work_opened, write_turn_end=_end_opened)
 """Writes a row of work as a ``details`` element, which Markdown cells of a notebook can open."""

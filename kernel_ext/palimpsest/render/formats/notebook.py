@@ -26,7 +26,7 @@ from palimpsest.render.content.work_rows import Row, fold_work, without_row
 from palimpsest.render.formats.item_writer import begins_turn, turn_end
 from palimpsest.render.formats.markdown import OPENING_WRITER, render_message
 from palimpsest.render.formats.share_page import Embed
-from palimpsest.render.safety.escaping import clean, inline
+from palimpsest.render.safety.escaping import clean, escape_inline
 from palimpsest.transcript.call_outcomes import call_outcome
 from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import (
@@ -42,7 +42,13 @@ from palimpsest.transcript.values import Density
 Json = dict[str, Any]
 Prompts = Literal["markdown", "cells"]
 
-NOTEBOOK_CAPS = Caps(call=40_000, lines=400, read_only_lines=40, turn=4_000_000, text=400_000)
+NOTEBOOK_CAPS = Caps(
+    bytes_per_call=40_000,
+    max_lines=400,
+    read_only_lines=40,
+    bytes_per_turn=4_000_000,
+    bytes_per_text=400_000,
+)
 MAX_OUTPUT_CHARS = 200_000
 """Maximum characters of one output; a notebook with longer outputs is slow to open."""
 
@@ -63,8 +69,10 @@ def notebook(
 ) -> Json:
     """Return a session as a notebook that nbformat accepts as valid."""
     writer = _NotebookWriter(scrub, embed, notes, prompts, density)
-    facts_text = " · ".join(f"{inline(scrub(key))}: {inline(scrub(value))}" for key, value in facts)
-    writer.words(f"# {inline(scrub(title)) or 'Session'}\n\n{facts_text}")
+    facts_text = " · ".join(
+        f"{escape_inline(scrub(key))}: {escape_inline(scrub(value))}" for key, value in facts
+    )
+    writer.add_markdown(f"# {escape_inline(scrub(title)) or 'Session'}\n\n{facts_text}")
     if prompts == "cells":
         writer.code("%load_ext palimpsest")
     for message in messages:
@@ -90,7 +98,7 @@ class _NotebookWriter:
     _prompts: Prompts
     _density: Density
     _executed: int = 0
-    _pending: list[Item] = field(default_factory=list)
+    _unwritten_items: list[Item] = field(default_factory=list)
     """Items that the next Markdown cell will hold; in the density ``all steps`` those of one message at most."""
     _steps: list[Message] = field(default_factory=list)
     """The turn's messages so far, with their steps alone."""
@@ -98,7 +106,7 @@ class _NotebookWriter:
     """Items of the turn without a row."""
     cells: list[Json] = field(default_factory=list)
 
-    def words(self, text: str) -> None:
+    def add_markdown(self, text: str) -> None:
         """Add a Markdown cell, unless the text is blank."""
         if text.strip():
             self._add({"cell_type": "markdown", "source": text})
@@ -128,12 +136,12 @@ class _NotebookWriter:
             self.code(f"%%agent\n{self._scrub(prompt_text)}")
         elif message.info.role == "user" or message.info.summary:
             self._write_pending()
-            self.words(self._summary_line(shown_message))
+            self.add_markdown(self._summary_line(shown_message))
         else:
-            self._answer(shown_message)
+            self._write_answer(shown_message)
         for file in files:
             self._write_pending()
-            self.words(self._file(file))
+            self.add_markdown(self._file(file))
 
     def end_turn(self) -> None:
         """Add the pending items of the turn, and its figures."""
@@ -142,16 +150,16 @@ class _NotebookWriter:
 
     def _write_pending(self, *, whole: bool = False) -> None:
         """Write the pending items into a cell, folded unless all steps are shown, and below a ``whole`` turn its figures."""
-        items, self._pending = self._pending, []
+        items, self._unwritten_items = self._unwritten_items, []
         rows: list[Row] = list(items)
         if self._density == "quiet":
             folded = fold_work(items)
             self._hidden += without_row(items, folded)
             rows = [row for _, row in folded]
             rows += turn_end(self._steps, self._hidden) if whole else []
-        self.words(OPENING_WRITER.rows(rows))
+        self.add_markdown(OPENING_WRITER.rows(rows))
 
-    def _answer(self, message: Message) -> None:
+    def _write_answer(self, message: Message) -> None:
         parts: list[Part] = []
         for part in message.parts:
             if isinstance(part, ToolPart) and _code(part) is not None:
@@ -161,25 +169,25 @@ class _NotebookWriter:
                 parts = []
                 continue
             parts.append(part)
-            if files := _attached(part):
+            if files := _call_attachments(part):
                 self._add_pending(parts)
                 self._write_pending()
                 parts = []
                 for file in files:
-                    self.words(self._file(file))
+                    self.add_markdown(self._file(file))
         rest = message.model_copy(update={"parts": tuple(parts)})
-        self._pending += outline_message(
+        self._unwritten_items += outline_message(
             rest, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes
         )
         if error := outline_message_error(rest, self._scrub):
-            self._pending.append(error)
+            self._unwritten_items.append(error)
         if self._density == "all steps":
             self._write_pending()
 
     def _add_pending(self, parts: Sequence[Part]) -> None:
-        self._pending += self._items(parts)
+        self._unwritten_items += self._outline_items(parts)
 
-    def _items(self, parts: Sequence[Part]) -> Sequence[Item]:
+    def _outline_items(self, parts: Sequence[Part]) -> Sequence[Item]:
         return outline_parts(parts, caps=NOTEBOOK_CAPS, scrub=self._scrub, notes=self._notes)
 
     def _summary_line(self, message: Message) -> str:
@@ -187,13 +195,13 @@ class _NotebookWriter:
 
     def _call(self, part: ToolPart) -> None:
         self._executed += 1
-        outputs = list(self._outputs(part))
+        outputs = list(self._cell_outputs(part))
         self.code(self._clean_text(_code(part) or ""), outputs, ran=self._executed)
-        for call in self._items([part]):
+        for call in self._outline_items([part]):
             for sentence in call.reductions if isinstance(call, OutlineCall) else ():
-                self.words(OPENING_WRITER.reduction(sentence))
+                self.add_markdown(OPENING_WRITER.reduction(sentence))
 
-    def _outputs(self, part: ToolPart) -> Iterator[Json]:
+    def _cell_outputs(self, part: ToolPart) -> Iterator[Json]:
         state = part.state
         if isinstance(state, ToolFailed):
             printed = state.metadata.get("output")
@@ -254,17 +262,17 @@ class _NotebookWriter:
             data[embedded.mime] = base64.b64decode(content).decode() if is_svg else content
         elif embedded.kind == "text":
             data = {"text/plain": embedded.content}
-        elif embedded.why:
-            data = {"text/plain": f"<{name}: {embedded.why}>"}
+        elif embedded.omission_reason:
+            data = {"text/plain": f"<{name}: {embedded.omission_reason}>"}
         yield {"output_type": "display_data", "data": data, "metadata": {}}
 
     def _file(self, file: FilePart | Attachment) -> str:
         embedded = self._embed(file)
-        name = inline(self._scrub(embedded.name)) or "file"
+        name = escape_inline(self._scrub(embedded.name)) or "file"
         if embedded.kind == "picture" and embedded.mime != "image/svg+xml":
             return f"![{name}]({embedded.content})"
-        return f"▤ *{name}* ({inline(embedded.mime)})" + (
-            f" {inline(embedded.why)}" if embedded.why else ""
+        return f"▤ *{name}* ({escape_inline(embedded.mime)})" + (
+            f" {escape_inline(embedded.omission_reason)}" if embedded.omission_reason else ""
         )
 
     def _clean_text(self, text: str) -> str:
@@ -279,7 +287,7 @@ def _code(part: ToolPart) -> str | None:
     return code if isinstance(code, str) and code.strip() else None
 
 
-def _attached(part: Part) -> tuple[Attachment, ...]:
+def _call_attachments(part: Part) -> tuple[Attachment, ...]:
     """Return the attachments of a call, such as an image that was read."""
     if isinstance(part, ToolPart) and isinstance(part.state, ToolCompleted):
         return part.state.attachments

@@ -21,7 +21,7 @@ from palimpsest.render.content.outline import (
     Scrub,
     is_prompt,
 )
-from palimpsest.render.content.phrases import count, size_text, some
+from palimpsest.render.content.phrases import count, counted_noun, size_text
 from palimpsest.render.content.work_rows import Row, TurnEnd, WorkRow
 from palimpsest.render.formats.html import end_row, render_item, work_row
 from palimpsest.render.formats.item_writer import MessageRows, Numbered, in_turns, turn_rows
@@ -30,7 +30,13 @@ from palimpsest.transcript.messages import Message
 from palimpsest.transcript.parts import Attachment, FilePart
 from palimpsest.transcript.values import Density, Todo
 
-SHARE_CAPS = Caps(call=40_000, lines=400, read_only_lines=400, turn=4_000_000, text=400_000)
+SHARE_CAPS = Caps(
+    bytes_per_call=40_000,
+    max_lines=400,
+    read_only_lines=400,
+    bytes_per_turn=4_000_000,
+    bytes_per_text=400_000,
+)
 """A page can fold its calls, so it shows more than a saved notebook."""
 
 ANSWER_LEVEL = 3
@@ -130,7 +136,7 @@ class Embedded:
     mime: str
     content: str = ""
     """A ``data:`` URL, or the content of a text file."""
-    why: str = ""
+    omission_reason: str = ""
     """Why it is left out, or not complete."""
 
 
@@ -142,7 +148,7 @@ class SharePageHead:
     """The content above the transcript."""
 
     title: str
-    about: str
+    description: str
     """A sentence that describes the page."""
     summary: str = ""
     """A summary of the session, if a model wrote one."""
@@ -164,7 +170,7 @@ def share_page(
     closing: Callable[[], Sequence[str]] = tuple,
 ) -> Iterator[str]:
     """Yield the page in pieces, in order; ``closing`` is called last and returns the lines of the footer."""
-    yield from _head(front, scrub)
+    yield from _head_html(front, scrub)
     writer = _BodyWriter(scrub, embed, when)
     yield '<main id="transcript" aria-label="Transcript">\n'
     for turn in in_turns(messages, SHARE_CAPS):
@@ -179,10 +185,10 @@ def share_page(
     yield "</footer>\n</div>\n</body>\n</html>\n"
 
 
-def _head(front: SharePageHead, scrub: Scrub) -> Iterator[str]:
+def _head_html(front: SharePageHead, scrub: Scrub) -> Iterator[str]:
     name = html.escape(one_line(scrub(front.title)) or "Session")
     yield f"{_META}<title>{name}</title>\n<style>{_page_style()}{_RULES}</style>\n</head>\n<body>\n"
-    yield f'<div class="page">\n<header>\n<h1>{name}</h1>\n<p class="about">{_escaped_words(front.about)}</p>\n'
+    yield f'<div class="page">\n<header>\n<h1>{name}</h1>\n<p class="about">{_escaped_words(front.description)}</p>\n'
     facts = "".join(
         f"<div><dt>{_escaped_words(scrub(key))}</dt><dd>{_escaped_words(scrub(value))}</dd></div>"
         for key, value in front.facts
@@ -194,7 +200,7 @@ def _head(front: SharePageHead, scrub: Scrub) -> Iterator[str]:
         yield _todos(front.todos, scrub)
     if front.prompts:
         yield '<nav aria-label="Prompts"><details><summary>'
-        yield f"{some(len(front.prompts), 'prompt')}</summary>\n<ol>\n"
+        yield f"{counted_noun(len(front.prompts), 'prompt')}</summary>\n<ol>\n"
         for number, prompt in enumerate(front.prompts, start=1):
             title = _escaped_words(one_line(scrub(prompt), 120)) or "Without words"
             yield f'<li><a href="#prompt-{number}">{title}</a></li>\n'
@@ -225,7 +231,7 @@ class _BodyWriter:
 
     _scrub: Scrub
     _embed: Embed
-    _when: Callable[[int], str]
+    _format_time: Callable[[int], str]
     _prompts: int = 0
     _files: dict[str, list[FilePart]] = field(default_factory=dict)
     """Attachments of messages that are still to be written, by the message's id."""
@@ -241,7 +247,7 @@ class _BodyWriter:
     def message(self, rows: MessageRows) -> str:
         """Return one message as HTML; empty where there is nothing to show."""
         message, info = rows.message, rows.message.info
-        items = [self._item(row) for row in rows.rows]
+        items = [self._row_html(row) for row in rows.rows]
         items += [self._figure(self._embed(file)) for file in self._files.pop(message.id, ())]
         items = [piece for piece in items if piece]
         if not items:
@@ -254,21 +260,21 @@ class _BodyWriter:
 
     def _prompt(self, created: int) -> str:
         self._prompts += 1
-        time = html.escape(self._when(created))
+        time = html.escape(self._format_time(created))
         return (
             f'<section class="prompt" id="prompt-{self._prompts}">\n'
             f"<h2>Prompt {count(self._prompts)}<time>{time}</time></h2>\n"
         )
 
-    def _item(self, item: Row) -> str:
+    def _row_html(self, item: Row) -> str:
         if isinstance(item, WorkRow):
-            return work_row(item, self._items(item))
+            return work_row(item, self._items_html(item))
         if isinstance(item, TurnEnd):
-            return end_row(item, self._items(item))
+            return end_row(item, self._items_html(item))
         if not isinstance(item, OutlineCall):
             return _scrollable(_renumbered_headings(render_item(item)))
-        figures = [self._figure(self._embed(figure)) for figure in item.figures]
-        call = replace(item, figures=(), reductions=(), record_hint=_omitted_text(item))
+        figures = [self._figure(self._embed(figure)) for figure in item.pictures]
+        call = replace(item, pictures=(), reductions=(), record_hint=_omitted_text(item))
         reduced_output = ""
         if item.reductions and call.output is not None:
             reduced_output = _labelled_text(item.reductions[-1], call.output.text)
@@ -281,13 +287,13 @@ class _BodyWriter:
             [_scrollable(render_item(call)), *reductions, _scrollable(reduced_output), *figures]
         ).strip()
 
-    def _items(self, row: WorkRow | TurnEnd) -> str:
-        return "\n".join(map(self._item, row.items))
+    def _items_html(self, row: WorkRow | TurnEnd) -> str:
+        return "\n".join(map(self._row_html, row.items))
 
     def _figure(self, embedded: Embedded) -> str:
         name = _escaped_words(one_line(self._scrub(embedded.name)) or "file")
         mime = _escaped_words(one_line(embedded.mime))
-        note = f" {_escaped_words(embedded.why)}" if embedded.why else ""
+        note = f" {_escaped_words(embedded.omission_reason)}" if embedded.omission_reason else ""
         match embedded.kind:
             case "picture":
                 return (
@@ -307,7 +313,7 @@ class _BodyWriter:
                     f"{name}</a> ({mime}){note}</p>"
                 )
             case "left-out":
-                return f'<p class="muted">▤ {name} ({mime}): {_escaped_words(embedded.why)}</p>'
+                return f'<p class="muted">▤ {name} ({mime}): {_escaped_words(embedded.omission_reason)}</p>'
 
 
 def _omitted_text(call: OutlineCall) -> str:

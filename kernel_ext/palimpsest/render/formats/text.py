@@ -57,7 +57,7 @@ def _text_lines(item: TextItem) -> str:
 
 
 def _notice(item: NoticeItem) -> str:
-    return f"{item.sign} {item.words}" + (f" {item.do}" if item.do else "")
+    return f"{item.sign} {item.sentence}" + (f" {item.advice}" if item.advice else "")
 
 
 def _reasoning_lines(item: ReasoningItem) -> str:
@@ -93,19 +93,19 @@ def _indent(text: str, margin: str) -> str:
 
 
 def _step(item: OutlineStep) -> str:
-    if item.used is None or item.window is None:
-        return item.words
-    bar = gauge_bar(item.used, item.window)
-    share = share_text(item.used, item.window)
-    return f"{item.words} · {bar} {share}" if bar else f"{item.words} · {share}"
+    if item.used_tokens is None or item.window is None:
+        return item.summary
+    bar = gauge_bar(item.used_tokens, item.window)
+    share = share_text(item.used_tokens, item.window)
+    return f"{item.summary} · {bar} {share}" if bar else f"{item.summary} · {share}"
 
 
 def _work(row: WorkRow) -> str:
     return f"▸ {row.text}"
 
 
-def _end(row: TurnEnd) -> str:
-    return _step(row.figures)
+def _turn_end_text(row: TurnEnd) -> str:
+    return _step(row.step_figures)
 
 
 WRITER = ItemWriter(
@@ -116,9 +116,9 @@ WRITER = ItemWriter(
     "--- {} ---".format,
     _notice,
     _work,
-    _end,
+    _turn_end_text,
     _quoted_prompt,
-    visible=visible,
+    make_visible=visible,
 )
 render_parts = WRITER.parts
 render_message = WRITER.message

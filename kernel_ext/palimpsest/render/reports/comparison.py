@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from palimpsest.render.content.phrases import count
 from palimpsest.render.reports.table import DOUBTFUL, ShownInCell
-from palimpsest.render.safety.escaping import clean, in_html, inline
+from palimpsest.render.safety.escaping import clean, escape_inline, in_html
 
 WAS, OTHER = "#8c96ad", "#5b4ab5"
 ENOUGH_FOR_SHARES = 100
@@ -20,17 +20,17 @@ class ComparisonTotal:
     """One total, in both columns."""
 
     name: str
-    was: int
-    other: int
+    recorded_value: int
+    other_value: int
 
     @property
-    def change(self) -> str:
+    def change_text(self) -> str:
         """The difference as text: a percentage, or a number where numbers are small."""
-        if self.was == self.other:
+        if self.recorded_value == self.other_value:
             return "same"
-        if self.was >= ENOUGH_FOR_SHARES:
-            return f"{100 * (self.other - self.was) / self.was:+.0f} %"
-        return f"{self.other - self.was:+,}"
+        if self.recorded_value >= ENOUGH_FOR_SHARES:
+            return f"{100 * (self.other_value - self.recorded_value) / self.recorded_value:+.0f} %"
+        return f"{self.other_value - self.recorded_value:+,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +38,21 @@ class ComparisonRow:
     """One step, in both columns."""
 
     number: int
-    was: int
-    other: int
-    was_cached: int
-    other_cached: int
-    words: str
+    recorded_tokens: int
+    other_tokens: int
+    recorded_cached_tokens: int
+    other_cached_tokens: int
+    difference_text: str
     """The differences before this step, as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison(ShownInCell):
-    """A session's numbers as recorded (``was``) beside those under another policy (``other``)."""
+    """A session's numbers as recorded beside those under another policy."""
 
     title: str
-    was: str
-    other: str
+    recorded_title: str
+    other_title: str
     totals: tuple[ComparisonTotal, ...]
     lines: tuple[ComparisonRow, ...]
     more: str
@@ -64,53 +64,65 @@ class Comparison(ShownInCell):
     """Whether the numbers under the other policy are not reliable, as ``lead`` explains; they are pale and marked."""
 
     @property
-    def _other(self) -> str:
-        return f"{self.other} {DOUBTFUL}" if self.is_doubtful else self.other
+    def _marked_other_title(self) -> str:
+        return f"{self.other_title} {DOUBTFUL}" if self.is_doubtful else self.other_title
 
     @property
     def text(self) -> str:
         """The comparison as plain text."""
-        totals: list[tuple[str, ...]] = [("", self.was, self._other, "")]
+        totals: list[tuple[str, ...]] = [("", self.recorded_title, self._marked_other_title, "")]
         totals += [
-            (total.name, count(total.was), count(total.other), total.change)
+            (total.name, count(total.recorded_value), count(total.other_value), total.change_text)
             for total in self.totals
         ]
         blocks = [
             self.title,
             *self.lead,
             _aligned_rows(totals),
-            _aligned_rows([self._head, *self._rows]),
+            _aligned_rows([self._head_lines, *self._rows]),
         ]
         return "\n\n".join([*blocks, *([self.more] if self.more else []), *self.notes])
 
     @property
     def markdown(self) -> str:
         """The same as Markdown."""
-        lines = [f"**{inline(self.title)}**", ""]
-        lines += [f"{inline(sentence)}\n" for sentence in self.lead]
-        lines += [f"| | {inline(self.was)} | {inline(self._other)} | |", "|---|--:|--:|--:|"]
+        lines = [f"**{escape_inline(self.title)}**", ""]
+        lines += [f"{escape_inline(sentence)}\n" for sentence in self.lead]
         lines += [
-            f"| {inline(total.name)} | {count(total.was)} | {count(total.other)} | {total.change} |"
+            f"| | {escape_inline(self.recorded_title)} | {escape_inline(self._marked_other_title)} | |",
+            "|---|--:|--:|--:|",
+        ]
+        lines += [
+            f"| {escape_inline(total.name)} | {count(total.recorded_value)} | {count(total.other_value)} | {total.change_text} |"
             for total in self.totals
         ]
-        lines += ["", f"| {' | '.join(map(inline, self._head))} |", "|--:|--:|--:|--:|--:|---|"]
-        lines += [f"| {' | '.join((*row[:5], inline(row[5])))} |" for row in self._rows]
-        lines += [f"\n{inline(sentence)}" for sentence in (self.more, *self.notes) if sentence]
+        lines += [
+            "",
+            f"| {' | '.join(map(escape_inline, self._head_lines))} |",
+            "|--:|--:|--:|--:|--:|---|",
+        ]
+        lines += [f"| {' | '.join((*row[:5], escape_inline(row[5])))} |" for row in self._rows]
+        lines += [
+            f"\n{escape_inline(sentence)}" for sentence in (self.more, *self.notes) if sentence
+        ]
         return "\n".join(lines)
 
     @property
     def html(self) -> str:
         """The same as an HTML fragment, with a pair of bars beside each step."""
-        largest = max((max(line.was, line.other) for line in self.lines), default=1) or 1
+        largest = (
+            max((max(line.recorded_tokens, line.other_tokens) for line in self.lines), default=1)
+            or 1
+        )
         totals = "\n".join(
-            f"<tr><th {_LEFT}>{_escaped_words(total.name)}</th>{_number(count(total.was))}"
-            f"{_number(count(total.other))}{_number(total.change)}</tr>"
+            f"<tr><th {_LEFT}>{_escaped_words(total.name)}</th>{_number(count(total.recorded_value))}"
+            f"{_number(count(total.other_value))}{_number(total.change_text)}</tr>"
             for total in self.totals
         )
         steps = "\n".join(
-            f"<tr>{_number(str(line.number))}<td {_BARS}>{_bar(line.was, line.was_cached, largest, WAS)}"
-            f"{_bar(line.other, line.other_cached, largest, OTHER)}</td>{_number(count(line.was))}"
-            f"{_number(count(line.other))}<td {_LEFT}>{_escaped_words(line.words)}</td></tr>"
+            f"<tr>{_number(str(line.number))}<td {_BARS}>{_bar(line.recorded_tokens, line.recorded_cached_tokens, largest, WAS)}"
+            f"{_bar(line.other_tokens, line.other_cached_tokens, largest, OTHER)}</td>{_number(count(line.recorded_tokens))}"
+            f"{_number(count(line.other_tokens))}<td {_LEFT}>{_escaped_words(line.difference_text)}</td></tr>"
             for line in self.lines
         )
         notes = "\n".join(
@@ -122,29 +134,29 @@ class Comparison(ShownInCell):
         pale = f' style="{_UNSURE}"' if self.is_doubtful else ""
         return (
             f"<p><b>{_escaped_words(self.title)}</b></p>\n{lead}<table{pale}><thead><tr><th></th>"
-            f"<th {_RIGHT}>{_swatch(WAS)}{_escaped_words(self.was)}</th>"
-            f"<th {_RIGHT}>{_swatch(OTHER)}{_escaped_words(self._other)}</th><th></th></tr></thead>"
+            f"<th {_RIGHT}>{_swatch(WAS)}{_escaped_words(self.recorded_title)}</th>"
+            f"<th {_RIGHT}>{_swatch(OTHER)}{_escaped_words(self._marked_other_title)}</th><th></th></tr></thead>"
             f"<tbody>\n{totals}\n</tbody></table>\n<table{pale}><thead><tr><th {_RIGHT}>step</th>"
             f"<th {_LEFT}>tokens, the part in common with the step before is pale</th>"
-            f"<th {_RIGHT}>{_escaped_words(self.was)}</th><th {_RIGHT}>{_escaped_words(self._other)}</th>"
+            f"<th {_RIGHT}>{_escaped_words(self.recorded_title)}</th><th {_RIGHT}>{_escaped_words(self._marked_other_title)}</th>"
             f"<th {_LEFT}>otherwise</th></tr></thead><tbody>\n{steps}\n</tbody></table>\n{notes}"
         )
 
     @property
-    def _head(self) -> tuple[str, ...]:
+    def _head_lines(self) -> tuple[str, ...]:
         cached = "of it cached"
-        return ("step", self.was, cached, self._other, cached, "otherwise")
+        return ("step", self.recorded_title, cached, self._marked_other_title, cached, "otherwise")
 
     @property
     def _rows(self) -> list[tuple[str, ...]]:
         return [
             (
                 str(line.number),
-                count(line.was),
-                count(line.was_cached),
-                count(line.other),
-                count(line.other_cached),
-                line.words,
+                count(line.recorded_tokens),
+                count(line.recorded_cached_tokens),
+                count(line.other_tokens),
+                count(line.other_cached_tokens),
+                line.difference_text,
             )
             for line in self.lines
         ]

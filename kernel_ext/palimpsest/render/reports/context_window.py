@@ -33,7 +33,7 @@ class ReductionRow:
     """A reduction in the context, as a row."""
 
     name: str
-    words: str
+    sentence: str
     facts: tuple[str, ...]
     """The action, the tokens it saved, since when, and the rule."""
     reason: str
@@ -46,11 +46,11 @@ class ContextReportView:
     """The texts and numbers of a context report, ready to be drawn."""
 
     title: str
-    head: tuple[str, ...]
+    head_phrases: tuple[str, ...]
     """Phrases on how full the window is, and in which request."""
     window: int
     """Tokens of the window; 0 where it has no limit: then no bar and no percentages are shown."""
-    fills: tuple[KindShare, ...]
+    kind_shares: tuple[KindShare, ...]
     """The kinds in the order of the bar."""
     warning: str
     """A warning for the user; empty without one."""
@@ -60,7 +60,7 @@ class ContextReportView:
     entries: tuple[RequestItem, ...]
     more_entries: str
     marks_title: str
-    marks: tuple[ReductionRow, ...]
+    reduction_rows: tuple[ReductionRow, ...]
     more_marks: str
 
 
@@ -68,12 +68,12 @@ def to_html(view: ContextReportView) -> str:
     """Return the report as an HTML fragment for a notebook."""
     blocks = [
         f'<p class="title"><b>{_escaped_words(view.title)}</b></p>',
-        f'<p class="facts">{_spans(view.head)}</p>',
+        f'<p class="facts">{_spans(view.head_phrases)}</p>',
         _bar(view),
         f'<p class="notice bad"><b>{_escaped_words(view.warning)}</b></p>' if view.warning else "",
         _fill_bar(view),
         f'<p class="facts">{_escaped_words(" ".join(view.remarks))}</p>' if view.remarks else "",
-        _marks(view),
+        _reduction_list_html(view),
         _entries(view),
     ]
     body = "\n".join(block for block in blocks if block)
@@ -96,19 +96,19 @@ def share(tokens: int, window: int) -> str:
 def _bar(view: ContextReportView) -> str:
     if not view.window:
         return ""
-    total = max(view.window, sum(fill.tokens for fill in view.fills))
+    total = max(view.window, sum(fill.tokens for fill in view.kind_shares))
     pieces = []
-    for fill in view.fills:
+    for fill in view.kind_shares:
         width = 100 * fill.tokens / total
         if fill.tokens <= 0:
             continue
         title = f"{fill.name}: {count(fill.tokens)} tokens, {share(fill.tokens, view.window)}"
         least = "" if fill.kind == "free" else "min-width:2px;"
         pieces.append(
-            f'<span class="fill k-{_name(fill.kind)}" title="{_escaped_words(title)}"'
+            f'<span class="fill k-{_kind_label(fill.kind)}" title="{_escaped_words(title)}"'
             f' style="width:{width:.3f}%;{least}{_colour(fill.kind)}"></span>'
         )
-    label = _escaped_words(f"{view.title}. {', '.join(view.head)}")
+    label = _escaped_words(f"{view.title}. {', '.join(view.head_phrases)}")
     return (
         f'<div class="bar" role="img" aria-label="{label}" style="display:flex;height:14px;'
         f'overflow:hidden;border:1px solid #9a9ca6;border-radius:4px">{"".join(pieces)}</div>'
@@ -121,28 +121,30 @@ def _fill_bar(view: ContextReportView) -> str:
         f'<td class="number" style="text-align:right">{count(fill.tokens)}</td>'
         f'<td class="number" style="text-align:right">{share(fill.tokens, view.window)}</td>'
         f'<td class="words" style="text-align:left"><bdi>{_escaped_words(fill.remark)}</bdi></td></tr>'
-        for fill in view.fills
+        for fill in view.kind_shares
     )
     return f'<table class="fills"><tbody>\n{rows}\n</tbody></table>'
 
 
-def _marks(view: ContextReportView) -> str:
-    marks = "\n".join(map(_mark, view.marks))
+def _reduction_list_html(view: ContextReportView) -> str:
+    marks = "\n".join(map(_reduction_html, view.reduction_rows))
     more = f'\n<p class="muted">{_escaped_words(view.more_marks)}</p>' if view.more_marks else ""
     title = _escaped_words(view.marks_title)
     head = (
-        f'<p class="heading"><b>{title}</b></p>' if view.marks else f'<p class="muted">{title}</p>'
+        f'<p class="heading"><b>{title}</b></p>'
+        if view.reduction_rows
+        else f'<p class="muted">{title}</p>'
     )
     return f"{head}\n{marks}{more}"
 
 
-def _mark(mark: ReductionRow) -> str:
+def _reduction_html(mark: ReductionRow) -> str:
     subject = "subject" if mark.code else "told"
     why = f'<div class="why">{_escaped_words(mark.reason)}</div>' if mark.reason else ""
     return (
         '<div class="strip" style="border:1px dashed #3d8f84;border-radius:6px;'
         'padding:5px 12px;margin:6px 0"><div>'
-        f'<b class="name">{_escaped_words(mark.name)}</b> <bdi class="{subject}">{_escaped_words(mark.words)}</bdi> '
+        f'<b class="name">{_escaped_words(mark.name)}</b> <bdi class="{subject}">{_escaped_words(mark.sentence)}</bdi> '
         f'<span class="did">· {_spans(mark.facts)}</span></div>{why}</div>'
     )
 
@@ -169,12 +171,12 @@ def _entries(view: ContextReportView) -> str:
 
 def _swatch(kind: str) -> str:
     return (
-        f'<span class="swatch k-{_name(kind)}" style="display:inline-block;width:10px;height:10px;'
+        f'<span class="swatch k-{_kind_label(kind)}" style="display:inline-block;width:10px;height:10px;'
         f'margin-right:6px;border-radius:2px;{_colour(kind)}"></span>'
     )
 
 
-def _name(kind: str) -> str:
+def _kind_label(kind: str) -> str:
     return kind if kind in HEX else "used"
 
 

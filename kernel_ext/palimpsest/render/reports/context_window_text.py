@@ -13,7 +13,7 @@ from palimpsest.render.reports.context_window import (
     ReductionRow,
     share,
 )
-from palimpsest.render.safety.escaping import code_span, inline, one_line
+from palimpsest.render.safety.escaping import code_span, escape_inline, one_line
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.visible_text import visible
 
@@ -54,12 +54,12 @@ def to_text(sheet: ContextReportView) -> str:
     """Return the report as plain text."""
     blocks = [
         sheet.title,
-        " · ".join(word for word in sheet.head if word),
-        f"[{bar(sheet.fills, sheet.window)}]" if sheet.window else "",
+        " · ".join(word for word in sheet.head_phrases if word),
+        f"[{bar(sheet.kind_shares, sheet.window)}]" if sheet.window else "",
         f"! {sheet.warning}" if sheet.warning else "",
         "\n".join(_fill_lines(sheet)),
         "\n".join(remark for remark in sheet.remarks if remark),
-        "\n".join([sheet.marks_title, *(_mark_text(mark) for mark in sheet.marks)]),
+        "\n".join([sheet.marks_title, *(_mark_text(mark) for mark in sheet.reduction_rows)]),
         sheet.more_marks,
         "\n".join([sheet.entries_title, *_entry_lines(sheet.entries)]) if sheet.entries else "",
         sheet.more_entries,
@@ -70,31 +70,31 @@ def to_text(sheet: ContextReportView) -> str:
 def to_markdown(sheet: ContextReportView) -> str:
     """Return the report as Markdown that is safe in a trusted notebook."""
     blocks = [
-        f"**{inline(sheet.title)}**",
-        f"*{inline(' · '.join(word for word in sheet.head if word))}*",
-        f"`[{bar(sheet.fills, sheet.window)}]`" if sheet.window else "",
-        f"**{inline(sheet.warning)}**" if sheet.warning else "",
+        f"**{escape_inline(sheet.title)}**",
+        f"*{escape_inline(' · '.join(word for word in sheet.head_phrases if word))}*",
+        f"`[{bar(sheet.kind_shares, sheet.window)}]`" if sheet.window else "",
+        f"**{escape_inline(sheet.warning)}**" if sheet.warning else "",
         _fills_markdown(sheet),
-        f"*{inline(' '.join(remark for remark in sheet.remarks if remark))}*"
+        f"*{escape_inline(' '.join(remark for remark in sheet.remarks if remark))}*"
         if sheet.remarks
         else "",
-        f"**{inline(sheet.marks_title)}**",
-        *(_mark_markdown(mark) for mark in sheet.marks),
-        f"*{inline(sheet.more_marks)}*" if sheet.more_marks else "",
-        f"**{inline(sheet.entries_title)}**" if sheet.entries else "",
+        f"**{escape_inline(sheet.marks_title)}**",
+        *(_mark_markdown(mark) for mark in sheet.reduction_rows),
+        f"*{escape_inline(sheet.more_marks)}*" if sheet.more_marks else "",
+        f"**{escape_inline(sheet.entries_title)}**" if sheet.entries else "",
         _entries_markdown(sheet.entries) if sheet.entries else "",
-        f"*{inline(sheet.more_entries)}*" if sheet.more_entries else "",
+        f"*{escape_inline(sheet.more_entries)}*" if sheet.more_entries else "",
     ]
     return "\n\n".join(block for block in blocks if block)
 
 
 def _fill_lines(sheet: ContextReportView) -> list[str]:
-    names = max((len(fill.name) for fill in sheet.fills), default=0)
-    numbers = max((len(count(fill.tokens)) for fill in sheet.fills), default=0)
+    names = max((len(fill.name) for fill in sheet.kind_shares), default=0)
+    numbers = max((len(count(fill.tokens)) for fill in sheet.kind_shares), default=0)
     return [
         f"{SIGNS.get(fill.kind, ' ')} {fill.name.ljust(names)}  {count(fill.tokens).rjust(numbers)}"
         f"  {share(fill.tokens, sheet.window):>7}  {fill.remark}".rstrip()
-        for fill in sheet.fills
+        for fill in sheet.kind_shares
     ]
 
 
@@ -102,12 +102,12 @@ def _fills_markdown(sheet: ContextReportView) -> str:
     head = ("", "tokens", *(("share",) if sheet.window else ()), "")
     rows = [
         (
-            f"{SIGNS.get(fill.kind, '')} {inline(fill.name)}",
+            f"{SIGNS.get(fill.kind, '')} {escape_inline(fill.name)}",
             count(fill.tokens),
-            *((inline(share(fill.tokens, sheet.window)),) if sheet.window else ()),
-            inline(fill.remark),
+            *((escape_inline(share(fill.tokens, sheet.window)),) if sheet.window else ()),
+            escape_inline(fill.remark),
         )
-        for fill in sheet.fills
+        for fill in sheet.kind_shares
     ]
     return _table(head, rows)
 
@@ -115,16 +115,18 @@ def _fills_markdown(sheet: ContextReportView) -> str:
 def _mark_text(mark: ReductionRow) -> str:
     facts = " · ".join(fact for fact in mark.facts if fact)
     lines = [
-        f"--- {mark.name} {mark.words}".rstrip() + f" · {facts}",
+        f"--- {mark.name} {mark.sentence}".rstrip() + f" · {facts}",
         f"    {mark.reason}" if mark.reason else "",
     ]
     return "\n".join(line for line in lines if line)
 
 
 def _mark_markdown(mark: ReductionRow) -> str:
-    head = " ".join(piece for piece in (code_span(mark.name), inline(mark.words)) if piece)
-    facts = inline(" · ".join(fact for fact in mark.facts if fact))
-    why = f": {inline(mark.reason)}" if mark.reason else ""
+    head = " ".join(
+        piece for piece in (code_span(mark.name), escape_inline(mark.sentence)) if piece
+    )
+    facts = escape_inline(" · ".join(fact for fact in mark.facts if fact))
+    why = f": {escape_inline(mark.reason)}" if mark.reason else ""
     return f"╌╌╌ ⧄ {head} · *{facts}*{why}"
 
 
@@ -142,9 +144,9 @@ def _entries_markdown(entries: Sequence[RequestItem]) -> str:
     rows = [
         (
             count(entry.tokens),
-            f"{SIGNS.get(entry.kind, '')} {inline(entry.name)}",
-            inline(one_line(entry.words, 90))
-            + (f" *{inline(entry.remarks)}*" if entry.remarks else ""),
+            f"{SIGNS.get(entry.kind, '')} {escape_inline(entry.name)}",
+            escape_inline(one_line(entry.words, 90))
+            + (f" *{escape_inline(entry.remarks)}*" if entry.remarks else ""),
         )
         for entry in entries
     ]

@@ -6,7 +6,7 @@ Border: pure. Labels come from models and tools, so they are shown on one line, 
 from collections.abc import Iterator, Sequence
 
 from palimpsest.render.content.decision_reasons import decision_sentence, reason
-from palimpsest.render.content.phrases import count, money, some
+from palimpsest.render.content.phrases import count, counted_noun, money
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.context_values.decisions import Decision
 from palimpsest.transcript.context_values.proposed_request import CacheForecast, ProposedRequest
@@ -31,7 +31,7 @@ PURPOSES = {
 
 def held_request_text(proposal: ProposedRequest, *, items: bool = False) -> str:
     """Return a held request as lines of plain text; with ``items``, every item that it holds."""
-    return "\n".join(_lines(proposal, items=items))
+    return "\n".join(_proposal_lines(proposal, items=items))
 
 
 def headline(proposal: ProposedRequest) -> str:
@@ -72,16 +72,16 @@ def _cache_time_left(cache: CacheForecast, now: int) -> str:
     return f"which cools in {time_left}"
 
 
-def _lines(proposal: ProposedRequest, *, items: bool) -> Iterator[str]:
+def _proposal_lines(proposal: ProposedRequest, *, items: bool) -> Iterator[str]:
     yield headline(proposal)
     yield f"  model {one_line(proposal.model, 80)}, policy {one_line(proposal.policy, 60)}"
     yield from (f"  {note}" for note in notes(proposal))
-    yield f"  {difference(proposal)}"
+    yield f"  {difference_sentence(proposal)}"
     yield from _new_summary(proposal)
     shown_items = proposal.items if items else tuple(item for item in proposal.items if item.new)
     yield from _item_lines(shown_items, limit=None if items else MAX_LINES)
     if proposal.decisions:
-        yield f"  It would make {some(len(proposal.decisions), 'decision')}:"
+        yield f"  It would make {counted_noun(len(proposal.decisions), 'decision')}:"
         yield from _decision_lines(proposal.decisions)
 
 
@@ -127,14 +127,18 @@ def notes(proposal: ProposedRequest) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def difference(proposal: ProposedRequest) -> str:
+def difference_sentence(proposal: ProposedRequest) -> str:
     """Return a sentence on the difference from the request before."""
     new = sum(item.new for item in proposal.items)
     if proposal.tokens_before is None:
-        return f"It is the first request to this model, of {some(new, 'item')}."
+        return f"It is the first request to this model, of {counted_noun(new, 'item')}."
     change = proposal.tokens - proposal.tokens_before
     more = "more" if change >= 0 else "fewer"
-    what = f"{some(new, 'item')} new: {count(proposal.new_tokens)} tokens" if new else "nothing new"
+    what = (
+        f"{counted_noun(new, 'item')} new: {count(proposal.new_tokens)} tokens"
+        if new
+        else "nothing new"
+    )
     return f"{count(abs(change))} tokens {more} than the request before, {what}."
 
 

@@ -8,7 +8,7 @@ import base64
 import html
 from collections.abc import Sequence
 
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable
 from palimpsest.render.reports.timeline_picture import TimelinePicture, timeline_svg
 from palimpsest.render.safety.escaping import in_html, one_line
@@ -59,7 +59,7 @@ def sentence_list(sentences: Sequence[str]) -> str:
     shown_sentences = [*sentences[:MAX_SENTENCES]]
     if len(sentences) > MAX_SENTENCES:
         shown_sentences.append(
-            f"{some(len(sentences) - MAX_SENTENCES, 'more sentence')} left out here."
+            f"{counted_noun(len(sentences) - MAX_SENTENCES, 'more sentence')} left out here."
         )
     rows = "".join(
         f"<li>{in_html(one_line(sentence, SENTENCE_CHARS))}</li>" for sentence in shown_sentences

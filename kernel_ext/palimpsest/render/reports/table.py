@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, Literal, TypeGuard
 
 from palimpsest.render.content.phrases import count, usd_digits, usd_text
-from palimpsest.render.safety.escaping import clean, in_html, inline
+from palimpsest.render.safety.escaping import clean, escape_inline, in_html
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.strings.terminal_columns import columns_of
 from palimpsest.transcript.visible_text import visible_line
@@ -40,7 +40,7 @@ class TableColumn:
     """A sentence that defines the column."""
 
 
-Told = TableColumn | tuple[TableColumn, Callable[[Any], Cell]]
+ColumnSpec = TableColumn | tuple[TableColumn, Callable[[Any], Cell]]
 """A column whose key is an attribute of the row's value, or with a function that returns its cell."""
 
 
@@ -173,12 +173,12 @@ class ReportTable(ShownAsTable):
     def markdown(self) -> str:
         """The table as Markdown."""
         rule = ["---" if column.form == "text" else "--:" for column in self.columns]
-        head = [inline(_column_title(column)) for column in self.columns]
-        lines = [f"**{inline(self.title)}**", ""]
-        lines += [f"{inline(sentence)}\n" for sentence in self.lead]
+        head = [escape_inline(_column_title(column)) for column in self.columns]
+        lines = [f"**{escape_inline(self.title)}**", ""]
+        lines += [f"{escape_inline(sentence)}\n" for sentence in self.lead]
         lines += [f"| {' | '.join(head)} |", f"|{'|'.join(rule)}|"]
-        lines += [f"| {' | '.join(map(inline, row))} |" for row in self._shown_rows()]
-        lines += [f"\n{inline(note)}" for note in self.notes]
+        lines += [f"| {' | '.join(map(escape_inline, row))} |" for row in self._shown_rows()]
+        lines += [f"\n{escape_inline(note)}" for note in self.notes]
         return "\n".join(lines)
 
     @property
@@ -258,7 +258,7 @@ class ReportTable(ShownAsTable):
 
 def table_of(
     title: str,
-    columns: Sequence[Told],
+    columns: Sequence[ColumnSpec],
     values: Sequence[Any],
     notes: tuple[str, ...] = (),
     links: Sequence[str] = (),

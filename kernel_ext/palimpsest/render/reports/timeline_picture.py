@@ -71,7 +71,7 @@ class TimelinePicture:
     """The contents of the picture as a sentence."""
     names: tuple[str, ...]
     """Kinds of tokens, lowest layer first."""
-    layers: tuple[tuple[int, ...], ...]
+    tokens_by_kind: tuple[tuple[int, ...], ...]
     """Tokens of each kind at each request."""
     limits: tuple[int, ...] = ()
     """Of the window at each request; 0 where none is known."""
@@ -85,9 +85,9 @@ def kind_words(kind: str) -> str:
 
 def timeline_svg(picture: TimelinePicture) -> str:
     """Return the picture as an ``svg`` element of at most about 30 kB."""
-    requests = len(picture.layers[0]) if picture.layers else 0
-    columns = _columns(picture, requests)
-    heights = [[layer[at] for at in columns] for layer in picture.layers]
+    requests = len(picture.tokens_by_kind[0]) if picture.tokens_by_kind else 0
+    columns = _drawn_requests(picture, requests)
+    heights = [[layer[at] for at in columns] for layer in picture.tokens_by_kind]
     sums = [sum(column) for column in zip(*heights, strict=True)] if heights else []
     limits = [picture.limits[at] for at in columns] if picture.limits else []
     top = _full_height(sums, limits)
@@ -95,7 +95,7 @@ def timeline_svg(picture: TimelinePicture) -> str:
     body = [
         *_areas(picture.names, heights, top),
         *_limit(limits, top),
-        *_marks(picture.marks, requests),
+        *_mark_elements(picture.marks, requests),
         *_axis(requests, top),
         *_legend(picture),
     ]
@@ -114,11 +114,11 @@ def _full_height(sums: Sequence[int], limits: Sequence[int]) -> int:
     return max(most, limit) if limit < 4 * most else most
 
 
-def _columns(picture: TimelinePicture, requests: int) -> list[int]:
+def _drawn_requests(picture: TimelinePicture, requests: int) -> list[int]:
     """Return the requests that are drawn: of neighbours that share a column, the largest."""
     if requests <= MAX_COLUMNS:
         return list(range(requests))
-    totals = [sum(column) for column in zip(*picture.layers, strict=True)]
+    totals = [sum(column) for column in zip(*picture.tokens_by_kind, strict=True)]
     edges = [place * requests // MAX_COLUMNS for place in range(MAX_COLUMNS + 1)]
     return [max(range(begin, end), key=totals.__getitem__) for begin, end in pairwise(edges)]
 
@@ -148,7 +148,7 @@ def _limit(limits: Sequence[int], top: int) -> Iterator[str]:
     yield f'<path fill="none" stroke="#d3453d" stroke-dasharray="5 3" d="{steps}"/>'
 
 
-def _marks(marks: Sequence[TimelineMark], requests: int) -> Iterator[str]:
+def _mark_elements(marks: Sequence[TimelineMark], requests: int) -> Iterator[str]:
     for height, (kind, (colour, _)) in enumerate(_MARKS.items()):
         places = [_x(mark.request, requests) for mark in marks if mark.kind == kind]
         lines = "".join(

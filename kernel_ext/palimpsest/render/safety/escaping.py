@@ -64,7 +64,7 @@ def one_line(text: str, max_chars: int = 160) -> str:
     return line if len(line) <= max_chars else line[: max_chars - 1].rstrip() + "…"
 
 
-def inline(text: str) -> str:
+def escape_inline(text: str) -> str:
     """Return escaped text, which is shown unchanged inside a Markdown line."""
     line = " ".join(clean(text).split())
     escaped = _INLINE.sub(r"\\\g<0>", html.escape(line, quote=False)).replace("$", DOLLAR)

@@ -49,7 +49,7 @@ _HOST = lazy_pattern(r"^(?:https?:)?//(?P<host>[^/?#\\]+)", re.IGNORECASE)
 def safe_markdown(text: str) -> str:
     """Return the model's Markdown in a form that is safe for a front end that renders it unchecked."""
     pieces = []
-    for piece in _pieces(clean(text).split("\n")):
+    for piece in _code_and_text_blocks(clean(text).split("\n")):
         if isinstance(piece, _Code):
             pieces.append(code_block(piece.text, piece.language))
         elif prose := _prose(piece):
@@ -70,7 +70,7 @@ class _Reader:
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
-        self.at = 0
+        self.position = 0
         self.in_list = False
         self.after_blank = True
         self.dedent = 0
@@ -78,7 +78,7 @@ class _Reader:
 
     def code(self) -> _Code | None:
         """Consume a code block that begins here outside lists and quotes, or return None."""
-        line = self.lines[self.at]
+        line = self.lines[self.position]
         fence = _FENCE.match(line)
         if fence and _opens(fence) and not (self.in_list and len(fence["indent"]) > 1):
             return self._fenced(fence["fence"], len(fence["indent"]), fence["info"])
@@ -86,12 +86,12 @@ class _Reader:
             return self._indented()
         return None
 
-    def nested(self) -> _Code | None:
+    def take_nested_code(self) -> _Code | None:
         """Consume a fence inside a list or quote, and return its code without the list or quote.
 
         Dialects differ on where such a fence ends.
         """
-        fence = _NESTED.match(self.lines[self.at])
+        fence = _NESTED.match(self.lines[self.position])
         if not fence or not fence["prefix"] or not _opens(fence):
             return None
         prefix = fence["prefix"]
@@ -100,10 +100,10 @@ class _Reader:
         marker = prefix.rstrip()
         return _Code(code.text, code.language, marker if marker.strip(" \t>") else "")
 
-    def text(self) -> str:
+    def take_text_line(self) -> str:
         """Consume one line of text."""
-        line = self.lines[self.at]
-        self.at += 1
+        line = self.lines[self.position]
+        self.position += 1
         if line.strip() and not line.startswith(" " * self.dedent):
             self.dedent = 0
         line = line[self.dedent :]
@@ -116,41 +116,41 @@ class _Reader:
 
     def _fenced(self, fence: str, indent: int, info: str, *, quoted: bool = False) -> _Code:
         body: list[str] = []
-        self.at += 1
-        while self.at < len(self.lines):
-            line = self.lines[self.at]
-            self.at += 1
+        self.position += 1
+        while self.position < len(self.lines):
+            line = self.lines[self.position]
+            self.position += 1
             bare = line.lstrip(" \t>") if indent > 3 or quoted else line.lstrip(" ")
             if _closes_fence(bare, fence):
                 break
-            body.append(_without(line, indent, quoted=quoted))
+            body.append(_without_container(line, indent, quoted=quoted))
         self.after_blank = True
         info_words = info.split(None, 1)
         return _Code("\n".join(body), info_words[0].strip("{}.") if info_words else "")
 
     def _indented(self) -> _Code:
         body: list[str] = []
-        while self.at < len(self.lines):
-            line = self.lines[self.at]
+        while self.position < len(self.lines):
+            line = self.lines[self.position]
             if line.strip() and not _INDENTED.match(line):
                 break
             body.append(_INDENTED.sub("", line, count=1))
-            self.at += 1
+            self.position += 1
         return _Code("\n".join(body).rstrip(), "")
 
 
-def _pieces(lines: list[str]) -> Iterator[_Code | list[str]]:
+def _code_and_text_blocks(lines: list[str]) -> Iterator[_Code | list[str]]:
     """Split lines into blocks of code and runs of lines that are text."""
     reader = _Reader(lines)
     text: list[str] = []
-    while reader.at < len(reader.lines):
-        piece = reader.code() or reader.nested()
+    while reader.position < len(reader.lines):
+        piece = reader.code() or reader.take_nested_code()
         if piece is not None:
             yield [*text, piece.marker] if piece.marker else text
             text = []
             yield piece
         else:
-            text.append(reader.text())
+            text.append(reader.take_text_line())
     yield text
 
 
@@ -163,7 +163,7 @@ def _closes_fence(line: str, fence: str) -> bool:
     return len(bare) >= len(fence) and not bare.strip(fence[0]) and bare.startswith(fence)
 
 
-def _without(line: str, indent: int, *, quoted: bool) -> str:
+def _without_container(line: str, indent: int, *, quoted: bool) -> str:
     """Remove at most the container's indentation, and its quote marks."""
     if quoted:
         return re.sub(r"^[ \t]*(?:>[ \t]?)+", "", line)
@@ -175,7 +175,7 @@ def _prose(lines: list[str]) -> str:
     text = "\n".join(lines).strip("\n")
     safe: list[str] = []
     for is_code, piece in _spans(text):
-        safe.append(piece if is_code else _text(piece))
+        safe.append(piece if is_code else _safe_html(piece))
     return re.sub(r"\n{3,}", "\n\n", "".join(safe)).strip("\n")
 
 
@@ -210,7 +210,7 @@ def _backslashes(text: str, end: int) -> int:
     return end - start
 
 
-def _text(text: str) -> str:
+def _safe_html(text: str) -> str:
     """Escape HTML, and neutralise unsafe links and images; maths keeps its special characters.
 
     Displayed maths becomes a block of its own. nbconvert searches its delimiters before it searches

@@ -14,7 +14,7 @@ from palimpsest.context_policies.replay.moved_summaries import SummaryChoice
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.context_policies.replay.simulation_cache import SimulationCache
 from palimpsest.model.tokenizer import rough_words
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import (
     Cell,
     Form,
@@ -194,7 +194,7 @@ class PolicyComparison(ShownAsTable):
         notes.append(price.sentence)
         notes.extend(filter(None, (recorded_words(self.timeline.recorded_totals),)))
         if self.proof.taken_losses:
-            notes.append(TAKEN.format(breaks=some(self.proof.taken_losses, "break")))
+            notes.append(TAKEN.format(breaks=counted_noun(self.proof.taken_losses, "break")))
         notes.append(COUNTERFACTUAL)
         notes += (*self.windows, *self.estimates)
         if any(not figure.fits for figure in self.figures):
@@ -290,7 +290,7 @@ def reported_figures(timeline: Timeline, ruler: Ruler, price: PriceProfile) -> P
         cost=totals.cost,
         cost_is_fact=totals.cost_is_fact,
         cost_uncached=sum(usage["uncached"]),
-        verdict=f"Facts of {some(len(reporting), 'request')} with reported usage{end}",
+        verdict=f"Facts of {counted_noun(len(reporting), 'request')} with reported usage{end}",
     )
 
 

@@ -9,7 +9,7 @@ from palimpsest.context_policies.items.measured import MEASURES
 from palimpsest.context_policies.prompt_cache.cache_walk import RequestSize
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
 from palimpsest.context_policies.replay.simulation import RAW, Simulation
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.comparison.forgetting import find_forgotten
 from palimpsest.review.prices.listed_limits import listed_limits
 from palimpsest.review.tables.figures import PolicyFigures
@@ -95,7 +95,7 @@ def _too_large_sentence(over_count: int, simulation: Simulation) -> str:
     if not over_count:
         return ""
     window = f"its window of {simulation.window:,}" if simulation.window else "its model's window"
-    return f"Does not fit: {over_count:,} of {some(len(simulation.sizes), 'request')} would be over {window}. "
+    return f"Does not fit: {over_count:,} of {counted_noun(len(simulation.sizes), 'request')} would be over {window}. "
 
 
 def _tokens_written_anew(sizes: tuple[RequestSize, ...]) -> float:

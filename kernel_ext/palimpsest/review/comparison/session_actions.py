@@ -22,7 +22,7 @@ from palimpsest.context_policies.items.tool_calls import (
     is_text_command,
     named_path,
 )
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.safety.escaping import one_line
 from palimpsest.transcript.timeline import Timeline, TimelineItem, TimelineRequest
 
@@ -71,7 +71,9 @@ class SessionStep:
         ]
         more = len(calls) - SHOWN_CALLS
         named = "; ".join(calls[:SHOWN_CALLS])
-        return one_line(f"calls {named}") + (f"; {some(more, 'more call')}" if more > 0 else "")
+        return one_line(f"calls {named}") + (
+            f"; {counted_noun(more, 'more call')}" if more > 0 else ""
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class Parting:
     def sentence(self, *, with_texts: bool = True) -> str:
         """Return a sentence on the steps that both share, and on what each does then."""
         if self.first is None and self.second is None:
-            return f"Both do the same in all of their {some(self.shared, 'step')}."
+            return f"Both do the same in all of their {counted_noun(self.shared, 'step')}."
         sides = [
             f"the {name} has ended"
             if step is None
@@ -96,7 +98,7 @@ class Parting:
         ]
         if not self.shared:
             return f"They part at once: {', '.join(sides)}."
-        return f"They do the same in {some(self.shared, 'step')}. Then {', '.join(sides)}."
+        return f"They do the same in {counted_noun(self.shared, 'step')}. Then {', '.join(sides)}."
 
 
 @dataclass(frozen=True, slots=True)

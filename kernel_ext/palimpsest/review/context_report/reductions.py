@@ -14,7 +14,7 @@ from palimpsest.context.request_assembly.turn_limit import with_turn_limit
 from palimpsest.context.request_kinds.request_inputs import RequestInputs
 from palimpsest.context.visible_messages import good_summaries, marker, without_undone_compactions
 from palimpsest.render.content.decision_reasons import reason
-from palimpsest.render.content.phrases import count, some
+from palimpsest.render.content.phrases import count, counted_noun
 from palimpsest.request_items import Scrub, name_and_first_line, state_of
 from palimpsest.review.context_report.window_contents import WAYS, DecisionTime, Reduction
 from palimpsest.transcript.context_values.decisions import (
@@ -103,7 +103,7 @@ class _ReductionBuilder:
                 yield Reduction(
                     way="summarise",
                     name="summary",
-                    words=f"{some(number, 'message')} hidden by a summary that failed",
+                    words=f"{counted_noun(number, 'message')} hidden by a summary that failed",
                     rule=COMPACT,
                     reason="Under this policy a summary that failed hides what came before, too.",
                     numbers={"messages": number},
@@ -116,7 +116,7 @@ class _ReductionBuilder:
         yield Reduction(
             way="summarise",
             name="summary",
-            words=f"{some(number, 'message')} told in a summary, {why}",
+            words=f"{counted_noun(number, 'message')} told in a summary, {why}",
             rule=COMPACT,
             message_id=summary.id,
             **({"reason": ""} if summary_decision is None else self._fields_of(summary_decision)),
@@ -137,7 +137,9 @@ class _ReductionBuilder:
         view = self._inputs.view
         shown = {message.id for message in visible_messages}
         valid_messages = without_undone_compactions(view.messages, view.decisions)
-        return self._inputs.older + sum(message.id not in shown for message in valid_messages)
+        return self._inputs.unloaded_count + sum(
+            message.id not in shown for message in valid_messages
+        )
 
     def _decision_of(self, summary_id: str) -> Decision | None:
         summary_decisions = (
@@ -160,7 +162,7 @@ class _ReductionBuilder:
         yield Reduction(
             way="limit",
             name="earlier turns",
-            words=f"{some(users, 'turn')} not sent",
+            words=f"{counted_noun(users, 'turn')} not sent",
             rule=LIMIT,
             reason=f"The history limit of this session is {count(turns or 0)} turns.",
             numbers={"turns": turns},
@@ -192,7 +194,7 @@ class _ReductionBuilder:
             yield Reduction(
                 way="fail",
                 name=REPEATED,
-                words=f"what came of {some(len(partial_answers), 'answer')} before the connection broke",
+                words=f"what came of {counted_noun(len(partial_answers), 'answer')} before the connection broke",
                 rule=REPEATED,
                 reason="A request that failed half-way was sent again. What had come of its answer is "
                 "kept in the session, and not sent to the model.",

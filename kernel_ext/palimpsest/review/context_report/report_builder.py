@@ -14,7 +14,7 @@ from palimpsest.context.request_kinds.request_inputs import (
     recorded_inputs,
 )
 from palimpsest.context.visible_messages import View
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.request_items import Scrub, request_items
 from palimpsest.review.context_report.context_report import ContextReport
 from palimpsest.review.context_report.decision_times import TYPES, decision_times
@@ -99,7 +99,7 @@ def _policy_text(policy: Policy) -> str:
         number = len(policy_differences(policy))
     except ConfigError:  # a preset of another version
         return policy.name
-    return f"{policy.name}, {some(number, 'number')} changed" if number else policy.name
+    return f"{policy.name}, {counted_noun(number, 'number')} changed" if number else policy.name
 
 
 def _reported_tokens(inputs: RequestInputs) -> int | None:

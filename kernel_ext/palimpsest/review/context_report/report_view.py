@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, get_args
 
-from palimpsest.render.content.phrases import count, share_text, some
+from palimpsest.render.content.phrases import count, counted_noun, share_text
 from palimpsest.render.reports.context_window import (
     KINDS,
     ContextReportView,
@@ -64,16 +64,16 @@ def report_view(contents: "WindowContents") -> ContextReportView:
     marked, others = _split_off_largest(contents.reductions)
     return ContextReportView(
         title=f"Context window of {contents.model}",
-        head=_head(contents),
+        head_phrases=_head(contents),
         window=contents.window,
-        fills=_kind_shares(contents),
+        kind_shares=_kind_shares(contents),
         warning=_warning(contents),
         remarks=_remarks(contents),
-        entries_title=f"Everything in it, largest first ({some(len(entries), 'item')})",
+        entries_title=f"Everything in it, largest first ({counted_noun(len(entries), 'item')})",
         entries=tuple(entries[:MAX_ENTRIES]),
         more_entries=_more_words(entries[MAX_ENTRIES:]),
         marks_title=_marks_title(contents),
-        marks=tuple(map(_mark, marked)),
+        reduction_rows=tuple(map(_mark, marked)),
         more_marks=_more_marks(others),
     )
 
@@ -135,15 +135,19 @@ def _tool_names(items: Sequence[RequestItem]) -> str:
     changed = [f"{item.name}: {item.remark}" for item in items if item.remark]
     others = f" and {len(changed) - MAX_MARKS} more" if len(changed) > MAX_MARKS else ""
     changed_words = f" ({'; '.join(changed[:MAX_MARKS])}{others})" if changed else ""
-    return f"{some(len(names), 'tool')}: {', '.join(names[:MAX_NAMED])}{more}{changed_words}"
+    return (
+        f"{counted_noun(len(names), 'tool')}: {', '.join(names[:MAX_NAMED])}{more}{changed_words}"
+    )
 
 
 def _prompts_and_notes(items: Sequence[RequestItem]) -> str:
     """Count the user's prompts, and separately the notes by the engine."""
     prompts = {item.message_id for item in items if item.name != "note"}
     notes_by_engine = {item.message_id for item in items} - prompts
-    words = [some(len(prompts), "prompt")] if prompts else []
-    notes = [f"{some(len(notes_by_engine), 'note')} by the engine"] if notes_by_engine else []
+    words = [counted_noun(len(prompts), "prompt")] if prompts else []
+    notes = (
+        [f"{counted_noun(len(notes_by_engine), 'note')} by the engine"] if notes_by_engine else []
+    )
     return ", ".join([*words, *notes])
 
 
@@ -204,7 +208,7 @@ def _variables(contents: "WindowContents") -> str:
     """Return a sentence on variables that were hidden from the agent by their names; empty where none was."""
     number = contents.hidden_variables
     return (
-        f"Kept from the agent by the setting hidden_variables: {some(number, 'variable')}."
+        f"Kept from the agent by the setting hidden_variables: {counted_noun(number, 'variable')}."
         if number
         else ""
     )
@@ -214,7 +218,7 @@ def _more_words(items: Sequence[RequestItem]) -> str:
     if not items:
         return ""
     tokens = count(sum(item.tokens for item in items))
-    return f"and {some(len(items), 'smaller item')}, {tokens} tokens together"
+    return f"and {counted_noun(len(items), 'smaller item')}, {tokens} tokens together"
 
 
 def _marks_title(contents: "WindowContents") -> str:

@@ -41,9 +41,9 @@ from palimpsest.review.corpus.session_work import (
     SessionWork,
 )
 from palimpsest.review.prices.price_file import PriceWords, price_words
-from palimpsest.review.recorded_sessions.preset_policies import policy_from_words
 from palimpsest.review.session_figures import SessionFigures, figures_table
 from palimpsest.review.session_review import PolicyLike
+from palimpsest.review.timeline_view.chosen_policies import policy_from_words
 from palimpsest.transcript.errors import UserError
 
 _FIGURES: TypeAdapter[list[SessionFigures]] = TypeAdapter(list[SessionFigures])

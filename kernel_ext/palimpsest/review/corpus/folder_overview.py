@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from palimpsest.context_policies.prompt_cache.ruler import money_words
-from palimpsest.render.content.phrases import short_count, some, usd_text
+from palimpsest.render.content.phrases import counted_noun, short_count, usd_text
 from palimpsest.render.reports.table import Cell, Form, ReportTable, ShownAsTable, TableColumn
 from palimpsest.review.session_figures import SessionFigures
 from palimpsest.review.tables.figures import waste_words
@@ -181,7 +181,7 @@ class FolderOverview(ShownAsTable):
             ),
         )
         files = {session.file for session in self.sessions}
-        title = f"{some(len(self.sessions), 'session')} in {some(len(files), 'file')}, by {self.by}"
+        title = f"{counted_noun(len(self.sessions), 'session')} in {counted_noun(len(files), 'file')}, by {self.by}"
         return ReportTable(
             title, columns, tuple(rows), self.sentences, estimates=frozenset(estimates)
         )
@@ -195,7 +195,9 @@ class FolderOverview(ShownAsTable):
         sentences = [self._totals_sentence("Together", total)]
         if without_subagents.sessions < total.sessions:
             subagents = total.sessions - without_subagents.sessions
-            sentences[0] = self._totals_sentence(f"With {some(subagents, 'subagent')}", total)
+            sentences[0] = self._totals_sentence(
+                f"With {counted_noun(subagents, 'subagent')}", total
+            )
             sentences.insert(0, self._totals_sentence("Without subagents", without_subagents))
         sentences += self._cost_sentences(total)
         sentences += self._left_out_sentences()
@@ -204,7 +206,7 @@ class FolderOverview(ShownAsTable):
     def _totals_sentence(self, label: str, totals: FolderTotals) -> str:
         money = self._money(totals.cost, is_fact=totals.is_fact)
         return (
-            f"{label}: {some(totals.requests, 'request')}, {totals.input:,} tokens read, "
+            f"{label}: {counted_noun(totals.requests, 'request')}, {totals.input:,} tokens read, "
             f"{totals.output:,} written, {money}."
         )
 
@@ -254,16 +256,16 @@ class FolderOverview(ShownAsTable):
         if other_units:
             have = "has its" if other_units == 1 else "have their"
             yield (
-                f"{some(other_units, 'session')} {have} cost in another unit than {self.unit} "
+                f"{counted_noun(other_units, 'session')} {have} cost in another unit than {self.unit} "
                 f"{'(u) ' if self.unit == 'USD' else ''}and {'is' if other_units == 1 else 'are'} not in the sums of money; "
                 "give one price by --price."
             )
         if self.repeated:
             file, first = self.repeated[0]
             counts = "counts once: " if len(self.repeated) == 1 else "count once, such as "
-            yield f"{some(len(self.repeated), 'session')} came twice and {counts}that of {file}, as in {first}."
+            yield f"{counted_noun(len(self.repeated), 'session')} came twice and {counts}that of {file}, as in {first}."
         if self.problems:
-            yield f"{some(len(self.problems), 'problem')} of reading, named on standard error and in `problems`."
+            yield f"{counted_noun(len(self.problems), 'problem')} of reading, named on standard error and in `problems`."
 
     def _amount(self, session: OverviewSession, amount: float | None) -> Cell:
         """Return an amount for the table; one in another unit is a text with that unit."""

@@ -8,7 +8,7 @@ from typing import Any
 from palimpsest.model.catalog import litellm_table
 from palimpsest.model.catalog.gateway_names import meant_model
 from palimpsest.model.catalog.long_prompt_prices import LONG_PROMPT_SOURCE, long_prompt_prices
-from palimpsest.model.catalog.model_info import parse
+from palimpsest.model.catalog.model_info import parse_model
 from palimpsest.model.catalog.retired_prices import RETIRED_SOURCE, retired_price
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.values import Price
@@ -41,7 +41,7 @@ def offline_window(model: str) -> int:
 def offline_name(model: str) -> str | None:
     """Return the name under which the list has a model that it does not have by its own name; else None."""
     try:
-        ref = parse(model)
+        ref = parse_model(model)
     except ConfigError:
         return None
     return meant_model(ref).key if litellm_table.find_model(ref) is None else None
@@ -49,7 +49,7 @@ def offline_name(model: str) -> str | None:
 
 def _entry(model: str) -> dict[str, Any] | None:
     try:
-        ref = parse(model)
+        ref = parse_model(model)
     except ConfigError:
         return None
     return litellm_table.find_model(ref) or meant_model(ref).facts or None

@@ -14,10 +14,10 @@ from uuid import uuid4
 from palimpsest.context_policies.registry import get
 from palimpsest.review.prices.prices import PriceOf
 from palimpsest.review.recorded_sessions.growing_review import GrowingReview
-from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.recorded_sessions.stored_review import stored_review
 from palimpsest.review.session_review import GetPolicy, SessionReview
+from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_patch import patch_of

@@ -17,13 +17,13 @@ from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_w
 from palimpsest.context_policies.replay.fetch_cost import fetch_cost
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.render.content.decision_reasons import conversation_size
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import (
     Basis,
+    ColumnSpec,
     ReportTable,
     ShownAsTable,
     TableColumn,
-    Told,
     table_of,
 )
 from palimpsest.review.request_contents.lost_word import LostWord
@@ -139,7 +139,7 @@ class CompactionLoss(ShownAsTable):
         if self.writer is not None:
             writer = self.writer
             lines.append(
-                f"The summary was written by session {writer.session}: {some(writer.requests, 'request')}, {writer.input:,} tokens "
+                f"The summary was written by session {writer.session}: {counted_noun(writer.requests, 'request')}, {writer.input:,} tokens "
                 f"read, {writer.output:,} written, {money_words(writer.cost, self.price.unit, writer.basis)}."
             )
         losses = [
@@ -162,7 +162,7 @@ class CompactionLoss(ShownAsTable):
         if not self.fetches:
             return ()
         cost = money_words(self.refetching, self.price.unit, "estimate")
-        many = some(self.fetches, "request")
+        many = counted_noun(self.fetches, "request")
         return (f"To fetch them again would take {many}, and cost {cost}: an estimate.",)
 
     @property
@@ -192,7 +192,7 @@ class CompactionLoss(ShownAsTable):
     def constraints_table(self) -> ReportTable:
         """The user's prohibitions and demands, the lost first, each with the later call that touches it."""
         lost = len(self.lost_of(CONSTRAINTS))
-        title = f"Compaction {self.number + 1} under {self.policy}: {lost} of {some(len(self.constraints), 'constraint')} lost"
+        title = f"Compaction {self.number + 1} under {self.policy}: {lost} of {counted_noun(len(self.constraints), 'constraint')} lost"
         return constraints_table(title, self.constraints)
 
     @property
@@ -215,7 +215,7 @@ class CompactionLoss(ShownAsTable):
         needed = self.needed
         others = [word for word in self.lost if not word.needed]
         words = (*needed, *others)[: MAX_ROWS * len(LOST_KINDS)]
-        columns: tuple[Told, ...] = (
+        columns: tuple[ColumnSpec, ...] = (
             TableColumn("kind", "kind"),
             (TableColumn("name", "lost name"), lambda word: word.name[:MAX_NAME_CHARS]),
             (
@@ -282,7 +282,7 @@ class CompactionLosses(ShownAsTable):
         """The table with a row for each compaction."""
         unit = next((compaction.price.unit for compaction in self.compactions), "USD")
         about = f"{COMPARED} Of how many is in the JSON."
-        columns: tuple[Told, ...] = (
+        columns: tuple[ColumnSpec, ...] = (
             (TableColumn("compaction", "compaction", "count"), lambda loss: loss.number + 1),
             (TableColumn("request", "request", "count"), lambda loss: loss.request + 1),
             (TableColumn("items", "items", "count"), lambda loss: len(loss.items)),
@@ -307,7 +307,7 @@ class CompactionLosses(ShownAsTable):
             ),
         )
         notes = (*(loss.needed_sentence for loss in self), *self.failures)
-        title = f"{some(len(self), 'compaction')} of {self.title} under {self.policy}"
+        title = f"{counted_noun(len(self), 'compaction')} of {self.title} under {self.policy}"
         return table_of(title, columns, self.compactions, notes)
 
     def json(self) -> dict[str, Any]:
@@ -460,7 +460,7 @@ def _loss(
             and (replaced.undone is None or use < replaced.undone)
             and not _is_shown_again(timeline, replaced.request, use, name, holders)
         )
-        for name in lost.kinds
+        for name in lost.kind_by_name
     }
     fetched = _items_to_fetch(replaced_items, texts, needed)
     return CompactionLoss(
@@ -473,8 +473,8 @@ def _loss(
         summary=summary,
         tokens_before=sum(shown.tokens for shown in replaced_items),
         tokens_after=tokens,
-        found=lost.found,
-        lost=tuple(LostWord(name, kind, needed[name]) for name, kind in lost.kinds.items()),
+        found=lost.counts_by_kind,
+        lost=tuple(LostWord(name, kind, needed[name]) for name, kind in lost.kind_by_name.items()),
         price=price,
         refetching=sum(
             fetch_cost(simulation, request_of_use, item, price)

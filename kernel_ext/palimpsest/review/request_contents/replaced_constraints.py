@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palimpsest.context.compaction.constraints import constraints_in, subject_words, words_of
-from palimpsest.render.reports.table import ReportTable, TableColumn, Told, table_of
+from palimpsest.render.reports.table import ColumnSpec, ReportTable, TableColumn, table_of
 from palimpsest.review.request_contents.shown_items import ShownItem
 from palimpsest.transcript.timeline import Timeline, TimelineItem
 
@@ -58,7 +58,7 @@ def is_user_text(timeline: Timeline, item: TimelineItem) -> bool:
 def constraints_table(title: str, constraints: Sequence[ReplacedConstraint]) -> ReportTable:
     """Return the constraints as a table, the lost ones first."""
     ordered = sorted(constraints, key=lambda constraint: (constraint.is_kept, constraint.item))
-    columns: tuple[Told, ...] = (
+    columns: tuple[ColumnSpec, ...] = (
         (TableColumn("constraint", "constraint"), lambda constraint: constraint.sentence),
         (
             TableColumn("said", "said at request", "count"),

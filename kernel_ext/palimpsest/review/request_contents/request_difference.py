@@ -7,7 +7,13 @@ from typing import Any, Literal
 
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
 from palimpsest.context_policies.replay.simulation import Simulation
-from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, Told, table_of
+from palimpsest.render.reports.table import (
+    ColumnSpec,
+    ReportTable,
+    ShownAsTable,
+    TableColumn,
+    table_of,
+)
 from palimpsest.review.request_contents.shown_items import ShownItem, shown_items
 from palimpsest.transcript.timeline import Timeline
 
@@ -121,7 +127,7 @@ class RequestDifference(ShownAsTable):
     def table(self) -> ReportTable:
         """The differing items as a table, with the sentences about the cache below it."""
         items = self.timeline.items
-        columns: tuple[Told, ...] = (
+        columns: tuple[ColumnSpec, ...] = (
             TableColumn("change", "change"),
             (TableColumn("item", "item", "count"), lambda change: change.item + 1),
             (TableColumn("kind", "kind"), lambda change: items[change.item].kind),

@@ -11,7 +11,13 @@ from typing import Any, Literal
 
 from palimpsest.context_policies.replay.simulation import Simulation
 from palimpsest.recordings.reading.json_fields import JsonValue
-from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, Told, table_of
+from palimpsest.render.reports.table import (
+    ColumnSpec,
+    ReportTable,
+    ShownAsTable,
+    TableColumn,
+    table_of,
+)
 from palimpsest.render.safety.escaping import clean, in_html
 from palimpsest.review.request_contents.neutral_request import body_of, neutral_messages_of
 from palimpsest.review.request_contents.request_blocks import (
@@ -119,7 +125,7 @@ class ShownRequest(ShownAsTable):
         counted = sum(block.tokens for block in self.outside_blocks)
         if counted:
             notes.append(f"~{counted:,.0f} tokens are counted besides, of what is not shown here.")
-        columns: tuple[Told, ...] = (
+        columns: tuple[ColumnSpec, ...] = (
             (TableColumn("item", "item", "count"), _item_number),
             TableColumn("role", "role"),
             TableColumn("kind", "kind"),

@@ -6,7 +6,7 @@ A note names a request by its number and an item by its id, which stay as they a
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.session_record.notes import NotePlace
 from palimpsest.transcript.timeline import Timeline
@@ -139,4 +139,6 @@ def _check_break(request: int, breaks: Collection[int]) -> None:
 
 def _check_number(number: int | None, total: int, thing: str) -> None:
     if number is not None and not 0 < number <= total:
-        raise UserError(f"The session has {some(total, thing)}; there is no {thing} {number}.")
+        raise UserError(
+            f"The session has {counted_noun(total, thing)}; there is no {thing} {number}."
+        )

@@ -1,19 +1,29 @@
 """The notes on a session as a list: for a terminal, a cell, a report, and a pull request."""
 
 import datetime
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from palimpsest.render.content.phrases import some
-from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
+from palimpsest.render.content.phrases import counted_noun
+from palimpsest.render.reports.table import (
+    ColumnSpec,
+    ReportTable,
+    ShownAsTable,
+    TableColumn,
+    table_of,
+)
+from palimpsest.render.safety.escaping import one_line
 from palimpsest.review.session_notes.note_places import FoundPlace, found_place
 from palimpsest.review.tables.links import link_to
 from palimpsest.store.interface import Problem
 from palimpsest.transcript.ids import short
-from palimpsest.transcript.session_record.notes import Note, verdict_counts
+from palimpsest.transcript.session_record.notes import VERDICTS, Note, Verdict, verdict_counts
 from palimpsest.transcript.timeline import Timeline
+
+TITLE_CHARS = 60
+"""Characters of a session's title in the table of several sessions."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +58,7 @@ class SessionNotes(ShownAsTable):
             for verdict, number in verdict_counts(self.notes).items()
             if number
         )
-        title = f"{some(len(self), 'note')} on {timeline.title or timeline.session}"
+        title = f"{counted_noun(len(self), 'note')} on {timeline.title or timeline.session}"
         return table_of(
             f"{title}: {counts}" if counts else title,
             (
@@ -76,6 +86,29 @@ class SessionNotes(ShownAsTable):
                 note_json(note, place) for note, place in zip(self.notes, self.places, strict=True)
             ],
         }
+
+
+def notes_overview(sessions: Sequence[SessionNotes]) -> ReportTable:
+    """Return a table with a row for each session: how many notes it has, and with which verdicts."""
+
+    def of_verdict(verdict: Verdict) -> Callable[[SessionNotes], int]:
+        return lambda notes: verdict_counts(notes.notes)[verdict]
+
+    columns: tuple[ColumnSpec, ...] = (
+        (
+            TableColumn("session", "session"),
+            lambda notes: one_line(notes.timeline.title or notes.timeline.session, TITLE_CHARS),
+        ),
+        (TableColumn("origin", "origin"), lambda notes: notes.timeline.origin),
+        (TableColumn("notes", "notes", "count", "fact"), len),
+        *(
+            (TableColumn(verdict, verdict, "count", "fact"), of_verdict(verdict))
+            for verdict in VERDICTS
+        ),
+    )
+    total = sum(len(notes) for notes in sessions)
+    title = f"{counted_noun(total, 'note')} on {counted_noun(len(sessions), 'session')}"
+    return table_of(title, columns, sessions)
 
 
 def note_json(note: Note, place: FoundPlace) -> Mapping[str, Any]:

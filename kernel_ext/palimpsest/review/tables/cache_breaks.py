@@ -20,7 +20,7 @@ from palimpsest.context_policies.prompt_cache.cache_losses import (
     known_requests,
 )
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
 from palimpsest.review.tables.links import link_to
 from palimpsest.transcript.growing_lists import GrownRows
@@ -142,7 +142,7 @@ class CacheBreaks(ShownAsTable):
         share = self.unexplained_share
         unexplained = (f"{share:.0%} of the lost tokens are unexplained.",) if share else ()
         priced = (self.price.sentence,) if self.breaks and basis == "estimate" else ()
-        title = f"{len(self)} cache {noun} in {some(self.followers, 'request')}: {self.price.amount_text(self.cost)}"
+        title = f"{len(self)} cache {noun} in {counted_noun(self.followers, 'request')}: {self.price.amount_text(self.cost)}"
         return table_of(
             title,
             (

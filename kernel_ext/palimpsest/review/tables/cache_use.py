@@ -19,7 +19,7 @@ from palimpsest.context_policies.prompt_cache.ruler import (
     kept_for,
     money_words,
 )
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
 from palimpsest.transcript.timeline import Timeline, TimelineRequest
 
@@ -138,7 +138,7 @@ class CacheUse(ShownAsTable):
         if self.beginning_share is not None:
             yield f"System prompt and tools are ~{self.beginning_share * 100:.0f} % of all input."
         if self.idle_compactions:
-            yield f"{some(self.idle_compactions, 'compaction')} came after a pause that had lost the cache."
+            yield f"{counted_noun(self.idle_compactions, 'compaction')} came after a pause that had lost the cache."
         if self.hour is not None:
             yield self._hour_sentence(self.hour)
 
@@ -146,7 +146,9 @@ class CacheUse(ShownAsTable):
         extra, gain = (money_words(cost, self.unit, "estimate") for cost in (hour.extra, hour.gain))
         if not hour.pauses:
             return f"A cache of an hour would cost {extra} more than one of five minutes, and no pause needs it."
-        pauses_text = "" if hour.break_even is None else f" {some(hour.break_even, 'such pause')}"
+        pauses_text = (
+            "" if hour.break_even is None else f" {counted_noun(hour.break_even, 'such pause')}"
+        )
         verdict = (
             f"pays from{pauses_text} on"
             if hour.gain > hour.extra
@@ -154,7 +156,7 @@ class CacheUse(ShownAsTable):
         )
         return (
             f"A cache of an hour costs {extra} more than one of five minutes, and saves {gain} in "
-            f"{some(hour.pauses, 'pause')} of five minutes to an hour; it {verdict}."
+            f"{counted_noun(hour.pauses, 'pause')} of five minutes to an hour; it {verdict}."
         )
 
     def json(self) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Border: pure. The command line lists every place; a view lists the first few and
 
 from collections.abc import Sequence
 
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.store.interface import Problem
 
 MAX_NAMED = 10
@@ -18,4 +18,4 @@ def problem_sentences(problems: Sequence[Problem]) -> tuple[str, ...]:
     more = len(problems) - len(named)
     if more == 0:
         return named
-    return (*named, f"{some(more, 'more place')} could not be read.")
+    return (*named, f"{counted_noun(more, 'more place')} could not be read.")

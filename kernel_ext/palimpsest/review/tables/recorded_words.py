@@ -6,7 +6,7 @@ They are shown beside the sum over the requests and are not added to it: a recor
 from collections.abc import Iterator
 
 from palimpsest.context_policies.prompt_cache.ruler import money_words
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.transcript.timeline import RecordedTotals
 
 
@@ -26,4 +26,4 @@ def _parts(totals: RecordedTotals) -> Iterator[str]:
     if totals.output is not None:
         yield f"{totals.output:,} tokens received"
     if totals.requests is not None:
-        yield some(totals.requests, "request")
+        yield counted_noun(totals.requests, "request")

@@ -8,10 +8,10 @@ from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
 from palimpsest.render.reports.table import (
     ESTIMATED,
     Cell,
+    ColumnSpec,
     Form,
     ReportTable,
     TableColumn,
-    Told,
     table_of,
 )
 from palimpsest.review.tables.links import link_to
@@ -53,7 +53,7 @@ def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> R
         return None if (cost_known := costs[request.index]) is None else cost_known.value
 
     started = TableColumn("started", "started", "text", "fact", "Milliseconds since 1970.")
-    columns: tuple[Told, ...] = (
+    columns: tuple[ColumnSpec, ...] = (
         (TableColumn("request", "request", "count"), lambda request: request.index + 1),
         TableColumn("turn", "turn", "count"),
         TableColumn("model", "model"),
@@ -85,7 +85,7 @@ def requests_table(timeline: Timeline, ruler: Ruler, profile: PriceProfile) -> R
 
 def adding_up_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return a table with a row for each request with reported usage: the three parts of its tokens."""
-    columns: tuple[Told, ...] = (
+    columns: tuple[ColumnSpec, ...] = (
         (TableColumn("request", "request", "count"), lambda row: row.request + 1),
         TableColumn("reported", "reported", "count", "fact"),
         TableColumn("unseen", "unseen", "count", "estimate"),
@@ -110,7 +110,7 @@ def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
             whole if (transition := final_transitions[item.index]) is None else cell_of(transition)
         )
 
-    columns: tuple[Told, ...] = (
+    columns: tuple[ColumnSpec, ...] = (
         (TableColumn("item", "item", "count"), lambda item: item.index + 1),
         TableColumn("kind", "kind"),
         TableColumn("tool", "tool"),
@@ -138,7 +138,7 @@ def items_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
 def decisions_table(timeline: Timeline, ruler: Ruler) -> ReportTable:
     """Return a table with a row for each change of an item's state."""
     items, weights = timeline.items, timeline.weights(ruler.estimator)
-    columns: tuple[Told, ...] = (
+    columns: tuple[ColumnSpec, ...] = (
         (TableColumn("request", "from request", "count"), lambda change: change.request + 1),
         (TableColumn("item", "item", "count"), lambda change: change.item + 1),
         TableColumn("state", "state"),

@@ -9,13 +9,13 @@ from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler, money_words
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import (
+    ColumnSpec,
     Form,
     ReportTable,
     ShownAsTable,
     TableColumn,
-    Told,
     table_of,
 )
 from palimpsest.review.tables.links import link_to
@@ -118,7 +118,7 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
         money: Form = "usd" if self.unit == "USD" else "count"
         request = TableColumn("request", "at request", "count", "", "Of the session, from 1.")
         peak = TableColumn("peak", "peak", "count", "", "Tokens of its largest request.")
-        columns: tuple[Told, ...] = (
+        columns: tuple[ColumnSpec, ...] = (
             (TableColumn("subagent", "subagent"), lambda run: run.name),
             (TableColumn("session", "session"), lambda run: run.timeline.session),
             TableColumn("depth", "depth", "count", "", "1: begun by the session itself."),
@@ -150,7 +150,7 @@ class Subagents(ShownAsTable, Sequence[SubagentRun]):
         if not self.runs:
             return ()
         return tuple(
-            f"{label}: {some(totals.requests, 'request')}, {totals.input:,} tokens read, {totals.output:,} written, "
+            f"{label}: {counted_noun(totals.requests, 'request')}, {totals.input:,} tokens read, {totals.output:,} written, "
             f"largest request {totals.peak:,}, "
             f"{money_words(totals.cost, self.unit, 'fact' if totals.cost_is_fact else 'estimate')}"
             f"{'' if totals.is_fact else ' (estimated in part)'}."
@@ -316,7 +316,7 @@ def requests_with_subagents(timeline: Timeline, subagents: Subagents) -> ReportT
     """Return a table of the requests of the session and of its subagents, in the order in which they were sent."""
     column_note = "Of the session; a subagent's stand behind."
     started = TableColumn("started", "started", "text", "fact", "Milliseconds since 1970.")
-    columns: tuple[Told, ...] = (
+    columns: tuple[ColumnSpec, ...] = (
         (
             TableColumn("request", "request", "count", "", column_note),
             lambda row: max(row.parent_request, 0) + 1,

@@ -11,7 +11,7 @@ from itertools import compress, zip_longest
 
 from palimpsest.context_policies.prompt_cache.cache_losses import known_requests
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, Ruler
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.render.reports.table import ReportTable, ShownAsTable, TableColumn, table_of
 from palimpsest.review.tables.cache_breaks import (
     CacheBreak,
@@ -205,7 +205,7 @@ def _unused_subagents(
         else:
             continue
         template = "The subagent {!r} read {:,} tokens in {}, and {}."
-        what = some(totals.requests, "request")
+        what = counted_noun(totals.requests, "request")
         words = partial(template.format, run.name, totals.input, what, outcome)
         cost, is_fact = totals.cost, totals.is_fact
         yield _WasteCandidate("subagent", cost, totals.cost_is_fact, run.request, words, is_fact)
@@ -217,12 +217,12 @@ def _needless_results(
     weights, factor = timeline.weights(ruler.estimator), ruler.factor
 
     def repeated_sentence(item: TimelineItem, tokens: float, earlier: TimelineItem) -> str:
-        carried = some(_times_shown(timeline, item), "request")
+        carried = counted_noun(_times_shown(timeline, item), "request")
         before = f"as in request {earlier.entered + 1}, which still showed them"
         return f"{_item_words(item)} came again, the same {tokens:,.0f} tokens {before}; {carried} carried both."
 
     def large_sentence(item: TimelineItem, tokens: float, ending: str) -> str:
-        carried = some(_times_shown(timeline, item), "request")
+        carried = counted_noun(_times_shown(timeline, item), "request")
         return f"{_item_words(item)} took {tokens:,.0f} tokens in {carried}{ending}."
 
     newest_by_hash: dict[str, TimelineItem] = {}

@@ -16,7 +16,7 @@ from palimpsest.review.timeline_view.view_queries import MAX_NAME_CHARS, MAX_PRI
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.values import Value
 
-InspectorTab = Literal["timeline", "items", "requests", "cost", "wastes"]
+InspectorTab = Literal["timeline", "items", "requests", "cost", "wastes", "notes"]
 INSPECTOR_TABS: tuple[InspectorTab, ...] = get_args(InspectorTab)
 ItemOrder = Literal["order", "size"]
 Number = Annotated[int, Field(ge=1, lt=1_000_000_000)]

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from typing import Any, Literal, get_args
 
-from palimpsest.render.content.phrases import some
-from palimpsest.review.recorded_sessions.preset_policies import ChosenPolicies, chosen_policies
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.session_review import PolicyLike, SessionReview
+from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies, chosen_policies
 from palimpsest.review.timeline_view.note_views import notes_text
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
 from palimpsest.review.timeline_view.view_queries import (
+    MAX_NAME_CHARS,
     AskCompaction,
     AskTrack,
     AskView,
@@ -64,6 +65,7 @@ def report_data(
         ],
         "texts": texts,
         "items": columns.shared(clean(_texts(answers, texts))),
+        "uses": columns.shared(clean(_uses(answers.review, texts))),
         "compactions": columns.shared(
             clean(_compactions(answers, texts, price)) if texts != "none" else []
         ),
@@ -93,7 +95,7 @@ def _with_texts_removed(
         return view
     labels = ("",) * len(view.items.id)
     unread = len(review.problems)
-    counted = (f"{some(unread, 'place')} could not be read.",) if unread else ()
+    counted = (f"{counted_noun(unread, 'place')} could not be read.",) if unread else ()
     return view.model_copy(
         update={
             "title": view.session,
@@ -148,6 +150,24 @@ def _texts(answers: ViewAnswers, texts: ReportTexts) -> list[str]:
     timeline = answers.review.timeline
     longest = PREVIEW_CHARS if texts == "preview" else None
     return [timeline.read(item.index)[:longest] for item in timeline.items]
+
+
+def _uses(review: SessionReview, texts: ReportTexts) -> dict[str, Any]:
+    """Return the names that answers used with the items that contain them, and each use as a row of three columns.
+
+    The items of a name only grow, so that those of one use are the first ``sources`` of all of them. Names are words of
+    the session: without texts there are none.
+    """
+    uses = () if texts == "none" else review.references.uses
+    items_by_name = {use.name: use.sources for use in uses}
+    number_by_name = {name: number for number, name in enumerate(items_by_name)}
+    return {
+        "names": [name[:MAX_NAME_CHARS] for name in items_by_name],
+        "items": [[*items] for items in items_by_name.values()],
+        "request": [use.request for use in uses],
+        "name": [number_by_name[use.name] for use in uses],
+        "sources": [len(use.sources) for use in uses],
+    }
 
 
 def _compactions(

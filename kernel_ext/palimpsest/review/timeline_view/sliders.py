@@ -8,12 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from inspect import getdoc
 
+from palimpsest.context_policies.interface.pipeline import Pipeline
 from palimpsest.context_policies.interface.policy import ContextPolicy
+from palimpsest.context_policies.interface.recorded_policy import RECORDED
 from palimpsest.context_policies.interface.settings import Preset
 from palimpsest.context_policies.own_policies.custom import CustomPolicy
 from palimpsest.context_policies.registry import presets, summary
+from palimpsest.context_policies.replay.simulation import RAW
 from palimpsest.render.safety.escaping import one_line
-from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
+from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.view_values import PolicyOption, SliderView
 
 MAX_SLIDERS = 3
@@ -53,6 +56,9 @@ MAX_DECIMALS = 6
 """Decimals of a multiple of a fraction."""
 OWN = "your own"
 """The heading in a list of policies of those that a person wrote or put together."""
+OF_SESSION = "the session itself"
+"""The heading of those of its tracks that no policy makes."""
+WHAT_TRACKS = {RAW: "Every item is whole.", RECORDED: "As it was recorded."}
 MAX_WHAT_CHARS = 300
 """Maximum characters of the sentence on a function."""
 
@@ -72,20 +78,29 @@ def policy_choices(chosen: ChosenPolicies = NO_POLICIES) -> tuple[PolicyOption, 
 
 def _chosen_option(name: str, policy: str | ContextPolicy | None) -> PolicyOption:
     """Return a policy of one's own with its sliders, or a pipeline or a preset with other numbers without any."""
-    if isinstance(policy, CustomPolicy) and not policy.given:
-        sentence = " ".join((getdoc(policy.function) or "").split("\n\n")[0].split())
-        return PolicyOption(
-            name=name,
-            what=one_line(sentence, MAX_WHAT_CHARS) or f"The function {name}.",
-            source=f"{OWN}, sha256 {policy.digest[:12]}",
-            sliders=tuple(_own_sliders(policy.numbers)),
-        )
-    source = getattr(policy, "source", "")
-    return PolicyOption(
-        name=name,
-        what=f"{name}, as it was chosen.",
-        source=source if isinstance(policy, Preset) else f"{OWN}, {source}".removesuffix(", "),
-    )
+    match policy:
+        case CustomPolicy():
+            return PolicyOption(
+                name=name,
+                what=_first_sentence(policy.function) or f"The function {policy.function_name}.",
+                source=f"{OWN}, sha256 {policy.digest[:12]}",
+                sliders=() if policy.given else tuple(_own_sliders(policy.numbers)),
+            )
+        case Preset():
+            return PolicyOption(name=name, what=summary(type(policy)), source=policy.source)
+        case Pipeline():
+            words = f"Its {len(policy.stages)} policies act one after the other."
+            return PolicyOption(name=name, what=words, source=f"{OWN}, {policy.source}")
+        case None | str():
+            return PolicyOption(name=name, what=WHAT_TRACKS[name], source=OF_SESSION)
+        case _:
+            words = _first_sentence(type(policy)) or f"An object of {type(policy).__name__}."
+            return PolicyOption(name=name, what=words, source=f"{OWN}, {policy.source}")
+
+
+def _first_sentence(code: object) -> str:
+    """Return the first paragraph of a docstring as one line; empty where there is none."""
+    return one_line((getdoc(code) or "").split("\n\n")[0], MAX_WHAT_CHARS)
 
 
 def _own_sliders(numbers: Mapping[str, int | float]) -> Iterator[SliderView]:

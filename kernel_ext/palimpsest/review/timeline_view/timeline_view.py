@@ -8,8 +8,7 @@ from typing import Any
 
 from palimpsest.context_policies.prompt_cache.recorded_clock import clock_sentence
 from palimpsest.context_policies.prompt_cache.ruler import PriceProfile, money_words
-from palimpsest.render.content.phrases import some
-from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.review.session_review import PriceLike, SessionReview
 from palimpsest.review.tables.break_avoidance import avoided_by
 from palimpsest.review.tables.cache_breaks import CacheBreak
@@ -23,6 +22,7 @@ from palimpsest.review.tables.request_totals import (
     session_costs,
 )
 from palimpsest.review.tables.subagents import SubagentRun
+from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.sliders import policy_choices
 from palimpsest.review.timeline_view.track_view import recorded_track
 from palimpsest.review.timeline_view.view_values import (
@@ -135,6 +135,7 @@ def _later_fields(
         "used": review.references.used_by(len(review.timeline.requests)),
         "subagents": tuple(_subagents(subagents)),
         "policies": policy_choices(policies),
+        "given_policies": len(policies),
     }
 
 
@@ -273,7 +274,7 @@ def _totals(
         return ("The session has no request yet.",)
     about = "" if totals.is_fact else "about "
     reporting_count = sum(reported is not None for reported in timeline.reported)
-    which = some(len(timeline.requests), "request")
+    which = counted_noun(len(timeline.requests), "request")
     if 0 < reporting_count < len(timeline.requests):
         which = f"{reporting_count:,} of {which} reported their usage: they"
     read = f"{which} read {about}{totals.input:,} tokens, at most {about}{totals.peak:,} at once"
@@ -298,7 +299,7 @@ def _cost_sentences(
     paid = money_words(sum(recorded), "USD")
     if totals.cost_is_fact:
         return (f"The session cost {paid}.",)
-    which = some(len(timeline.requests), "request")
+    which = counted_noun(len(timeline.requests), "request")
     is_all = len(recorded) == len(timeline.requests)
     text = f"The session cost {paid}" if is_all else f"{len(recorded):,} of {which} cost {paid}"
     if not price.of_session:

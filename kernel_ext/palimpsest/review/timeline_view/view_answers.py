@@ -9,10 +9,10 @@ from palimpsest.context_policies.interface.policy import ContextPolicy
 from palimpsest.context_policies.interface.preset_text import UnknownPolicy
 from palimpsest.context_policies.replay.simulation import Simulation, simulate
 from palimpsest.review.prices.price_file import without_files
-from palimpsest.review.recorded_sessions.preset_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.request_contents.compaction_losses import CompactionLosses
 from palimpsest.review.request_contents.shown_request import ShownRequest, request_at
 from palimpsest.review.session_review import SessionReview
+from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.note_views import notes_text
 from palimpsest.review.timeline_view.text_search import searched_texts
 from palimpsest.review.timeline_view.timeline_view import timeline_view

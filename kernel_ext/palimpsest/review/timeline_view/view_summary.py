@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from palimpsest.context_policies.prompt_cache.ruler import Scale
-from palimpsest.render.reports.table import Form, ReportTable, TableColumn, Told, table_of
+from palimpsest.render.reports.table import ColumnSpec, Form, ReportTable, TableColumn, table_of
 from palimpsest.render.reports.timeline_picture import (
     TimelineMark,
     TimelinePicture,
@@ -71,7 +71,7 @@ def view_picture(view: TimelineView, *, has_breaks: bool = True) -> TimelinePict
         title=view.title or view.session,
         sentence=_sentence(view, layers, has_breaks=has_breaks),
         names=names,
-        layers=layers,
+        tokens_by_kind=layers,
         limits=view.requests.window,
         marks=tuple(mark for mark in _marks(view) if has_breaks or mark.kind != "break"),
     )
@@ -147,7 +147,7 @@ def _marks(view: TimelineView) -> tuple[TimelineMark, ...]:
 def _breaks(view: TimelineView) -> ReportTable:
     rows = sorted(view.breaks, key=lambda broken: -broken.cost)[:MAX_ROWS]
     unit: Form = "usd" if view.price.unit == "USD" else "count"
-    columns: tuple[Told, ...] = (
+    columns: tuple[ColumnSpec, ...] = (
         (TableColumn("request", "request", "count", "fact"), lambda broken: broken.request + 1),
         (TableColumn("cause", "cause", "text"), lambda broken: broken.words or broken.cause),
         TableColumn("loss", "written anew", "count", "fact"),
@@ -171,7 +171,7 @@ def _breaks(view: TimelineView) -> ReportTable:
 def _largest(view: TimelineView) -> ReportTable:
     items = view.items
     order = sorted(range(len(items.id)), key=lambda index: -items.tokens[index])[:MAX_ROWS]
-    columns: tuple[Told, ...] = (
+    columns: tuple[ColumnSpec, ...] = (
         (TableColumn("item", "item", "count", "fact"), lambda index: index + 1),
         (
             TableColumn("kind", "kind", "text"),

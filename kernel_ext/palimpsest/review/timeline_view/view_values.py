@@ -247,6 +247,8 @@ class TimelineView(Value):
     pruned: tuple[PruneView, ...] = ()
     coming: ComingColumns = ComingColumns()
     policies: tuple[PolicyOption, ...] = ()
+    given_policies: int = 0
+    """Number of the first policies that a person gave; the first of all is shown when the view opens."""
 
 
 class NoteView(Value):

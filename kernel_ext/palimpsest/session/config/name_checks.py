@@ -27,7 +27,7 @@ def wrong_names(value: Config, origins: Mapping[str, str]) -> Iterator[str]:
     }
     for key, model in _model_and_effort_settings(value, "model", models):
         try:
-            model_info.parse(model)
+            model_info.parse_model(model)
             if model not in value.models and not model_info.holds_address(model):
                 _check_provider(model)
         except ConfigError as problem:
@@ -52,7 +52,7 @@ def _exists(file: str) -> bool:
 
 def _check_provider(model: str) -> None:
     """Raise ConfigError for a misspelt provider; a name unlike all known ones may be a model of the user's."""
-    ref = model_info.parse(model)
+    ref = model_info.parse_model(model)
     providers = model_check.providers()
     if ref.provider not in providers and difflib.get_close_matches(
         ref.provider, providers, 1, TYPING_MISTAKE_SIMILARITY

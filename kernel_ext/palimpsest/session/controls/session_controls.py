@@ -195,7 +195,7 @@ class SessionControls:
         session = self._log.state.session
         if session is not None:
             claimed = without_claims(session, *claims).claimed
-            self._log.change(**fields, claimed=claimed, sync=True)
+            self._log.change_session(**fields, claimed=claimed, sync=True)
 
 
 def _is_limit(amount: float | None, kind: type) -> bool:

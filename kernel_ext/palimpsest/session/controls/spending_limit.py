@@ -75,9 +75,9 @@ class SpendingLimit:
             return
         mode = self._effective_rules.mode_of(session)
         if mode != (session.mode or "ask"):
-            self._log.change(mode=mode)
+            self._log.change_session(mode=mode)
         if budget != (session.budget or Budget()):
-            self._log.change(budget=budget, sync=True)
+            self._log.change_session(budget=budget, sync=True)
 
     def choose(self, budget: Budget) -> None:
         """Set another limit, from the next request on."""
@@ -107,7 +107,7 @@ class SpendingLimit:
         """Add what a child session has spent."""
         session = self._log.state.session
         if session is not None:
-            self._log.change(below=(session.below or Spent()).plus(spent))
+            self._log.change_session(below=(session.below or Spent()).plus(spent))
         parent = self._parent()
         if parent is not None:
             parent.add_from_child(spent)
@@ -153,7 +153,7 @@ class SpendingLimit:
         value = budget.model_dump(exclude_none=True)
         self._effective_rules.grants.put("budget", value, session.id)
         claimed = without_claims(session, "budget").claimed
-        self._log.change(budget=budget, claimed=claimed, sync=True)
+        self._log.change_session(budget=budget, claimed=claimed, sync=True)
 
 
 def spent_by(session: SessionInfo) -> Spent:

@@ -131,11 +131,11 @@ class StepMode:
     _is_notice_shown: bool = False
 
     @property
-    def on(self) -> bool:
+    def is_on(self) -> bool:
         """Whether requests are held."""
         parent = self._parent()
         if parent is not None:
-            return parent.on
+            return parent.is_on
         return self._grants.newest_value(self._session_id(), KEY) is True
 
     def switch(self, *, on: bool) -> None:
@@ -225,7 +225,7 @@ class StepMode:
 
         return forget
 
-    async def hold(self, propose: Propose, abort: Abort) -> Release:
+    async def await_release(self, propose: Propose, abort: Abort) -> Release:
         """Return the user's decision about the request, ``send`` when step mode ends; raises Aborted at a stop."""
         shown_in = self._top()
         request = _HeldRequest(self._session)
@@ -233,7 +233,7 @@ class StepMode:
         forget = [step_mode.subscribe(request.on_records) for step_mode in {self, shown_in}]
         unregister = abort.on_abort(request.stop)
         try:
-            while shown_in.on and request.release is None:
+            while shown_in.is_on and request.release is None:
                 request.changed.clear()
                 proposal = await _proposal_or_stop(propose, request, abort)
                 if proposal is not None:
@@ -252,7 +252,7 @@ class StepMode:
 
     async def wait_for_release(self) -> None:
         """Wait until the next request is released, or step mode is off."""
-        if not self.on:
+        if not self.is_on:
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._side_requests.append(future)

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Literal
 
 from palimpsest.processor.session_log import SessionLog
-from palimpsest.render.content.phrases import some
+from palimpsest.render.content.phrases import counted_noun
 from palimpsest.tools.tool import Abort
 from palimpsest.transcript.errors import Aborted, PermissionDenied, UserError
 from palimpsest.transcript.session_record.events import (
@@ -111,9 +111,9 @@ def _validated_answers(
 ) -> Answers:
     """Return the answers, checked; a question without an answer gets an empty one."""
     if isinstance(user_answers, str) or len(user_answers) > len(question_event.questions):
-        questions = some(len(question_event.questions), "question")
+        questions = counted_noun(len(question_event.questions), "question")
         raise UserError(
-            f"{some(len(user_answers), 'answer')} came to {questions}; give one list of words for each, in order."
+            f"{counted_noun(len(user_answers), 'answer')} came to {questions}; give one list of words for each, in order."
         )
     answers: list[tuple[str, ...]] = []
     for texts in user_answers:

@@ -8,8 +8,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from palimpsest.session.config.settings import DEFAULT_STEPS
-from palimpsest.tools.permission_rules.permissions import PARENT_PERMISSION, Rules, evaluate
-from palimpsest.tools.permission_rules.wildcard import matches
+from palimpsest.tools.permission_rules.permissions import (
+    PARENT_PERMISSION,
+    Rules,
+    last_matching_rule,
+)
+from palimpsest.tools.permission_rules.wildcard import matches_pattern
 from palimpsest.tools.registration.builtin_tools import (
     DEFAULT_RULES,
     EXPLORE_AGENT_PERMISSIONS,
@@ -107,7 +111,7 @@ def rules_within(rules: Iterable[Rule], base: Rules) -> Rules:
         elif rule.pattern == "*":
             limited += _rules_about(rule.permission, base)
         else:
-            action = evaluate(rule.permission, rule.pattern, base).action
+            action = last_matching_rule(rule.permission, rule.pattern, base).action
             limited.append(rule.model_copy(update={"action": action}))
     return tuple(limited)
 
@@ -115,13 +119,13 @@ def rules_within(rules: Iterable[Rule], base: Rules) -> Rules:
 def _rules_about(permission: str, base: Rules) -> Rules:
     """Return the rules of ``base`` that apply to a permission, as rules about that permission alone."""
     if "*" in permission or "?" in permission:
-        covered_rules = (rule for rule in base if matches(rule.permission, permission))
+        covered_rules = (rule for rule in base if matches_pattern(rule.permission, permission))
         return (Rule(permission=permission, action="ask"), *covered_rules)
     names = {permission, PARENT_PERMISSION.get(permission, permission)}
     applying = tuple(
         rule.model_copy(update={"permission": permission})
         for rule in base
-        if any(matches(name, rule.permission) for name in names)
+        if any(matches_pattern(name, rule.permission) for name in names)
     )
     return applying or (Rule(permission=permission, action="ask"),)
 

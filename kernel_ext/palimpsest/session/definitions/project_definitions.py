@@ -173,7 +173,7 @@ def skill_rules(skills: Mapping[str, Skill]) -> Rules:
     return tuple(
         Rule(permission="external_directory", pattern=f"{skill.folder.resolve()}/*", action="allow")
         for skill in skills.values()
-        if not skill.inside
+        if not skill.is_in_project
     )
 
 

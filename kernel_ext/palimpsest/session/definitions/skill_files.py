@@ -34,7 +34,7 @@ def read_skills(
             problems.append(f"{file.origin} is left out: {str(error).rstrip('.')}.")
             continue
         earlier = skills.get(skill.name)
-        is_defined_outside = earlier is not None and not earlier.inside
+        is_defined_outside = earlier is not None and not earlier.is_in_project
         if not trust.hold_back_replacement(
             file, f"skill.{skill.name}", is_defined_outside=is_defined_outside
         ):
@@ -59,7 +59,7 @@ def _skill_from_file(file: DefinitionFile) -> Skill:
         text=file.document.body,
         folder=file.path.parent,
         origin=file.origin,
-        inside=file.folder.is_project,
+        is_in_project=file.folder.is_project,
         files=tuple(skill_file_names(file.path.parent, file.folder.within)),
     )
 

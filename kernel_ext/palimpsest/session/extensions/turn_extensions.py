@@ -80,7 +80,7 @@ class TurnExtensions:
         if self.hooks.has_hook("system"):
             event = SystemEvent(self._session_id(), agent, model, texts)
             texts = await self.hooks.system(event, fixed=fixed)
-        servers = self._servers.connected() if self._servers is not None else ()
+        servers = self._servers.connected_instructions() if self._servers is not None else ()
         return (
             with_further_instructions(texts, "", instructions_text(servers)) if servers else texts
         )
@@ -115,7 +115,9 @@ class TurnExtensions:
         """
         if self._servers is None or not (prompts := _unsent_prompts(self._log.state)):
             return
-        connected = [(name, text) for name, text in self._servers.connected() if text.strip()]
+        connected = [
+            (name, text) for name, text in self._servers.connected_instructions() if text.strip()
+        ]
         known_servers = servers_in("\n".join(system))
         new = [entry for entry in connected if sanitize(entry[0]) not in known_servers]
         if not new:

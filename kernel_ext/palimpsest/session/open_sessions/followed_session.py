@@ -311,7 +311,7 @@ class FollowedSession:
         read_blob = self._store.get_blob
         view = View.of(messages, decisions, read_blob)
         basis = recorded_inputs(newest[0], view, read_blob, counter, self.id)
-        return replace(basis, request_id="", version=PROJECTION_VERSION, older=older)
+        return replace(basis, request_id="", version=PROJECTION_VERSION, unloaded_count=older)
 
     def records_after(self, seq: int, only: Collection[str] = ()) -> Sequence[Record]:
         """Return the records after a sequence number, of some types or of all."""

@@ -398,7 +398,7 @@ class LiveSession:
             before = self.policy().compact.model
             policy = self._configured.choose(session, changes)
             choice = policy_choice(policy) if policy is not None else None
-            self.log.change(policy_choice=choice, policy=None)
+            self.log.change_session(policy_choice=choice, policy=None)
             if policy is not None and policy.compact.model not in (None, before):
                 with contextlib.suppress(ConfigError):  # reported when it is needed
                     info = self._services.models.info(policy.compact.model, None)
@@ -421,7 +421,7 @@ class LiveSession:
     def _answer_with(self, model: str) -> None:
         _, ref = self._prompt_resolver.accept({"model": model})
         user = newest_user(self.log.state.messages())
-        self.log.change(model=ref)
+        self.log.change_session(model=ref)
         if user is not None:
             self.log.append(MessageUpdated(info=user.model_copy(update={"model": ref})), sync=True)
 
@@ -555,11 +555,11 @@ class LiveSession:
             root=services.root,
             cwd=services.cwd,
             ask=functools.partial(self._tool_gate.asker, run),
-            guard=functools.partial(self._tool_gate.guard, run),
+            guard_call=functools.partial(self._tool_gate.guard, run),
             python=self._python(),
             namespace=self._prompt_resolver.namespace(),
             notebook=services.kernel.notebook,
-            extra={
+            extra_values={
                 "environment": services.environment,
                 "variables": services.kernel.variables,
                 "notebook_file": self._notebook_file(),
@@ -582,9 +582,9 @@ class LiveSession:
             log=self.log,
             abort=run.abort,
             setup=setup,
-            hold=self._hold,
-            afford=lambda info: self._afford(info, run.abort),
-            spent=self.spending_limit.add_spending,
+            request_hold=self._hold,
+            wait_for_budget=lambda info: self._afford(info, run.abort),
+            on_spending=self.spending_limit.add_spending,
             jitter=services.jitter,
             first_time=services.models.first_time,
             hooks=self._prompt_resolver.extensions.hooks,
@@ -594,7 +594,7 @@ class LiveSession:
         )
         turn = TurnServices(
             deliver=lambda: self.runner.deliver_steers(run),
-            postponed=self._postponed,
+            postponed_pruning=self._postponed,
             compactions=self.runner.compactions,
             files=self.reverts.files,
         )
@@ -674,6 +674,6 @@ class LiveSession:
         """Return the step mode that holds the session's requests; None where it is off."""
         parent = self._parent_step_mode()
         if parent is not None:
-            return self.step_mode if parent.on else None
+            return self.step_mode if parent.is_on else None
         grants = self._services.rules.effective.grants
         return self.step_mode if grants.newest_value(self.id, STEP_MODE) is True else None

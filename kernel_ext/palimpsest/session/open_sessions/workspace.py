@@ -598,7 +598,7 @@ class Workspace:
         self._follow_moved(session_id)
         opened = self._open.get(session_id)
         if isinstance(opened, LiveSession):
-            opened.log.change(**fields)
+            opened.log.change_session(**fields)
             await opened.journal.flush()  # session lists are made from the log
             return
         journal = await self._journal(session_id, self._store.open_live)

@@ -76,7 +76,7 @@ class ApprovedCode:
         """Return a Python runner of a session that records code that ran to its end; it was approved before it ran."""
 
         def ended(code: str, _call_id: str, outcome: PythonOutcome) -> None:
-            if not outcome.interrupted:
+            if not outcome.was_interrupted:
                 self.add(session_id, code)
 
         return ObservedRunner(runner, ended)

@@ -24,7 +24,7 @@ from palimpsest.tools.permission_rules.permissions import (
     Rules,
     Verdict,
     as_limits,
-    decide,
+    decide_call,
     rules_of,
 )
 from palimpsest.tools.tool import Abort
@@ -93,7 +93,7 @@ def apply_reply(
 
 
 def _is_allowed_by(question: PendingAsk, approved: Rules) -> bool:
-    verdict = decide(question.ask.permission, question.ask.patterns, question.rules, approved)
+    verdict = decide_call(question.ask.permission, question.ask.patterns, question.rules, approved)
     return isinstance(verdict, Allowed)
 
 
@@ -187,7 +187,7 @@ class Asks:
     def verdicts(self, rules: Rules) -> Callable[[str, Sequence[str]], Verdict]:
         """Return a function that decides by rules and earlier answers alone, from a permission and its patterns."""
         answers = self._answers()
-        return lambda permission, patterns: decide(permission, patterns, rules, answers)
+        return lambda permission, patterns: decide_call(permission, patterns, rules, answers)
 
     def _answers(self) -> Rules:
         return (*self._effective_rules.answers_of(self._log.state.session), *self.approved)
@@ -215,8 +215,8 @@ class Asks:
         if bound_to is not None:
             patterns = always = (bound_pattern(bound_to),)
         answers = self._answers()
-        verdict = decide(permission, patterns, rules, answers)
-        more = [decide(name, texts, rules, answers) for name, texts in (also or {}).items()]
+        verdict = decide_call(permission, patterns, rules, answers)
+        more = [decide_call(name, texts, rules, answers) for name, texts in (also or {}).items()]
         verdict, is_first_alone = _strictest(verdict, more)
         if not is_first_alone:
             # "Always" would not cover the further permissions that the question is about.
@@ -401,7 +401,7 @@ class Asks:
     def _journal_approved(self) -> None:
         session = self._log.state.session
         if session is not None and self.approved != session.permission:
-            self._log.change(permission=self.approved)
+            self._log.change_session(permission=self.approved)
 
     def _description_change(self, permission: str, bound_to: str | None) -> str | None:
         """Return how a description differs from one that was approved here, or in a parent session."""

@@ -56,13 +56,13 @@ class HidingNamespace:
 
     async def list(self, detail: ShownVariables = NAMES_AND_TYPES) -> Sequence[VariableInfo]:
         """Return the descriptions of all variables that are not hidden."""
-        visible = frozenset(name for name in detail.named if name not in self._hidden)
-        return self._hidden.visible(await self._inner.list(replace(detail, named=visible)))
+        visible = frozenset(name for name in detail.readable_names if name not in self._hidden)
+        return self._hidden.visible(await self._inner.list(replace(detail, readable_names=visible)))
 
-    async def describe(self, name: str, max_chars: int = 4_000) -> str:
+    async def description_of(self, name: str, max_chars: int = 4_000) -> str:
         """Return a long description of one variable; raises HiddenVariable for a hidden one."""
         self._hidden.check(name)
-        return await self._inner.describe(name, max_chars)
+        return await self._inner.description_of(name, max_chars)
 
 
 class HidingQuietNamespace(HidingNamespace):

@@ -106,7 +106,7 @@ class MentionPreviews:
         services = self._services
         if services.kernel.notebook is None:
             return
-        runs = services.kernel.notebook.runs().runs
+        runs = services.kernel.notebook.recorded_runs().runs
         leave_out = self._expander.other_mentions(text, services.root, services.cwd)
         for at, mention in enumerate(notebook_mentions(text, leave_out)):
             typed = text[mention.start : mention.end]
@@ -169,7 +169,7 @@ class MentionPreviews:
         preview = _preview(f"@{mention.path}", "file", mention.path)
         services = self._services
         place = resolve_path(mention.path, services.root, services.cwd)
-        verdict = decided("read", [place.shown])
+        verdict = decided("read", [place.display_path])
         if not isinstance(verdict, Allowed):
             state: MentionState = "denied" if isinstance(verdict, Denied) else "asks"
             return _with_fields(preview, state=state)
@@ -210,7 +210,7 @@ class MentionPreviews:
             metadata=lambda _title, _data: None,
             ask=_ask_nothing,
             notebook=self._services.kernel.notebook,
-            extra={"environment": self._services.environment},
+            extra_values={"environment": self._services.environment},
         )
 
     # Rows
@@ -238,7 +238,7 @@ class MentionPreviews:
     def _cells(self, decided: PolicyResult) -> Iterator[MentionRow]:
         reader = self._services.kernel.notebook
         newest: dict[int, CellRun] = {}
-        for run in reversed(reader.runs().runs if reader is not None else ()):
+        for run in reversed(reader.recorded_runs().runs if reader is not None else ()):
             if run.number is not None and not run.by_agent and not run.hidden:
                 newest.setdefault(run.number, run)
         allowed = [
@@ -308,13 +308,13 @@ def _error_of(run: CellRun) -> str:
 def _project_files(root: Path) -> tuple[list[str], bool]:
     """Return the paths of a project's files, upper folders first, and whether there are more."""
     end = time.monotonic() + FILES_SECONDS
-    waiting = deque([(root, GitignoreRules.at(root, root))])
+    waiting = deque([(root, GitignoreRules.rules_at(root, root))])
     paths: list[str] = []
     while waiting and len(paths) < FILES_READ and time.monotonic() < end:
         folder, ignore = waiting.popleft()
         for entry in folder_entries(folder, ignore):
             if entry.is_dir:
-                waiting.append((entry.path, ignore.below(entry.path)))
+                waiting.append((entry.path, ignore.rules_below(entry.path)))
             else:
                 paths.append(os.path.relpath(entry.path, root).replace(os.sep, "/"))
     return paths, bool(waiting)

@@ -98,7 +98,7 @@ class NotebookMentions:
         mentions = notebook_mentions(typed.text, leave_out)[:MAX_MENTIONS]
         if not mentions:
             return []
-        runs = reader.runs().runs
+        runs = reader.recorded_runs().runs
         if problem := missing_error(typed.text, runs):
             raise UserError(problem)
         new_parts: list[Part] = []
@@ -136,7 +136,7 @@ class NotebookMentions:
         if mention.kind == "variable":
             if namespace is None:
                 return []
-            description_task = namespace.describe(mention.target, VARIABLE_CHARS)
+            description_task = namespace.description_of(mention.target, VARIABLE_CHARS)
             description = await asyncio.wait_for(description_task, VARIABLE_SECONDS)
             head = VARIABLE_HEAD.format(name=mention.target)
             value = as_data(description, self._services.secrets.clean)

@@ -375,7 +375,7 @@ def _is_project_file(root: Path, cwd: Path, path: str) -> bool:
         return False
     try:
         place = resolve_path(path, root, cwd)
-        return place.inside and place.path.exists()
+        return place.is_inside and place.path.exists()
     except (UserError, OSError):
         return False
 

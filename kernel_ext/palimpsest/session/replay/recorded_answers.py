@@ -25,7 +25,7 @@ from palimpsest.session.turn_setup.environment_updates import in_project
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.session_state.state import State
 from palimpsest.tools.permission_rules.ipython_shell import shell_commands
-from palimpsest.tools.permission_rules.permissions import Denied, MustAsk, decide
+from palimpsest.tools.permission_rules.permissions import Denied, MustAsk, decide_call
 from palimpsest.transcript.errors import PalimpsestError
 from palimpsest.transcript.messages import Messages
 from palimpsest.transcript.parts import ToolPart
@@ -144,9 +144,9 @@ class RecordedAnswers:
         answers = services.rules.effective.answers_of(session)
         if session is not None:
             answers = (*answers, *services.rules.effective.held_rules(session))
-        verdicts = [decide("python", [call.code], rules, answers)]
+        verdicts = [decide_call("python", [call.code], rules, answers)]
         if commands := shell_commands(call.code):
-            verdicts.append(decide("bash", commands, rules, answers))
+            verdicts.append(decide_call("bash", commands, rules, answers))
         if any(isinstance(verdict, Denied) for verdict in verdicts):
             return "denied"
         asking = [verdict for verdict in verdicts if isinstance(verdict, MustAsk)]

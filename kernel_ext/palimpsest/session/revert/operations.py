@@ -234,7 +234,7 @@ class LiveReverts:
         changed = [
             file.diff for file in files if file.diff and file.action in {"restore", "delete"}
         ]
-        self._log.change(revert=value, sync=True)
+        self._log.change_session(revert=value, sync=True)
         if changed and self.files is not None:
             try:
                 state = await asyncio.to_thread(

@@ -11,7 +11,7 @@ from typing import Any
 from palimpsest import __version__
 from palimpsest.session.definitions.agents import Agent
 from palimpsest.session.permissions.recorded_claims import HAS_OWN_RULES
-from palimpsest.tools.permission_rules.permissions import Denied, Rules, decide, hidden_tools
+from palimpsest.tools.permission_rules.permissions import Denied, Rules, decide_call, hidden_tools
 from palimpsest.transcript.errors import PermissionDenied
 from palimpsest.transcript.session_record.sessions import SessionInfo, SessionTime
 from palimpsest.transcript.values import Rule
@@ -80,7 +80,7 @@ def refuse_beyond(
 ) -> None:
     """Raise PermissionDenied for a call that a session's limits deny, such as the rules of its parent's agent."""
     for rules in limits:
-        verdict = decide(permission, patterns, (*base, *rules))
+        verdict = decide_call(permission, patterns, (*base, *rules))
         if isinstance(verdict, Denied):
             raise PermissionDenied(verdict.message, stops=False, why=verdict.description)
 

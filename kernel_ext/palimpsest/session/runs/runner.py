@@ -437,8 +437,8 @@ class Runner:
             waits = bool(messages) and isinstance(messages[-1].info, UserMessage)
             info = answers[-1].info if answers and not waits else None
             reason = stop_reason_of(info) if isinstance(info, AssistantMessage) else None
-            by = run.abort.by if reason in (None, "cancelled") else reason
-        if run.abort.is_set() and by == run.abort.by:
+            by = run.abort.stopped_by if reason in (None, "cancelled") else reason
+        if run.abort.is_set() and by == run.abort.stopped_by:
             write_stop_error(self._log, self._log.state.messages(), run.abort.reason)
             answers = self._answers(run)
         if answers:

@@ -74,7 +74,7 @@ class TitleWriter:
         title = first_words(text)
         if session is None or not title or not is_default(session.title):
             return
-        self._log.change(title=title)
+        self._log.change_session(title=title)
         if self._services.models.titles and session.parent_id is None:
             self._provisional_title = title
 
@@ -105,7 +105,7 @@ class TitleWriter:
             info = self._services.models.small_model(setup.info)
             model = setup.model if info is setup.info else self._services.models.model(info)
             agent = self._services.agents.known.get("title")
-            hold = requests.hold()
+            hold = requests.request_hold()
             if hold is not None:
                 await hold.wait_for_release()
             titled = await run_title(
@@ -129,7 +129,7 @@ class TitleWriter:
         title = title_from(titled.text)
         if title and session.title == provisional_title:
             changed["title"] = title
-        self._log.change(**changed)
+        self._log.change_session(**changed)
 
 
 def default_title(now_ms: int, *, child: bool = False) -> str:

@@ -110,7 +110,7 @@ class TurnSummaries:
             return None
         model = setup.model if info is setup.info else self._services.models.model(info)
         summary_setup = dataclasses.replace(setup, model=model, info=info)
-        hold = requests.hold()
+        hold = requests.request_hold()
         if hold is not None:
             await hold.wait_for_release()
         return await run_turn_summary(requests, summary_setup, turns)

@@ -13,7 +13,7 @@ from typing import Any
 
 from palimpsest import __version__
 from palimpsest.context.reduction.applied_decisions import CLEARED
-from palimpsest.context.reduction.truncation import shorten
+from palimpsest.context.reduction.truncation import apply_truncation
 from palimpsest.render.formats.atif import OutputShown, TrajectoryHead, atif_trajectory
 from palimpsest.session.sharing.visible_state import visible_session
 from palimpsest.store.exchange.json_export import full_output, full_part, imported_metadata
@@ -119,7 +119,7 @@ def _changed_outputs(
         output = full_state.output if isinstance(full_state, ToolCompleted) else ""
         match decision.action:
             case "restore":
-                yield OutputShown(part.call_id, output, decision.rule, restored=True)
+                yield OutputShown(part.call_id, output, decision.rule, is_restored=True)
             case "clear" | "truncate" | "drop":
                 with suppress(KeyError, ValueError, TypeError):  # a log may hold any numbers
                     yield OutputShown(part.call_id, _placeholder(decision, output), decision.rule)
@@ -136,7 +136,7 @@ def _placeholder(decision: Decision, output: str) -> str:
         return ""
     if decision.action == "clear":
         return str(numbers.get("text", CLEARED))
-    return shorten(output, numbers)
+    return apply_truncation(output, numbers)
 
 
 def _is_child(store: Store, name: str, parent: str) -> bool:

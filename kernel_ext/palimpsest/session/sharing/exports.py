@@ -15,7 +15,7 @@ from palimpsest.render.content.outline import OutlineNotes
 from palimpsest.render.formats.item_writer import Numbered, in_turns
 from palimpsest.render.formats.markdown import render_turn
 from palimpsest.render.formats.notebook import NOTEBOOK_CAPS, Prompts, notebook
-from palimpsest.render.safety.escaping import inline, one_line
+from palimpsest.render.safety.escaping import escape_inline, one_line
 from palimpsest.session.interfaces.sharing_operations import FORMS, Exported, Form
 from palimpsest.session.sharing.atif_export import session_trajectory
 from palimpsest.session.sharing.share_page import (
@@ -206,9 +206,9 @@ def _markdown(
 ) -> Iterator[str]:
     state, session = visible_session(store, session_id)
     clean = text_cleaner(environment)
-    yield f"# {inline(clean(session.title)) or 'Session'}\n\n"
+    yield f"# {escape_inline(clean(session.title)) or 'Session'}\n\n"
     for key, value in facts_of(session, state):
-        yield f"- {inline(key)}: {inline(clean(value))}\n"
+        yield f"- {escape_inline(key)}: {escape_inline(clean(value))}\n"
     notes = OutlineNotes(decisions=state.decisions, answers=state.replies)
     for turn in in_turns(messages_of(store, state), NOTEBOOK_CAPS):
         attached: list[str] = []
@@ -217,7 +217,7 @@ def _markdown(
         if lines:
             yield f"\n{lines}\n"
         for name in attached:
-            yield f"\n*▤ {inline(clean(name))} is not in this file.*\n"
+            yield f"\n*▤ {escape_inline(clean(name))} is not in this file.*\n"
 
 
 def _collect_attachments(turn: Iterable[Numbered], attached: list[str]) -> Iterator[Numbered]:

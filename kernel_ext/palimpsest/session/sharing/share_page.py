@@ -220,7 +220,7 @@ def page_html(
     return share_page(
         SharePageHead(
             title=session.title,
-            about=ABOUT.format(made=written_at),
+            description=ABOUT.format(made=written_at),
             summary=session.about,
             facts=(*_facts(session, survey), ("This page", written_at)),
             todos=state.todos,
@@ -408,7 +408,7 @@ class Attachments:
 
     def _omitted(self, embedded: Embedded, why: str) -> Embedded:
         self.left_out += 1
-        return Embedded("left-out", embedded.name, embedded.mime, why=why)
+        return Embedded("left-out", embedded.name, embedded.mime, omission_reason=why)
 
 
 def _data_url(mime: str, content: bytes) -> str:

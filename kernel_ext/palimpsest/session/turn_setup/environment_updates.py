@@ -214,8 +214,8 @@ class EnvironmentUpdates:
             agent=user.agent,
             plan=self._services.rules.effective.mode_of(session) == "plan",
             variables=variables,
-            mentioned=kernel_state.named if kernel_state is not None else {},
-            known=self._known,
+            mentioned_lines=kernel_state.named if kernel_state is not None else {},
+            known_lines=self._known,
             known_mentioned=self._known_named,
             worked_before=self._has_joined(session),
             changed=_changed_variables(self._known_fingerprints, kernel_state, sources),
@@ -267,7 +267,9 @@ class EnvironmentUpdates:
         if namespace is None:
             return None
         try:
-            request = ShownVariables(self._services.kernel.variables, prompt_words, marks=True)
+            request = ShownVariables(
+                self._services.kernel.variables, prompt_words, with_fingerprints=True
+            )
             variables = await asyncio.wait_for(namespace.list(request), LIST_SECONDS)
         except Exception:  # noqa: BLE001 - a kernel whose variables cannot be listed must not fail the turn
             return None
@@ -279,7 +281,10 @@ class EnvironmentUpdates:
         return _KernelState(
             {name: brief for name, brief, _ in lines},
             {name: text for name, _, text in lines if name in prompt_words},
-            {variable.name: (variable.mark, variable.whole) for variable in variables},
+            {
+                variable.name: (variable.fingerprint, variable.is_complete_fingerprint)
+                for variable in variables
+            },
         )
 
     def _brief_text(self, variable: VariableInfo) -> str:
@@ -288,14 +293,14 @@ class EnvironmentUpdates:
             case "names":
                 return ""
             case "names and types":
-                return variable.plain
+                return variable.type_and_summary
             case "values":
                 return self._variable_text(variable, secret_values(self._services.environment))
 
     @staticmethod
     def _variable_text(variable: VariableInfo, secrets: tuple[str, ...]) -> str:
         if variable.value is None or is_secret_name(variable.name) or looks_secret(variable.value):
-            return variable.plain
+            return variable.type_and_summary
         return scrub_values(variable.shown_to_model, secrets)
 
     def _words_of(self, user: UserMessage) -> frozenset[str]:

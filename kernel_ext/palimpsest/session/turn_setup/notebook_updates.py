@@ -77,7 +77,9 @@ class NotebookUpdates:
             return ()
         through = self._read_noted(reader.kernel).through
         return tuple(
-            run.source for run in reader.runs().runs if run.serial > through and not run.by_agent
+            run.source
+            for run in reader.recorded_runs().runs
+            if run.serial > through and not run.by_agent
         )
 
     async def journal_changes(self, user: UserMessage, policy: Policy, info: ModelInfo) -> None:
@@ -88,7 +90,7 @@ class NotebookUpdates:
         if user.joins or user.by_engine or not self._is_newest(user):
             return
         pages = await self._pages(user)
-        recorded = reader.runs().runs
+        recorded = reader.recorded_runs().runs
         noted = self._read_noted(reader.kernel)
         edits: Sequence[CellEdit] = ()
         if pages is not None:
@@ -176,7 +178,7 @@ class NotebookUpdates:
                 **self._services.ids.part(user.session_id, user.id),
                 text=note.text,
                 cells=note.cells,
-                omitted=note.omitted,
+                omitted=note.omitted_cells,
                 edits=note.edits,
                 kernel=reader.kernel if reader is not None else "",
                 through=through,

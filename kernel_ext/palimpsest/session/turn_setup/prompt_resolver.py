@@ -232,7 +232,7 @@ class PromptResolver:
             raise UserError(NO_STRUCTURED_ANSWER.format(model=info.ref.id))
         session = self._log.state.session
         if session is not None and (session.agent, session.model) != (user.agent, user.model):
-            self._log.change(agent=user.agent, model=user.model)
+            self._log.change_session(agent=user.agent, model=user.model)
         may_see_variables = any(tool.name == VARIABLES for tool in offered)
         sources = self._notebook_updates.sources() if self._notebook_updates is not None else ()
         if self._notebook_updates is not None and any(
@@ -313,7 +313,7 @@ class PromptResolver:
                 reserve=reserved_tokens(policy, info),
             ),
             count=services.models.count(policy.estimator),
-            older=older,
+            unloaded_count=older,
         )
 
     def _within_limits(
@@ -334,7 +334,7 @@ class PromptResolver:
         limits = ToolLimits(
             model=info.ref.id, tools=min(known_limits, default=None), schema_chars=chars
         )
-        return tools_within(offered, registry.spec, registry.registered, limits)
+        return tools_within(offered, registry.spec, registry.positions_by_name, limits)
 
     def _report_left_out_files(self) -> None:
         """Queue one notice about files that were not read for the model, each file once."""
@@ -434,7 +434,7 @@ class PromptResolver:
         services = self._services
         session = self._log.state.session
         rules = services.rules.effective.rules_of(session, services.rules.base, agent.rules)
-        offered = tuple(services.agents.registry.offered(rules, user.tools))
+        offered = tuple(services.agents.registry.offered_tools(rules, user.tools))
         if session is not None and session.limits:
             base = services.rules.effective.rules_of(session, services.rules.base, ())
             permissions = {tool.name: tool.permission for tool in offered}

@@ -62,10 +62,10 @@ class SnapshotIgnoreRules(Protocol):
     Contract: pure except for reading the rules' own files.
     """
 
-    def below(self, folder: Path) -> "SnapshotIgnoreRules":
+    def rules_below(self, folder: Path) -> "SnapshotIgnoreRules":
         """Return the rules that apply in a folder inside this one."""
 
-    def covers(self, path: Path, *, is_dir: bool) -> bool:
+    def is_ignored(self, path: Path, *, is_dir: bool) -> bool:
         """Return whether a path is left out."""
 
 
@@ -291,7 +291,7 @@ class Snapshots:
         key = (listed_entry.name, is_dir)
         left_out = folder.verdicts.get(key)
         if left_out is None:
-            left_out = folder.rules.covers(self.root / disk_name(path), is_dir=is_dir)
+            left_out = folder.rules.is_ignored(self.root / disk_name(path), is_dir=is_dir)
             folder.verdicts[key] = left_out
         if left_out:
             scan.cut = scan.cut or len(scan.ignored) >= MAX_IGNORED
@@ -339,7 +339,7 @@ class Snapshots:
             rules = self._rules(self.root)
         else:
             if own_stamp is not None:
-                rules = parent.rules.below(self.root / disk_name(prefix))
+                rules = parent.rules.rules_below(self.root / disk_name(prefix))
             else:
                 rules = parent.rules
         new_folder = self._folders[prefix] = _Folder(stamp, rules)

@@ -72,8 +72,8 @@ class _SchemaCleaner:
         self._open_references: tuple[str, ...] = (ROOT_REFERENCE,)
         """The references whose targets are being written out, outermost first."""
         self._depth = 0
-        self._values = 0
-        self._chars = 0
+        self._value_count = 0
+        self._char_count = 0
 
     def clean(self, schema: Any) -> Any:
         """Return a schema, or a list inside one, without the parts that models do not need."""
@@ -94,10 +94,10 @@ class _SchemaCleaner:
             return self._inline_reference(schema)
         cleaned: dict[str, Any] = {}
         for key, value in schema.items():
-            self._chars += len(key)
+            self._char_count += len(key)
             if key == "properties" and isinstance(value, dict):
                 # Names of properties are data; one may well be called "title".
-                self._chars += sum(map(len, value))
+                self._char_count += sum(map(len, value))
                 cleaned[key] = {name: self.clean(child) for name, child in value.items()}
             elif key in ("default", "enum", "const", "examples"):
                 if key != "default" or value is not None:
@@ -142,13 +142,13 @@ class _SchemaCleaner:
         return target | self.clean(siblings)
 
     def _count(self, value: Any) -> None:
-        self._values += 1
-        self._chars += len(value) if isinstance(value, str) else 4
+        self._value_count += 1
+        self._char_count += len(value) if isinstance(value, str) else 4
         if self._depth > MAX_DEPTH:
             raise SchemaTooLargeError(f"is nested deeper than {MAX_DEPTH}")
-        if self._values > MAX_VALUES:
+        if self._value_count > MAX_VALUES:
             raise SchemaTooLargeError(f"has more than {MAX_VALUES:,} values when written out")
-        if self._chars > MAX_SCHEMA_CHARS:
+        if self._char_count > MAX_SCHEMA_CHARS:
             raise SchemaTooLargeError(
                 f"is longer than {MAX_SCHEMA_CHARS:,} characters when written out"
             )
@@ -158,7 +158,7 @@ class _SchemaCleaner:
         self._count(value)
         self._depth += 1
         if isinstance(value, dict):
-            self._chars += sum(map(len, value))
+            self._char_count += sum(map(len, value))
             value = list(value.values())
         for item in value if isinstance(value, list) else ():
             self._count_all(item)

@@ -18,7 +18,7 @@ class Progress:
 
     def __init__(self, context: ToolContext, text: Callable[[], str]) -> None:
         self._context = context
-        self._text = text
+        self._progress_text = text
         self._loop = asyncio.get_running_loop()
         self._shown_at = float("-inf")
         self._is_planned = False
@@ -37,12 +37,12 @@ class Progress:
     def _plan(self) -> None:
         wait = self._shown_at + INTERVAL_SECONDS - self._loop.time()
         if wait > 0:
-            self._loop.call_later(wait, self._show)
+            self._loop.call_later(wait, self._show_progress)
         else:
-            self._show()
+            self._show_progress()
 
-    def _show(self) -> None:
+    def _show_progress(self) -> None:
         self._is_planned = False
         if not self._is_closed:
             self._shown_at = self._loop.time()
-            self._context.metadata(None, {"output": self._text()})
+            self._context.metadata(None, {"output": self._progress_text()})

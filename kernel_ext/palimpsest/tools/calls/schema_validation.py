@@ -46,21 +46,21 @@ class _ValidationState(threading.local):
 
     remaining = 0
     is_strict = False
-    recursive: RecursiveSchema | None = None
+    root_schema: RecursiveSchema | None = None
     """The schema in which references are resolved."""
-    following: set[tuple[str, int]]
+    open_references: set[tuple[str, int]]
     """References that are being resolved, each with the id of its value."""
 
     def __init__(self) -> None:
-        self.following = set()
+        self.open_references = set()
 
-    def spend(self, steps: int) -> None:
+    def count_steps(self, steps: int) -> None:
         self.remaining -= steps
         if self.remaining < 0:
             raise _TooMuchWork
 
     def is_match(self, pattern: str, text: str) -> bool | None:
-        self.spend(1 + len(text) // 1_000)
+        self.count_steps(1 + len(text) // 1_000)
         result = is_matched(pattern, text)
         if result is None and self.is_strict:
             raise _TooMuchWork
@@ -119,7 +119,7 @@ def validator(
 
     def problem(arguments: Any) -> str:
         _STATE.remaining, _STATE.is_strict = MAX_STEPS, is_strict
-        _STATE.recursive, _STATE.following = recursive, set()
+        _STATE.root_schema, _STATE.open_references = recursive, set()
         try:
             first = next(iter(checker.iter_errors(arguments)), None)
             return _error_text(first) if first is not None else ""
@@ -215,7 +215,7 @@ def _checked_keywords(unchecked: frozenset[str]) -> Any:
 
 def _counting_keyword(keyword: Keyword) -> Keyword:
     def check(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        _STATE.spend(1 + (len(value) if isinstance(value, list | dict) else 0))
+        _STATE.count_steps(1 + (len(value) if isinstance(value, list | dict) else 0))
         yield from keyword(validator, value, instance, schema) or ()
 
     return check
@@ -228,13 +228,13 @@ def _no_errors(*_: Any) -> Iterator[Any]:
 def _check_reference(validator: Any, reference: Any, instance: Any, _schema: Any) -> Iterator[Any]:
     """Check a value against the target of a reference; a reference that leads back to itself allows any value."""
     step = (str(reference), id(instance))
-    if _STATE.recursive is None or step in _STATE.following:
+    if _STATE.root_schema is None or step in _STATE.open_references:
         return
-    _STATE.following.add(step)
+    _STATE.open_references.add(step)
     try:
-        yield from validator.descend(instance, _STATE.recursive.part(str(reference)))
+        yield from validator.descend(instance, _STATE.root_schema.part(str(reference)))
     finally:
-        _STATE.following.discard(step)
+        _STATE.open_references.discard(step)
 
 
 def _validation_error(message: str) -> Any:
@@ -288,7 +288,7 @@ def _check_unique_items(_validator: Any, value: Any, instance: Any, _schema: Any
     seen: set[str] = set()
     for item in instance:
         text = json.dumps(_with_plain_numbers(item), sort_keys=True)
-        _STATE.spend(1 + len(text) // 100)
+        _STATE.count_steps(1 + len(text) // 100)
         if text in seen:
             yield _validation_error(f"{repr(instance)[:200]} has non-unique elements")
             return

@@ -112,7 +112,9 @@ class BashTool:
             progress.close()
             if not running.close_if_ended():
                 self._background.append(running)
-        text = await asyncio.to_thread(lambda: scrub(without_control_characters(output.text())))
+        text = await asyncio.to_thread(
+            lambda: scrub(without_control_characters(output.kept_text()))
+        )
         if result.ended_by == "stopped":
             context.metadata(title, {"output": _head_and_tail(text), "interrupted": True})
             raise Aborted(context.abort.reason)
@@ -123,7 +125,7 @@ class BashTool:
     def end_background(self) -> None:
         """End every process that earlier commands left running."""
         for process in self._background:
-            process.end()
+            process.kill_background()
         self._background = []
 
 

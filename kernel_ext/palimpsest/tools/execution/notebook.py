@@ -75,9 +75,9 @@ class NotebookTool:
         cell_name = (arguments.cell or "").strip()
         if not cell_name:
             title = _count_text(len(known.cells), "cell")
-            return ToolOutcome(title, scrub(_outline(known, reader.runs())))
+            return ToolOutcome(title, scrub(_outline(known, reader.recorded_runs())))
         cell = _find_cell(known, cell_name)
-        if arguments.outputs and cell.live and not cell.recorded:
+        if arguments.outputs and cell.is_on_page and not cell.recorded:
             cell = await _with_outputs(cell, reader)
         return ToolOutcome(
             _cell_title(cell),
@@ -89,10 +89,10 @@ class NotebookTool:
 
 async def _known_cells(reader: NotebookReader, context: ToolContext) -> KnownCells:
     """Return the cells of the live page, or without a page those of record and file."""
-    notebook_file = context.extra.get("notebook_file")
+    notebook_file = context.extra_values.get("notebook_file")
     file = notebook_file if isinstance(notebook_file, Path) else None
     pages = await reader.page(CellsWanted(output_chars=OUTLINE_CHARS), PAGE_SECONDS)
-    recorded = reader.runs()
+    recorded = reader.recorded_runs()
     if pages:
         return cells_of_pages(pages, recorded, file)
     return await asyncio.to_thread(cells_of_file, file, recorded)
@@ -113,7 +113,7 @@ def _outline(known: KnownCells, recorded: NotebookRuns) -> str:
     if not known.cells and known.origin == "record":
         return "No cell ran in this kernel yet, and there is no saved notebook."
     lines = [_introduction(known)]
-    has_several_notebooks = len({entry.notebook for entry in known.cells if entry.live}) > 1
+    has_several_notebooks = len({entry.notebook for entry in known.cells if entry.is_on_page}) > 1
     last_heading = ""
     for cell in known.cells[:MAX_CELLS]:
         heading = ""
@@ -125,9 +125,9 @@ def _outline(known: KnownCells, recorded: NotebookRuns) -> str:
         lines.append(_cell_line(cell))
     if len(known.cells) > MAX_CELLS:
         lines.append(f"({len(known.cells) - MAX_CELLS} more cells are not listed.)")
-    if known.deleted:
+    if known.deleted_runs:
         deleted = ", ".join(
-            f"[{run.number or ' '}] {_first_line(run.source)}" for run in known.deleted
+            f"[{run.number or ' '}] {_first_line(run.source)}" for run in known.deleted_runs
         )
         lines.append(f"Deleted from the notebook since they ran: {deleted}")
     if known.hidden:
@@ -154,7 +154,7 @@ def _earlier_cells(cells: Sequence[tuple[int, str]]) -> list[str]:
 
 def _notebook_heading(cell: KnownCell, *, is_needed: bool) -> str:
     """Return the heading for a cell's notebook; empty where all cells are of one notebook."""
-    if not cell.live:
+    if not cell.is_on_page:
         return (
             "Ran in this kernel, but in no notebook that a page shows (a console, a closed page):"
         )
@@ -193,15 +193,15 @@ def _cell_line(cell: KnownCell) -> str:
     state = f" {', '.join(states)}" if states else ""
     identifier = f" id={run.cell_id}" if run.cell_id else ""
     outputs_text = f"  -> {'; '.join(summaries)}" if summaries else ""
-    marker = "~" if cell.now is not None else "*" if cell.recorded else " "
+    marker = "~" if cell.page_source is not None else "*" if cell.recorded else " "
     return f"{marker}{number}{identifier}{state}: {_first_line(cell.source)}{outputs_text}"
 
 
 def _state_text(cell: KnownCell) -> str:
     """Return how the page's cell differs from the recorded run; empty where it does not."""
-    if cell.now is not None:
+    if cell.page_source is not None:
         return "edited since it ran"
-    if not cell.live or cell.recorded or cell.kind != "code":
+    if not cell.is_on_page or cell.recorded or cell.kind != "code":
         return ""
     return "not run" if cell.run.number is None else "not run since the agent was loaded"
 
@@ -234,7 +234,7 @@ def _find_cell(known: KnownCells, cell_name: str) -> KnownCell:
     for cell in cells:
         if cell.run.cell_id == number_or_id:
             return cell
-    if any(number_or_id in (str(run.number), run.cell_id) for run in known.deleted):
+    if any(number_or_id in (str(run.number), run.cell_id) for run in known.deleted_runs):
         raise NotFound(f"The user deleted cell {cell_name!r} from the notebook since it ran.")
     numbers = [entry.run.number for entry in cells if entry.run.number is not None]
     hint = f" Cells that ran: {', '.join(map(str, sorted(set(numbers))))}." if numbers else ""
@@ -257,10 +257,10 @@ def _cell_text(cell: KnownCell, saved_at: float | None, *, outputs: bool) -> str
         _sources_text(cell, saved_at),
     ]
     sections = [f"[{', '.join(fact for fact in facts if fact)}]"]
-    if cell.now is None:
+    if cell.page_source is None:
         sections.append(f"[source]\n{run.source}")
     else:
-        sections.append(f"[source now, on the live page; it did not run]\n{cell.now}")
+        sections.append(f"[source now, on the live page; it did not run]\n{cell.page_source}")
         sections.append(f"[source that ran, to which the outputs belong]\n{run.source}")
     if outputs:
         sections += [_output_section(output) for output in run.outputs]
@@ -273,9 +273,9 @@ def _cell_text(cell: KnownCell, saved_at: float | None, *, outputs: bool) -> str
 
 def _sources_text(cell: KnownCell, saved_at: float | None) -> str:
     """Return where source and outputs come from."""
-    if cell.live and cell.recorded:
+    if cell.is_on_page and cell.recorded:
         return "source from the live page, outputs as this kernel recorded them"
-    if cell.live:
+    if cell.is_on_page:
         return "source and outputs from the live page"
     return "as it ran in this kernel" if cell.recorded else f"as saved at {_time_text(saved_at)}"
 

@@ -45,9 +45,9 @@ class KnownCell:
     """A source of the cell with the outputs of that source: its recorded run, or as page or file have it."""
     recorded: bool
     """Whether ``run`` is a run that this kernel recorded."""
-    now: str | None = None
+    page_source: str | None = None
     """The source that the live page shows, where it differs from that of the run."""
-    live: bool = False
+    is_on_page: bool = False
     """Whether the cell is in a notebook that a page shows."""
     notebook: str = ""
     """The path of that notebook."""
@@ -55,7 +55,7 @@ class KnownCell:
     @property
     def source(self) -> str:
         """The present source of the cell."""
-        return self.run.source if self.now is None else self.now
+        return self.run.source if self.page_source is None else self.page_source
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class KnownCells:
     cells: tuple[KnownCell, ...]
     hidden: int = 0
     """Number of cells that the user hides from the agent."""
-    deleted: tuple[CellRun, ...] = ()
+    deleted_runs: tuple[CellRun, ...] = ()
     """Runs of cells that are no longer in the notebook."""
     saved_at: float | None = None
     """Time at which the file was saved, in seconds since 1970."""
@@ -100,7 +100,7 @@ def cells_of_pages(
         "page",
         (*cells, *visible),
         hidden=hidden + len(recorded_only) - len(visible),
-        deleted=tuple(deleted),
+        deleted_runs=tuple(deleted),
     )
 
 
@@ -166,10 +166,12 @@ def _live_cell(cell: PageCell, run: CellRun | None, notebook: str) -> KnownCell:
         )
         if any(output.kind == "error" for output in page_run.outputs):
             page_run = replace(page_run, status="error")
-        return KnownCell(cell.kind, page_run, recorded=False, live=True, notebook=notebook)
+        return KnownCell(cell.kind, page_run, recorded=False, is_on_page=True, notebook=notebook)
     is_edited = cell.source is not None and not same_source(cell.source, run.source)
     now = cell.source if is_edited else None
-    return KnownCell(cell.kind, run, recorded=True, now=now, live=True, notebook=notebook)
+    return KnownCell(
+        cell.kind, run, recorded=True, page_source=now, is_on_page=True, notebook=notebook
+    )
 
 
 def _saved_cells(file: Path | None, hidden: HiddenRuns) -> tuple[list[KnownCell], float | None]:

@@ -34,45 +34,45 @@ class HeadAndTail:
     """Keeps the beginning and the end of a stream of bytes."""
 
     def __init__(self) -> None:
-        self._head = bytearray()
-        self._tail: deque[bytes] = deque()
+        self._head_bytes = bytearray()
+        self._tail_pieces: deque[bytes] = deque()
         self._tail_bytes = 0
         self.total_bytes = 0
 
     def add(self, data: bytes) -> None:
         """Add bytes, dropping the oldest of the tail above its limit."""
         self.total_bytes += len(data)
-        room = HEAD_BYTES - len(self._head)
+        room = HEAD_BYTES - len(self._head_bytes)
         if room > 0:
-            self._head += data[:room]
+            self._head_bytes += data[:room]
             data = data[room:]
         if data:
-            self._tail.append(data)
+            self._tail_pieces.append(data)
             self._tail_bytes += len(data)
-        while self._tail and self._tail_bytes - len(self._tail[0]) >= TAIL_BYTES:
-            self._tail_bytes -= len(self._tail.popleft())
+        while self._tail_pieces and self._tail_bytes - len(self._tail_pieces[0]) >= TAIL_BYTES:
+            self._tail_bytes -= len(self._tail_pieces.popleft())
 
     @property
     def dropped_bytes(self) -> int:
         """Number of dropped bytes in the middle."""
-        return self.total_bytes - len(self._head) - self._tail_bytes
+        return self.total_bytes - len(self._head_bytes) - self._tail_bytes
 
-    def text(self) -> str:
+    def kept_text(self) -> str:
         """Return the kept bytes as text, with a note about the dropped ones."""
-        head = self._head.decode("utf-8", "replace")
-        tail = b"".join(self._tail).decode("utf-8", "replace")
+        head = self._head_bytes.decode("utf-8", "replace")
+        tail = b"".join(self._tail_pieces).decode("utf-8", "replace")
         if not self.dropped_bytes:
-            return (self._head + b"".join(self._tail)).decode("utf-8", "replace")
+            return (self._head_bytes + b"".join(self._tail_pieces)).decode("utf-8", "replace")
         return f"{head}\n[... {self.dropped_bytes:,} bytes in the middle were not kept ...]\n{tail}"
 
     def newest_text(self, size: int) -> str:
         """Return the newest ``size`` bytes as text."""
         data, missing = b"", size
-        for chunk in reversed(self._tail):
+        for chunk in reversed(self._tail_pieces):
             data, missing = chunk[-missing:] + data, missing - len(chunk)
             if missing <= 0:
                 return data.decode("utf-8", "replace")
-        return (bytes(self._head[-missing:]) + data).decode("utf-8", "replace")
+        return (bytes(self._head_bytes[-missing:]) + data).decode("utf-8", "replace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ class ShellCommand:
         self._loop = asyncio.get_running_loop()
         self._on_output = on_output
         self._report = b""
-        self._done: asyncio.Future[None] = self._loop.create_future()
-        self._closed: asyncio.Future[None] = self._loop.create_future()
+        self._exited: asyncio.Future[None] = self._loop.create_future()
+        self._output_closed: asyncio.Future[None] = self._loop.create_future()
         # As UTF-8 bytes, also where the locale has another encoding, since files are UTF-8.
         encoded = command.encode("utf-8", "surrogateescape")
         self._output, outlet = os.pipe()
@@ -132,16 +132,16 @@ class ShellCommand:
         stopping = asyncio.ensure_future(wait_for_abort(abort))
         try:
             await asyncio.wait(
-                (self._done, stopping),
+                (self._exited, stopping),
                 timeout=timeout_seconds,
                 return_when=asyncio.FIRST_COMPLETED,
             )
-            if self._done.done():
-                await asyncio.wait((self._closed,), timeout=DRAIN_SECONDS)
-                return self._result()
+            if self._exited.done():
+                await asyncio.wait((self._output_closed,), timeout=DRAIN_SECONDS)
+                return self._command_result()
             how: Literal["stopped", "timeout"] = "stopped" if abort.is_set() else "timeout"
             self._send_word(b"k")
-            await asyncio.wait((self._done,), timeout=KILL_SECONDS)
+            await asyncio.wait((self._exited,), timeout=KILL_SECONDS)
             return CommandResult(how)
         except asyncio.CancelledError:
             self._send_word(b"k")
@@ -151,13 +151,13 @@ class ShellCommand:
             for handle in (self._output, self._reports):
                 self._loop.remove_reader(handle)
                 os.close(handle)
-            if self._done.done() and not self._result().background:
+            if self._exited.done() and not self._command_result().background:
                 with suppress(subprocess.TimeoutExpired):
                     self.runner.wait(DRAIN_SECONDS)
             self._send_word(b"d")
             self.close_if_ended()
 
-    def end(self) -> None:
+    def kill_background(self) -> None:
         """Kill the background processes of the command."""
         self._send_word(b"k")
         with suppress(subprocess.TimeoutExpired):
@@ -171,7 +171,7 @@ class ShellCommand:
         self._close_stdin()
         return True
 
-    def _result(self) -> CommandResult:
+    def _command_result(self) -> CommandResult:
         code: int | None = None
         background: tuple[int, ...] = ()
         for line in self._report.decode("ascii", "replace").splitlines():
@@ -188,7 +188,7 @@ class ShellCommand:
             self._on_output(data)
         elif data is not None:
             self._loop.remove_reader(self._output)
-            _set_done(self._closed)
+            _set_done(self._output_closed)
 
     def _read_report(self) -> None:
         data = self._read_available(self._reports)
@@ -196,7 +196,7 @@ class ShellCommand:
         if data == b"":
             self._loop.remove_reader(self._reports)
         if data == b"" or any(word in self._report for word in (b"left", b"killed")):
-            _set_done(self._done)
+            _set_done(self._exited)
 
     def _read_available(self, handle: int) -> bytes | None:
         """Return the available bytes; None when there are none, empty at the end of the stream."""

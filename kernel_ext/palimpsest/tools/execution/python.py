@@ -64,7 +64,7 @@ class PythonTool:
         finally:
             progress.close()
         output = scrub(outcome_text(outcome))
-        if outcome.interrupted:
+        if outcome.was_interrupted:
             metadata = {**_left_running_metadata(outcome), "output": output, "interrupted": True}
             context.metadata(title, metadata)
             raise Aborted(context.abort.reason or "The code was stopped before it finished.")
@@ -96,9 +96,9 @@ def _metadata(outcome: PythonOutcome, scrub: Callable[[str], str]) -> dict[str, 
     metadata = _left_running_metadata(outcome)
     if outcome.rich:
         metadata["rich"] = list(outcome.rich)
-    if outcome.shown:
+    if outcome.shown_results:
         metadata[SHOWN_RESULTS_KEY] = [
-            {"kind": output.kind, "text": scrub(output.text)} for output in outcome.shown
+            {"kind": output.kind, "text": scrub(output.text)} for output in outcome.shown_results
         ]
     if outcome.error is not None:
         metadata["failed"] = True
@@ -110,7 +110,7 @@ def _metadata(outcome: PythonOutcome, scrub: Callable[[str], str]) -> dict[str, 
 def _left_running_metadata(outcome: PythonOutcome) -> dict[str, Any]:
     running = outcome.left_running
     if running is not None and not running.all_ended.done():
-        return {"left_running": list(running.words)}
+        return {"left_running": list(running.descriptions)}
     return {}
 
 
@@ -127,12 +127,12 @@ def outcome_text(outcome: PythonOutcome) -> str:
     sections = [
         ("stdout", outcome.stdout),
         ("stderr", outcome.stderr),
-        ("result", outcome.result or ""),
+        ("result", outcome.result_text or ""),
         ("images", _image_count_text(len(outcome.images)) if outcome.images else ""),
         ("shown to the user", ", ".join(shown)),
         ("error", outcome.error or ""),
         ("left behind", "\n".join(outcome.notes)),
-        ("interrupted", "Stopped before it finished." if outcome.interrupted else ""),
+        ("interrupted", "Stopped before it finished." if outcome.was_interrupted else ""),
     ]
     text = "\n\n".join(f"[{label}]\n{body.rstrip()}" for label, body in sections if body.strip())
     return text or "(no output)"

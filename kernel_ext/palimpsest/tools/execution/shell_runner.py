@@ -105,10 +105,10 @@ class Subreaper:
 
     def __init__(self, report: int, outlet: int, main: int) -> None:
         self.report = report
-        self.outlet = outlet
-        self.main = main
-        self.ended = False
-        self.draining = False
+        self.end_pipe = outlet
+        self.main_pid = main
+        self.main_ended = False
+        self.is_draining = False
         self.parent = os.getppid()
 
     def reap_ended(self) -> bool:
@@ -120,8 +120,8 @@ class Subreaper:
                 return False
             if pid == 0:
                 return True
-            if pid == self.main:
-                self.ended = True
+            if pid == self.main_pid:
+                self.main_ended = True
                 self.report_line(f"exit {os.waitstatus_to_exitcode(status)}")
 
     def report_line(self, line: str) -> None:
@@ -134,9 +134,9 @@ class Subreaper:
     def send_signal(self, number: int) -> None:
         """Send a signal to every descendant, and to the command's group while the command runs."""
         pids = descendants()
-        if not self.ended:
+        if not self.main_ended:
             # Once the command itself is gone, its id may belong to another process.
-            pids = [-self.main, *pids]
+            pids = [-self.main_pid, *pids]
         for pid in pids:
             try:
                 os.kill(pid, number)
@@ -161,19 +161,19 @@ class Subreaper:
     def run_command(self) -> bool:
         """Execute one command from stdin, and return whether to continue watching."""
         if os.read(0, 1) == b"d":
-            self.draining = True
+            self.is_draining = True
             return True
         self.end_all()
         return False
 
-    def watch(self, woken: int) -> None:
+    def run_until_empty(self, woken: int) -> None:
         """Run until no process is left, or everything was killed."""
         is_reported = False
         while self.reap_ended():
-            if self.ended and not is_reported:
+            if self.main_ended and not is_reported:
                 is_reported = True
                 self.report_line("left " + " ".join(str(pid) for pid in descendants()))
-            sources = [0, woken, self.outlet] if self.draining else [0, woken]
+            sources = [0, woken, self.end_pipe] if self.is_draining else [0, woken]
             ready, _, _ = select.select(sources, [], [], PARENT_CHECK_SECONDS)
             if 0 in ready and not self.run_command():
                 return
@@ -186,8 +186,8 @@ class Subreaper:
         """Discard wake-up bytes and the output of background processes."""
         if woken in ready:
             os.read(woken, 512)
-        if self.outlet in ready and not os.read(self.outlet, 65_536):
-            self.draining = False
+        if self.end_pipe in ready and not os.read(self.end_pipe, 65_536):
+            self.is_draining = False
 
 
 def main() -> None:
@@ -207,7 +207,7 @@ def main() -> None:
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
-    runner.watch(woken)
+    runner.run_until_empty(woken)
     os._exit(0)
 
 

@@ -48,8 +48,8 @@ class VariablesTool:
         scrub = context.scrubber()
         name = (arguments.name or "").strip()
         if name:
-            return ToolOutcome(name, scrub(await context.namespace.describe(name)))
-        detail: Detail = context.extra.get("variables", NAMES_AND_TYPES.detail)
+            return ToolOutcome(name, scrub(await context.namespace.description_of(name)))
+        detail: Detail = context.extra_values.get("variables", NAMES_AND_TYPES.detail)
         variables = await context.namespace.list(ShownVariables(detail))
         lines = [_variable_line(variable) for variable in variables[:MAX_VARIABLES]]
         if len(variables) > MAX_VARIABLES:

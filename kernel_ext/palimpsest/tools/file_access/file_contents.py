@@ -149,11 +149,13 @@ def read_for_prompt(path: Path, within: Path | None, max_bytes: int) -> bytes:
     ``within`` is the folder that must contain its real path; None for a file that the user named in
     their own settings. Raises UnreadableForPrompt with the reason, and OSError.
     """
-    real = _resolved(path)
-    is_inside = within is not None and real.is_relative_to(_resolved(within))
+    real = _resolved_path(path)
+    is_inside = within is not None and real.is_relative_to(_resolved_path(within))
     if within is not None and not is_inside:
         raise UnreadableForPrompt(OUTSIDE_PROJECT)
-    relative = real.relative_to(_resolved(within)) if within is not None and is_inside else real
+    relative = (
+        real.relative_to(_resolved_path(within)) if within is not None and is_inside else real
+    )
     if is_key_file(path.name) or is_key_file(str(relative)):
         raise UnreadableForPrompt("it usually holds keys")
     if not stat.S_ISREG(real.lstat().st_mode):
@@ -161,7 +163,7 @@ def read_for_prompt(path: Path, within: Path | None, max_bytes: int) -> bytes:
     return read_real(real, max_bytes)
 
 
-def _resolved(path: Path) -> Path:
+def _resolved_path(path: Path) -> Path:
     try:
         return path.resolve()
     except RuntimeError as error:  # circular links
@@ -180,13 +182,13 @@ def is_binary(data: bytes) -> bool:
 class TextFile:
     """The text of a file, with the encoding and byte order mark needed to write it back."""
 
-    raw: str
+    raw_text: str
     """The decoded text, with the line endings of the file."""
     encoding: str = "utf-8"
     bom: bytes = b""
 
     @classmethod
-    def decode(cls, data: bytes) -> "TextFile":
+    def from_bytes(cls, data: bytes) -> "TextFile":
         """Decode bytes without loss: as UTF-8 or by byte order mark, else as latin-1."""
         for bom, encoding in BOMS:
             if data.startswith(bom):
@@ -202,7 +204,7 @@ class TextFile:
 
     def encode(self) -> bytes:
         """Return the bytes of the file; raises UnicodeEncodeError if its encoding lacks a character."""
-        return self.bom + self.raw.encode(self.encoding)
+        return self.bom + self.raw_text.encode(self.encoding)
 
     def as_utf8(self) -> "TextFile":
         """Return the file with encoding UTF-8 and no byte order mark, for completely new text."""
@@ -211,26 +213,26 @@ class TextFile:
     @property
     def text(self) -> str:
         r"""The text with ``\n`` line endings only."""
-        return self.raw.replace("\r\n", "\n")
+        return self.raw_text.replace("\r\n", "\n")
 
     @property
     def newline(self) -> str:
         """The line ending of most lines."""
-        crlf = self.raw.count("\r\n")
-        return "\r\n" if crlf * 2 > self.raw.count("\n") else "\n"
+        crlf = self.raw_text.count("\r\n")
+        return "\r\n" if crlf * 2 > self.raw_text.count("\n") else "\n"
 
     def with_text(self, text: str) -> "TextFile":
         """Return the file with new text, in the line ending of most of its lines."""
         if self.bom:
             text = text.removeprefix("\ufeff")
-        return replace(self, raw=text.replace("\r\n", "\n").replace("\n", self.newline))
+        return replace(self, raw_text=text.replace("\r\n", "\n").replace("\n", self.newline))
 
     def with_spans(self, spans: list[tuple[int, int, str]]) -> "TextFile":
         r"""Replace spans (start and end in ``text``, new text), and leave every other byte unchanged."""
-        removed = [m.start() - n for n, m in enumerate(re.finditer("\r\n", self.raw))]
-        newline, raw = self.newline, self.raw
+        removed = [m.start() - n for n, m in enumerate(re.finditer("\r\n", self.raw_text))]
+        newline, raw = self.newline, self.raw_text
         for start, end, new in sorted(spans, reverse=True):
             first = start + bisect_left(removed, start)
             last = end + bisect_right(removed, end - 1) if end > start else first
             raw = raw[:first] + new.replace("\r\n", "\n").replace("\n", newline) + raw[last:]
-        return replace(self, raw=raw)
+        return replace(self, raw_text=raw)

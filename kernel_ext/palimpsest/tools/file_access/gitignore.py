@@ -35,7 +35,7 @@ class WalkEntry:
     path: Path
     is_dir: bool
     is_link: bool = False
-    ignored: bool = False
+    is_ignored: bool = False
     """Whether a ``.gitignore`` ignores the entry; ignored entries are only included on request."""
 
 
@@ -49,7 +49,7 @@ class GitignoreRules:
         self._files = parents if own is None else (*parents, (folder, own))
 
     @classmethod
-    def at(cls, root: Path, folder: Path) -> "GitignoreRules":
+    def rules_at(cls, root: Path, folder: Path) -> "GitignoreRules":
         """Collect the rules from the project's root down to a folder.
 
         In a folder that is itself ignored, only its own rules apply, since the user named it on purpose.
@@ -59,16 +59,16 @@ class GitignoreRules:
         ignore = cls(root)
         for part in folder.relative_to(root).parts:
             root = root / part
-            if ignore.covers(root, is_dir=True):
+            if ignore.is_ignored(root, is_dir=True):
                 return cls(folder)
-            ignore = ignore.below(root)
+            ignore = ignore.rules_below(root)
         return ignore
 
-    def below(self, folder: Path) -> "GitignoreRules":
+    def rules_below(self, folder: Path) -> "GitignoreRules":
         """Return the rules that apply in a folder inside this one."""
         return GitignoreRules(folder, self._files)
 
-    def covers(self, path: Path, *, is_dir: bool) -> bool:
+    def is_ignored(self, path: Path, *, is_dir: bool) -> bool:
         """Return whether the rules ignore a path; the deepest ``.gitignore`` that matches it decides."""
         for folder, patterns in reversed(self._files):
             verdict = patterns.verdict(os.fsencode(path.relative_to(folder)), is_dir=is_dir)
@@ -109,7 +109,7 @@ def folder_entries(
         return []
     scanned = []
     for entry in found:
-        is_ignored = ignore.covers(entry.path, is_dir=entry.is_dir)
+        is_ignored = ignore.is_ignored(entry.path, is_dir=entry.is_dir)
         if not is_ignored or include_ignored:
             scanned.append(WalkEntry(entry.path, entry.is_dir, entry.is_link, is_ignored))
     return sorted(scanned, key=lambda entry: (not entry.is_dir, entry.path.name))
@@ -117,11 +117,13 @@ def folder_entries(
 
 def walk_files(root: Path, folder: Path, *, include_ignored: bool = False) -> Iterator[WalkEntry]:
     """Yield all files below a folder, in a stable order."""
-    waiting = [(folder, GitignoreRules.at(root, folder))]
+    waiting = [(folder, GitignoreRules.rules_at(root, folder))]
     while waiting:
         current, ignore = waiting.pop()
         entries = folder_entries(current, ignore, include_ignored=include_ignored)
         yield from (entry for entry in entries if not entry.is_dir)
         waiting += [
-            (entry.path, ignore.below(entry.path)) for entry in reversed(entries) if entry.is_dir
+            (entry.path, ignore.rules_below(entry.path))
+            for entry in reversed(entries)
+            if entry.is_dir
         ]

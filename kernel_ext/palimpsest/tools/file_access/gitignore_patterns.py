@@ -45,7 +45,7 @@ Token = bytes | Literal["star", "any folders", "anything"]
 class _Rule:
     """One pattern: whether it ignores or includes matching paths, and its regular expression."""
 
-    ignores: bool
+    is_ignoring: bool
     by_name: bool
     """Whether only the last name of a path is compared, since the pattern has no slash inside."""
     regex: bytes
@@ -55,7 +55,7 @@ class _Rule:
 class _RuleRun:
     """Consecutive rules that all ignore, or all include."""
 
-    ignores: bool
+    is_ignoring: bool
     names: re.Pattern[bytes] | None
     paths: re.Pattern[bytes] | None
 
@@ -65,8 +65,8 @@ class GitignorePatterns:
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         rules = [rule for line in lines for rule in _parsed_rules(line)]
-        runs = [(key, list(run)) for key, run in groupby(rules, lambda rule: rule.ignores)]
-        self._runs = tuple(
+        runs = [(key, list(run)) for key, run in groupby(rules, lambda rule: rule.is_ignoring)]
+        self._rule_runs = tuple(
             _RuleRun(
                 ignores,
                 _any_of([rule.regex for rule in run if rule.by_name]),
@@ -79,11 +79,11 @@ class GitignorePatterns:
         """Return whether a path, relative to the file's folder, is ignored; None where no pattern matches it."""
         name = path.rpartition(b"/")[2]
         end = FOLDER_MARK if is_dir else b""
-        for run in self._runs:
+        for run in self._rule_runs:
             if run.names is not None and run.names.fullmatch(name + end):
-                return run.ignores
+                return run.is_ignoring
             if run.paths is not None and run.paths.fullmatch(path + end):
-                return run.ignores
+                return run.is_ignoring
         return None
 
 

@@ -129,9 +129,9 @@ class ResolvedPath:
 
     path: Path
     """The real path, without links."""
-    shown: str
+    display_path: str
     """Relative if inside the project, else absolute; permission patterns are matched against it."""
-    inside: bool
+    is_inside: bool
 
     @property
     def directory_pattern(self) -> str:
@@ -149,11 +149,11 @@ class ResolvedPath:
         pattern = self.directory_pattern
         return [pattern] if is_literal(pattern.removesuffix("/*")) else []
 
-    def always(self, permission: str) -> list[str]:
+    def always_patterns(self, permission: str) -> list[str]:
         """Return the patterns an "always" would allow: this file alone, or none if it is protected."""
-        if is_protected(permission, self.shown) or not is_literal(self.shown):
+        if is_protected(permission, self.display_path) or not is_literal(self.display_path):
             return []
-        return [self.shown]
+        return [self.display_path]
 
 
 def is_literal(path: str) -> bool:
@@ -188,7 +188,7 @@ def resolve_path(path: str, root: Path, cwd: Path) -> ResolvedPath:
         raise UserError(f"The path {_short_path(path)!r} cannot be followed: {error}.") from error
     is_inside = real == real_root or real_root in real.parents
     shown = recorded_name(real.relative_to(real_root).as_posix() if is_inside else str(real))
-    return ResolvedPath(path=real, shown=shown, inside=is_inside)
+    return ResolvedPath(path=real, display_path=shown, is_inside=is_inside)
 
 
 def _check_readable(real: Path) -> None:
@@ -240,15 +240,15 @@ async def resolve_permitted(
     place = resolve_path(path, context.root, context.cwd)
     if writing and OWN_FOLDER in comparable_path(str(place.path)).split("/"):
         raise UserError(
-            f"{place.shown} belongs to the {OWN_FOLDER} folder, which holds the record of this session "
+            f"{place.display_path} belongs to the {OWN_FOLDER} folder, which holds the record of this session "
             "and is not for tools to change."
         )
-    if not place.inside:
+    if not place.is_inside:
         pattern = place.directory_pattern
         await context.ask(
             "external_directory",
             [pattern],
-            title=f"Outside the project: {place.shown}",
+            title=f"Outside the project: {place.display_path}",
             always=place.directory_always,
         )
     return place
@@ -262,7 +262,7 @@ def missing_path_error(place: ResolvedPath) -> NotFound:
     except OSError:
         names = []
     if not folder.is_dir():
-        return NotFound(f"There is no {place.shown}: its folder does not exist either.")
+        return NotFound(f"There is no {place.display_path}: its folder does not exist either.")
     missing_name = recorded_name(place.path.name).lower()
     by_lower = {name.lower(): name for name in map(recorded_name, reversed(names))}
     similar = difflib.get_close_matches(missing_name, list(by_lower), n=3, cutoff=0.5)
@@ -272,9 +272,9 @@ def missing_path_error(place: ResolvedPath) -> NotFound:
         if low not in similar and (missing_name in low or low in missing_name)
     ]
     if not similar:
-        return NotFound(f"There is no {place.shown}. Use list or glob to see what is there.")
+        return NotFound(f"There is no {place.display_path}. Use list or glob to see what is there.")
     hints = ", ".join(f"'{by_lower[low]}'" for low in similar[:3])
-    return NotFound(f"There is no {place.shown}. Close names in that folder: {hints}.")
+    return NotFound(f"There is no {place.display_path}. Close names in that folder: {hints}.")
 
 
 async def resolve_permitted_folder(context: ToolContext, path: str) -> ResolvedPath:
@@ -283,7 +283,7 @@ async def resolve_permitted_folder(context: ToolContext, path: str) -> ResolvedP
     if not place.path.exists():
         raise missing_path_error(place)
     if not place.path.is_dir():
-        raise UserError(f"{place.shown} is a file. Give a folder, or use read.")
+        raise UserError(f"{place.display_path} is a file. Give a folder, or use read.")
     return place
 
 

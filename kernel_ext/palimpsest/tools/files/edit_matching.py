@@ -22,7 +22,7 @@ class SpanEdit:
     """A span of the text to replace, as character positions, and the new text."""
 
     start: int
-    end: int
+    end_index: int
     new: str
 
 
@@ -38,7 +38,7 @@ class EditMatch:
 @dataclass(frozen=True, slots=True)
 class _Line:
     start: int
-    end: int
+    end_index: int
     text: str
 
 
@@ -57,7 +57,7 @@ def find_edit(text: str, old: str, new: str) -> EditMatch:
 def _disjoint_edits(spans: Iterator[SpanEdit]) -> tuple[SpanEdit, ...]:
     disjoint: list[SpanEdit] = []
     for span in spans:
-        if not disjoint or span.start >= disjoint[-1].end:
+        if not disjoint or span.start >= disjoint[-1].end_index:
             disjoint.append(span)
     return tuple(disjoint)
 
@@ -107,7 +107,7 @@ def _window_edit(window: list[_Line], old: str, new: str) -> SpanEdit:
         new = new[1:]
     if old.endswith("\n"):
         new = new.removesuffix("\n")
-    return SpanEdit(window[0].start, window[-1].end, new)
+    return SpanEdit(window[0].start, window[-1].end_index, new)
 
 
 def _match_without_trailing_space(text: str, old: str, new: str) -> Iterator[SpanEdit]:

@@ -40,13 +40,15 @@ class ListTool:
     async def run(self, arguments: ListArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission and return the tree."""
         place = await resolve_permitted_folder(context, arguments.path)
-        await context.ask(self.permission, [place.shown], title=f"List {place.shown}", always=["*"])
+        await context.ask(
+            self.permission, [place.display_path], title=f"List {place.display_path}", always=["*"]
+        )
         root = context.root.resolve()
         lines = await run_in_thread(
             context.abort, lambda: _folder_tree(root, place.path, context.abort)
         )
-        output = "\n".join([place.shown.rstrip("/") + "/", *(lines or ["  (empty)"])])
-        return ToolOutcome(place.shown, output, {"lines": len(lines)})
+        output = "\n".join([place.display_path.rstrip("/") + "/", *(lines or ["  (empty)"])])
+        return ToolOutcome(place.display_path, output, {"lines": len(lines)})
 
 
 def entry_name(entry: WalkEntry) -> str:
@@ -56,7 +58,7 @@ def entry_name(entry: WalkEntry) -> str:
 
 def _folder_tree(root: Path, folder: Path, abort: Abort) -> list[str]:
     contents: dict[Path, tuple[list[WalkEntry], int]] = {}
-    waiting = deque([(folder, GitignoreRules.at(root, folder))])
+    waiting = deque([(folder, GitignoreRules.rules_at(root, folder))])
     entries = 0
     while waiting and entries < MAX_ENTRIES and len(contents) < MAX_FOLDERS_READ:
         if abort.is_set():
@@ -66,7 +68,9 @@ def _folder_tree(root: Path, folder: Path, abort: Abort) -> list[str]:
         listed = scanned[: min(MAX_ENTRIES_PER_FOLDER, MAX_ENTRIES - entries)]
         contents[current] = (listed, len(scanned) - len(listed))
         entries += len(listed)
-        waiting += [(entry.path, ignore.below(entry.path)) for entry in listed if entry.is_dir]
+        waiting += [
+            (entry.path, ignore.rules_below(entry.path)) for entry in listed if entry.is_dir
+        ]
     return _tree_lines(folder, contents, "  ")
 
 

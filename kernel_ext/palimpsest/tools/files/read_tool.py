@@ -101,7 +101,10 @@ class ReadTool:
         """Ask for permission and return the content, with instruction files of its folders before it."""
         place = await resolve_permitted(context, arguments.path)
         await context.ask(
-            "read", [place.shown], title=f"Read {place.shown}", always=place.always("read")
+            "read",
+            [place.display_path],
+            title=f"Read {place.display_path}",
+            always=place.always_patterns("read"),
         )
         if not place.path.exists():
             raise missing_path_error(place)
@@ -112,12 +115,12 @@ class ReadTool:
             outcome = await run_in_thread(
                 context.abort, lambda: _show_path(place, arguments, root, hidden)
             )
-            instructions = self._instructions.claim(
+            instructions = self._instructions.claim_new(
                 instruction_files_between(place.path, root, context.cwd), context
             )
             outcome = with_instructions(outcome, instructions, root)
         except OSError as error:
-            raise UserError(f"{place.shown} cannot be read: {error.strerror}.") from error
+            raise UserError(f"{place.display_path} cannot be read: {error.strerror}.") from error
         return replace(outcome, output=scrub(outcome.output))
 
 
@@ -128,26 +131,28 @@ def _show_path(
     if path.is_dir():
         return _folder_listing(place, root)
     if not path.is_file():
-        raise UserError(f"{place.shown} is neither a file nor a folder, so it cannot be read.")
+        raise UserError(
+            f"{place.display_path} is neither a file nor a folder, so it cannot be read."
+        )
     size = path.stat().st_size
     mime = ATTACHED_TYPES.get(path.suffix.lower())
     if mime is not None:
         return _attached_file(place, mime, size)
     if size > MAX_FILE_BYTES:
         raise UserError(
-            f"{place.shown} has {size:,} bytes, too many to read whole. Use grep, or open it with the python tool."
+            f"{place.display_path} has {size:,} bytes, too many to read whole. Use grep, or open it with the python tool."
         )
     data = read_real(path)
     if is_binary(data):
         raise UserError(
-            f"{place.shown} is a binary file of {size:,} bytes, so it cannot be shown as text. "
+            f"{place.display_path} is a binary file of {size:,} bytes, so it cannot be shown as text. "
             "Open it with the python tool and the library made for it."
         )
-    text = TextFile.decode(data).text
+    text = TextFile.from_bytes(data).text
     if path.suffix.lower() == ".ipynb":
-        text = notebook_text(text, place.shown, hidden)
+        text = notebook_text(text, place.display_path, hidden)
     else:
-        text = without_hidden_cells(text, place.shown, hidden).text
+        text = without_hidden_cells(text, place.display_path, hidden).text
     return _numbered_lines(place, text, arguments.offset or 1, arguments.limit or MAX_LINES)
 
 
@@ -155,26 +160,28 @@ def _attached_file(place: ResolvedPath, mime: str, size: int) -> ToolOutcome:
     max_bytes = MAX_FILE_BYTES if mime.startswith("image/") else MAX_DOCUMENT_BYTES
     if size > max_bytes:
         raise UserError(
-            f"{place.shown} has {size:,} bytes; at most {max_bytes:,} can be attached. "
+            f"{place.display_path} has {size:,} bytes; at most {max_bytes:,} can be attached. "
             "Make a smaller copy, or take out what you need, with the python tool."
         )
     claim = "its name says. Look at it with the python tool."
-    fitted = fit_attachment(read_real(place.path), mime, place.shown, claim)
+    fitted = fit_attachment(read_real(place.path), mime, place.display_path, claim)
     name = recorded_name(place.path.name)
     file = Attachment(mime=fitted.mime, filename=name, url=fitted.url)
-    output = f"{place.shown} ({fitted.mime}, {len(fitted.data):,} bytes) is attached. {fitted.note}"
-    return ToolOutcome(place.shown, output.rstrip(), {"mime": fitted.mime}, (file,))
+    output = f"{place.display_path} ({fitted.mime}, {len(fitted.data):,} bytes) is attached. {fitted.note}"
+    return ToolOutcome(place.display_path, output.rstrip(), {"mime": fitted.mime}, (file,))
 
 
 def _folder_listing(place: ResolvedPath, root: Path) -> ToolOutcome:
-    entries = folder_entries(place.path, GitignoreRules.at(root, place.path))
+    entries = folder_entries(place.path, GitignoreRules.rules_at(root, place.path))
     lines = [entry_name(file) for file in entries[:MAX_FOLDER_ENTRIES]]
     if len(entries) > MAX_FOLDER_ENTRIES:
         lines.append(
             f"({len(entries) - MAX_FOLDER_ENTRIES} more are not shown; use glob with a pattern.)"
         )
     body = "\n".join(lines) or "(empty)"
-    return ToolOutcome(place.shown, f"Folder {place.shown}:\n{body}", {"count": len(entries)})
+    return ToolOutcome(
+        place.display_path, f"Folder {place.display_path}:\n{body}", {"count": len(entries)}
+    )
 
 
 def _numbered_lines(place: ResolvedPath, text: str, offset: int, limit: int) -> ToolOutcome:
@@ -183,9 +190,9 @@ def _numbered_lines(place: ResolvedPath, text: str, offset: int, limit: int) -> 
         lines.pop()
     total = len(lines)
     if not total:
-        return ToolOutcome(place.shown, f"{place.shown} is empty.", {"lines": 0})
+        return ToolOutcome(place.display_path, f"{place.display_path} is empty.", {"lines": 0})
     if offset > total:
-        raise UserError(f"{place.shown} ends at line {total}, so there is no line {offset}.")
+        raise UserError(f"{place.display_path} ends at line {total}, so there is no line {offset}.")
     numbered: list[str] = []
     used_bytes = 0
     for number, line in enumerate(lines[offset - 1 : offset - 1 + limit], offset):
@@ -198,7 +205,7 @@ def _numbered_lines(place: ResolvedPath, text: str, offset: int, limit: int) -> 
     if last < total:
         numbered.append(f"(Lines {last + 1} to {total} follow; read on with offset={last + 1}.)")
     metadata = {"lines": total, "first": offset, "last": last, "truncated": last < total}
-    return ToolOutcome(place.shown, "\n".join(numbered), metadata)
+    return ToolOutcome(place.display_path, "\n".join(numbered), metadata)
 
 
 def _cut_line(line: str) -> str:
@@ -272,16 +279,16 @@ class ShownInstructions:
     """
 
     def __init__(self) -> None:
-        self._claimed: dict[str, tuple[str, set[str]]] = {}
+        self._shown_paths: dict[str, tuple[str, set[str]]] = {}
 
-    def claim(self, paths: Sequence[Path], context: ToolContext) -> tuple[Path, ...]:
+    def claim_new(self, paths: Sequence[Path], context: ToolContext) -> tuple[Path, ...]:
         """Return the paths that were not shown yet, and count them as shown."""
         if not paths:
             return ()
-        message_id, claimed = self._claimed.get(context.session_id, ("", set()))
+        message_id, claimed = self._shown_paths.get(context.session_id, ("", set()))
         if message_id != context.message_id:
             claimed = set()
-        self._claimed[context.session_id] = (context.message_id, claimed)
+        self._shown_paths[context.session_id] = (context.message_id, claimed)
         shown = claimed | set(_shown_instructions(context.messages))
         new = tuple(path for path in paths if str(path) not in shown)
         claimed.update(map(str, new))

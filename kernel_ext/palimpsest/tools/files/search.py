@@ -157,13 +157,15 @@ class GrepTool:
         await context.ask(self.permission, [arguments.pattern], title=title, always=["*"])
         if place.path.is_file():
             # Searching a named file reads it, so a key file asks as for the read tool.
-            await context.ask("read", [place.shown], title=title, always=place.always("read"))
+            await context.ask(
+                "read", [place.display_path], title=title, always=place.always_patterns("read")
+            )
         root = context.root.resolve()
         literal, hidden = required_bytes(arguments.pattern), context.hidden_runs()
         search = _LineSearch(pattern, literal, context.abort, root, hidden)
         await run_in_thread(context.abort, lambda: search.run(place.path, include))
         output = context.scrubber()(search.as_text(arguments.pattern, _place_text(place)))
-        metadata = {"count": search.count, "files": len(search.hits)}
+        metadata = {"count": search.count, "files": len(search.hits_by_file)}
         return ToolOutcome(arguments.pattern, output, metadata)
 
 
@@ -226,11 +228,11 @@ class _LineSearch:
     """One search for lines: its pattern, limits and results."""
 
     pattern: "regex.Pattern[str]"
-    literal: bytes | None
+    literal_bytes: bytes | None
     abort: Abort
     root: Path
     hidden: HiddenRuns = NONE_HIDDEN
-    hits: dict[str, list[str]] = field(default_factory=dict)
+    hits_by_file: dict[str, list[str]] = field(default_factory=dict)
     count: int = 0
     notes: list[str] = field(default_factory=list)
 
@@ -266,15 +268,17 @@ class _LineSearch:
     def _search_file(self, path: Path, shown_name: str, deadline: float) -> None:
         data = self._read_file(path, shown_name)
         if (
-            self.literal is not None
-            and self.literal not in data
+            self.literal_bytes is not None
+            and self.literal_bytes not in data
             and not data.startswith(UTF16_BOMS)
         ):
             return
         if is_binary(data):
             return
         try:
-            text = without_hidden_cells(TextFile.decode(data).text, shown_name, self.hidden).text
+            text = without_hidden_cells(
+                TextFile.from_bytes(data).text, shown_name, self.hidden
+            ).text
         except BrokenNotebook:
             self.notes.append(
                 f"({shown_name} was not searched: a broken notebook with hidden cells.)"
@@ -291,7 +295,7 @@ class _LineSearch:
                 if self.count >= MAX_HITS:
                     break
         if lines:
-            self.hits[shown_name] = lines
+            self.hits_by_file[shown_name] = lines
 
     def _read_file(self, path: Path, shown_name: str) -> bytes:
         try:
@@ -305,7 +309,7 @@ class _LineSearch:
 
     def as_text(self, pattern: str, where: str) -> str:
         """Return the matches as text, file by file."""
-        lines = [line for shown, matches in self.hits.items() for line in (shown, *matches)]
+        lines = [line for shown, matches in self.hits_by_file.items() for line in (shown, *matches)]
         return "\n".join((lines or [f"No line matches {pattern!r} in {where}."]) + self.notes)
 
 
@@ -314,7 +318,7 @@ def _shown_name(path: Path, root: Path) -> str:
 
 
 def _place_text(place: ResolvedPath) -> str:
-    return "the project" if place.shown == "." else place.shown
+    return "the project" if place.display_path == "." else place.display_path
 
 
 def _cut_line(line: str, position: int) -> str:

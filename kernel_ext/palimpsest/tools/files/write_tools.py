@@ -93,16 +93,18 @@ class WriteTool:
         after = file.with_text(arguments.content)
         after, data = _encode_replaced(after, place)
         old = file.text if before is not None else ""
-        diff = await asyncio.to_thread(difference, old, after.text, place.shown)
+        diff = await asyncio.to_thread(unified_difference, old, after.text, place.display_path)
         verb = "Create" if before is None else "Replace"
-        await _ask_permission(context, self.permission, place, f"{verb} {place.shown}", diff)
+        await _ask_permission(context, self.permission, place, f"{verb} {place.display_path}", diff)
         await _write_if_unchanged(place, before, data)
         lines = len(after.text.splitlines())
         verb_past = "Created" if before is None else "Replaced"
         line_count = "1 line" if lines == 1 else f"{lines} lines"
-        output = f"{verb_past} {place.shown} ({line_count})."
+        output = f"{verb_past} {place.display_path} ({line_count})."
         return ToolOutcome(
-            place.shown, output, {"diff": limited_diff(context.scrubber()(diff)), "lines": lines}
+            place.display_path,
+            output,
+            {"diff": limited_diff(context.scrubber()(diff)), "lines": lines},
         )
 
 
@@ -128,20 +130,26 @@ class EditTool:
             raise missing_path_error(place)
         file = _decode_file(before, place)
         _refuse_hidden_cells(file.text, place, context)
-        edited, notes = await asyncio.to_thread(_apply_edits, file, arguments.edits, place.shown)
+        edited, notes = await asyncio.to_thread(
+            _apply_edits, file, arguments.edits, place.display_path
+        )
         data = _encode_edited(edited, place)
-        diff = await asyncio.to_thread(difference, file.text, edited.text, place.shown)
-        await _ask_permission(context, self.permission, place, f"Edit {place.shown}", diff)
+        diff = await asyncio.to_thread(
+            unified_difference, file.text, edited.text, place.display_path
+        )
+        await _ask_permission(context, self.permission, place, f"Edit {place.display_path}", diff)
         await _write_if_unchanged(place, before, data)
-        output = "\n".join([f"Edited {place.shown}.", *notes])
-        return ToolOutcome(place.shown, output, {"diff": limited_diff(context.scrubber()(diff))})
+        output = "\n".join([f"Edited {place.display_path}.", *notes])
+        return ToolOutcome(
+            place.display_path, output, {"diff": limited_diff(context.scrubber()(diff))}
+        )
 
 
 def _refuse_placeholder(old: str, new: str, place: ResolvedPath) -> None:
     """Raise UserError if the new content would overwrite a secret with its redaction placeholder."""
     if REDACTED in new and REDACTED not in old and scrub(old) != old:
         raise UserError(
-            f"The content has {REDACTED}, which stands for a secret in {place.shown} that you were not shown: "
+            f"The content has {REDACTED}, which stands for a secret in {place.display_path} that you were not shown: "
             "written, the secret would be lost. Change the other lines with edit."
         )
 
@@ -151,9 +159,9 @@ async def _ask_permission(
 ) -> None:
     await context.ask(
         permission,
-        [place.shown],
+        [place.display_path],
         title=title,
-        always=place.always(permission),
+        always=place.always_patterns(permission),
         diff=context.scrubber()(diff),
     )
 
@@ -161,19 +169,19 @@ async def _ask_permission(
 def _refuse_notebook(place: ResolvedPath, context: ToolContext) -> None:
     if place.path.suffix.lower() != ".ipynb" or not place.path.exists():
         return
-    known = context.extra.get("open_notebooks")
+    known = context.extra_values.get("open_notebooks")
     if known is None or place.path in {Path(path).resolve() for path in known}:
         raise UserError(
-            f"{place.shown} is a notebook that may be open: its editor keeps a copy of its own, so one of the two "
+            f"{place.display_path} is a notebook that may be open: its editor keeps a copy of its own, so one of the two "
             "would be lost. Give the user the cells in your answer, or write a new notebook beside it."
         )
 
 
 def _refuse_hidden_cells(text: str, place: ResolvedPath, context: ToolContext) -> None:
     """Raise UserError for a notebook with hidden cells, which a change would lose or reveal."""
-    if without_hidden_cells(text, place.shown, context.hidden_runs()).hidden:
+    if without_hidden_cells(text, place.display_path, context.hidden_runs()).hidden:
         raise UserError(
-            f"{place.shown} has cells that the user keeps from you, so it is not changed: they would be lost, or shown "
+            f"{place.display_path} has cells that the user keeps from you, so it is not changed: they would be lost, or shown "
             "to you. Give the user the cells in your answer, or write a new notebook beside it."
         )
 
@@ -181,23 +189,25 @@ def _refuse_hidden_cells(text: str, place: ResolvedPath, context: ToolContext) -
 async def _current_bytes(place: ResolvedPath) -> bytes | None:
     """Return the bytes of a file before its change; None if it does not exist. Raises UserError."""
     if place.path.is_dir():
-        raise UserError(f"{place.shown} is a folder. Give the path of a file.")
+        raise UserError(f"{place.display_path} is a folder. Give the path of a file.")
     try:
         return await asyncio.to_thread(_read_file, place)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UserError(f"{place.shown} cannot be read: {error.strerror}.") from error
+        raise UserError(f"{place.display_path} cannot be read: {error.strerror}.") from error
 
 
 def _read_file(place: ResolvedPath) -> bytes:
     status = place.path.stat()
     if not stat.S_ISREG(status.st_mode):
         # Reading a pipe or a device may never end.
-        raise UserError(f"{place.shown} is neither a file nor a folder, so it cannot be changed.")
+        raise UserError(
+            f"{place.display_path} is neither a file nor a folder, so it cannot be changed."
+        )
     if status.st_size > MAX_FILE_BYTES:
         raise UserError(
-            f"{place.shown} has {status.st_size:,} bytes, too many to change as text. Use the python tool."
+            f"{place.display_path} has {status.st_size:,} bytes, too many to change as text. Use the python tool."
         )
     return read_real(place.path)
 
@@ -205,9 +215,9 @@ def _read_file(place: ResolvedPath) -> bytes:
 def _decode_file(data: bytes, place: ResolvedPath) -> TextFile:
     if is_binary(data):
         raise UserError(
-            f"{place.shown} is a binary file and is not changed as text. Use the python tool, or another name."
+            f"{place.display_path} is a binary file and is not changed as text. Use the python tool, or another name."
         )
-    return TextFile.decode(data)
+    return TextFile.from_bytes(data)
 
 
 def _encode_edited(file: TextFile, place: ResolvedPath) -> bytes:
@@ -219,7 +229,7 @@ def _encode_edited(file: TextFile, place: ResolvedPath) -> bytes:
         if file.encoding != "latin-1":
             raise UserError(_escaped_surrogate(letter)) from error
         raise UserError(
-            f"{place.shown} is not UTF-8, and {letter!r} has no place in its encoding. Change it with the python "
+            f"{place.display_path} is not UTF-8, and {letter!r} has no place in its encoding. Change it with the python "
             "tool, which can be told the encoding, or write the whole file."
         ) from error
 
@@ -241,12 +251,12 @@ async def _write_if_unchanged(place: ResolvedPath, before: bytes | None, after: 
     now = await _current_bytes(place)
     if now != before:
         raise UserError(
-            f"{place.shown} changed while the question was open, so nothing was written. Read it again."
+            f"{place.display_path} changed while the question was open, so nothing was written. Read it again."
         )
     try:
         await asyncio.to_thread(replace_real, place.path, after)
     except OSError as error:
-        raise UserError(f"{disk_reason(error)}: {place.shown} cannot be written.") from error
+        raise UserError(f"{disk_reason(error)}: {place.display_path} cannot be written.") from error
 
 
 def _apply_edits(file: TextFile, edits: list[Replacement], name: str) -> tuple[TextFile, list[str]]:
@@ -256,7 +266,7 @@ def _apply_edits(file: TextFile, edits: list[Replacement], name: str) -> tuple[T
         prefix = f"Edit {number} of {len(edits)}: " if len(edits) > 1 else ""
         text = file.text
         match = _find_match(text, edit, name, prefix)
-        spans = [(span.start, span.end, span.new) for span in match.spans]
+        spans = [(span.start, span.end_index, span.new) for span in match.spans]
         file = file.with_spans(spans)
         notes.append(prefix + _edit_note(text, match))
     return file, notes
@@ -308,11 +318,11 @@ def _edit_note(text: str, match: EditMatch) -> str:
 
 
 def _line_range_text(text: str, span: SpanEdit) -> str:
-    first, last = line_of(text, span.start), line_of(text, max(span.start, span.end - 1))
+    first, last = line_of(text, span.start), line_of(text, max(span.start, span.end_index - 1))
     return str(first) if first == last else f"{first} to {last}"
 
 
-def difference(before: str, after: str, name: str) -> str:
+def unified_difference(before: str, after: str, name: str) -> str:
     """Return the unified diff that the user is asked about."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     if len(old) + len(new) > MAX_DIFF_LINES:

@@ -136,7 +136,7 @@ class Connection:
         result = await self._request(f"read {uri}", work, self._spec.timeout)
         return tuple(_resource_content(content) for content in result.contents)
 
-    async def listen(self, on_change: Callable[[], None]) -> None:
+    async def watch_tools(self, on_change: Callable[[], None]) -> None:
         """Call ``on_change`` at each change of the tool list, until cancelled, for servers with the newest protocol."""
         async with self._client.listen(tools_list_changed=True) as events:
             async for _ in events:
@@ -167,7 +167,7 @@ class Connection:
         except TimeoutError:
             failure = f"did not {action} within {seconds:g} seconds"
             raise ServerFailed(
-                f"The MCP server {self._spec.name!r} {failure}.", slow=True
+                f"The MCP server {self._spec.name!r} {failure}.", is_slow=True
             ) from None
         except Exception as error:  # noqa: BLE001  an untrusted answer may raise anything
             raise self._server_failed(action, error) from None
@@ -176,12 +176,12 @@ class Connection:
         from mcp.shared.exceptions import MCPError
 
         if self._broken_bounds:
-            return ServerFailed(stopped_text(self._spec.name, self._broken_bounds[0]), lost=True)
+            return ServerFailed(stopped_text(self._spec.name, self._broken_bounds[0]), is_lost=True)
         is_lost, failure = True, f"did not {action}: {_error_line(error)}"
         if isinstance(error, MCPError):
             is_lost = error.code == CONNECTION_CLOSED or "session terminated" in str(error).lower()
             failure = "ended" if is_lost else f"did not {action}: {untrusted_line(str(error))}"
-        return ServerFailed(f"The MCP server {self._spec.name!r} {failure}.", lost=is_lost)
+        return ServerFailed(f"The MCP server {self._spec.name!r} {failure}.", is_lost=is_lost)
 
 
 @asynccontextmanager
@@ -231,13 +231,13 @@ async def connect(
     except ServerFailed:
         raise
     except TimeoutError:
-        failure = f"was silent for {seconds:g} seconds{stderr.last()}"
+        failure = f"was silent for {seconds:g} seconds{stderr.last_line()}"
         raise ServerFailed(
-            f"The MCP server {spec.name!r} {failure}.", lost=True, slow=True
+            f"The MCP server {spec.name!r} {failure}.", is_lost=True, is_slow=True
         ) from None
     except Exception as error:  # noqa: BLE001  an untrusted answer may raise anything
         failed = _connection_failure(
-            spec.name, error, broken_bounds, "" if is_open else stderr.last()
+            spec.name, error, broken_bounds, "" if is_open else stderr.last_line()
         )
         if not is_open or isinstance(_first_error(error), ServerFailed) or broken_bounds:
             raise failed from None
@@ -278,11 +278,11 @@ def _connection_failure(
 ) -> ServerFailed:
     first = _first_error(error)
     if broken_bounds:
-        return ServerFailed(stopped_text(name, broken_bounds[0]), lost=True)
+        return ServerFailed(stopped_text(name, broken_bounds[0]), is_lost=True)
     if isinstance(first, ServerFailed):
         return first
     return ServerFailed(
-        f"The MCP server {name!r} cannot be used: {_error_line(error)}{stderr_text}.", lost=True
+        f"The MCP server {name!r} cannot be used: {_error_line(error)}{stderr_text}.", is_lost=True
     )
 
 

@@ -35,9 +35,11 @@ def call_outcome(title: str, result: RemoteResult, scrub: Callable[[str], str]) 
     structured = _structured_json(result)
     if structured and not any(piece.kind == "text" for piece in result.pieces):
         texts.insert(0, structured)
-    text = scrub(_shortened("\n\n".join(text for text in texts if text), MAX_TEXT_CHARS))
+    text = scrub(_shortened_text("\n\n".join(text for text in texts if text), MAX_TEXT_CHARS))
     if result.is_error:
-        raise UserError(_shortened(text, MAX_ERROR_CHARS) or "The tool failed and said nothing.")
+        raise UserError(
+            _shortened_text(text, MAX_ERROR_CHARS) or "The tool failed and said nothing."
+        )
     if not text:
         text = "(The files are attached.)" if attachments else "(The tool returned nothing.)"
     is_small = structured and len(structured) <= MAX_STRUCTURED_CHARS
@@ -76,7 +78,7 @@ def servers_in(text: str) -> frozenset[str]:
 
 
 def _quoted_instructions(text: str) -> str:
-    return _shortened(
+    return _shortened_text(
         _TAG.sub("&lt;", _CONTROL_CHARACTERS.sub(" ", text)).strip(), MAX_INSTRUCTION_CHARS
     )
 
@@ -117,15 +119,15 @@ def _attached_file(piece: McpContent) -> FittedImage:
 
 
 def _structured_json(result: RemoteResult) -> str:
-    if result.structured is None:
+    if result.structured_content is None:
         return ""
     try:
-        return json.dumps(result.structured, ensure_ascii=False)
+        return json.dumps(result.structured_content, ensure_ascii=False)
     except (TypeError, ValueError):
         return ""
 
 
-def _shortened(text: str, max_chars: int) -> str:
+def _shortened_text(text: str, max_chars: int) -> str:
     if len(text) <= max_chars:
         return text
     edge_chars = max_chars // 2

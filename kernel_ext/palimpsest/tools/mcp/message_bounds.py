@@ -35,26 +35,26 @@ class MessageSplitter:
     def __init__(self, end: "re.Pattern[bytes] | None") -> None:
         self._end = end
         """Matches the end of a message; None where all bytes are one message."""
-        self._incomplete = bytearray()
+        self._incomplete_message = bytearray()
 
-    def split(self, piece: bytes) -> Iterator[bytes]:
+    def complete_messages(self, piece: bytes) -> Iterator[bytes]:
         """Yield each message that ends in this piece; raises MessageTooLarge."""
-        search_start = max(0, len(self._incomplete) - MAX_END_BYTES)
-        self._incomplete += piece
+        search_start = max(0, len(self._incomplete_message) - MAX_END_BYTES)
+        self._incomplete_message += piece
         start = 0
         if self._end is not None:
-            for match in self._end.finditer(self._incomplete, search_start):
-                yield self._checked(bytes(self._incomplete[start : match.end()]))
+            for match in self._end.finditer(self._incomplete_message, search_start):
+                yield self._checked_message(bytes(self._incomplete_message[start : match.end()]))
                 start = match.end()
-            del self._incomplete[:start]
-        _check_length(len(self._incomplete))
+            del self._incomplete_message[:start]
+        _check_length(len(self._incomplete_message))
 
     def remaining_bytes(self) -> bytes:
         """Return the bytes after the last complete message; raises MessageTooLarge."""
-        message, self._incomplete = bytes(self._incomplete), bytearray()
-        return self._checked(message)
+        message, self._incomplete_message = bytes(self._incomplete_message), bytearray()
+        return self._checked_message(message)
 
-    def _checked(self, message: bytes) -> bytes:
+    def _checked_message(self, message: bytes) -> bytes:
         _check_length(len(message))
         if value_count(message) > MESSAGE_VALUES:
             raise MessageTooLarge(f"sent a message of more than {MESSAGE_VALUES:,} values")

@@ -46,7 +46,7 @@ class McpTool:
     def __init__(self, server: McpServer, offered: OfferedTool) -> None:
         tool = offered.remote
         self.server = server
-        self.offered = offered
+        self.offered_tool = offered
         self.name, self.permission = offered.name, offered.permission
         self.description = tool.description[:MAX_DESCRIPTION_CHARS] or f"The tool {tool.name}."
         self.arguments = schema_arguments(self.name, tool.schema)
@@ -55,7 +55,7 @@ class McpTool:
 
     async def run(self, arguments: BaseModel, context: ToolContext) -> ToolOutcome:
         """Ask for permission, call the tool at its server, and return its result."""
-        input_values, tool = dict(arguments.model_extra or {}), self.offered.remote
+        input_values, tool = dict(arguments.model_extra or {}), self.offered_tool.remote
         shown_name = untrusted_line(tool.name, MAX_TITLE_CHARS // 2)
         title = f"{shown_name} {json.dumps(input_values, ensure_ascii=False)}"[:MAX_TITLE_CHARS]
         await context.ask(
@@ -89,7 +89,7 @@ class ListResources:
 
     def __init__(self, servers: Callable[[], Sequence[McpServer]], *, templates: bool) -> None:
         self._servers = servers
-        self._templates = templates
+        self._lists_templates = templates
         self.name = "list_mcp_resource_templates" if templates else "list_mcp_resources"
         what = "templates for addresses of resources" if templates else "resources"
         self.description = f"List the {what} that MCP servers offer, with their addresses."
@@ -110,7 +110,7 @@ class ListResources:
 
     async def _block(self, server: McpServer, context: ToolContext) -> str:
         try:
-            work = server.resources(templates=self._templates)
+            work = server.resources(templates=self._lists_templates)
             listed = await run_until_abort(context.abort, work)
         except ServerFailed as problem:
             return str(problem)
@@ -139,7 +139,7 @@ class ReadResource:
         await context.ask(
             "read", [pattern], title=f"read {arguments.uri}", always=[f"mcp:{server.name}:*"]
         )
-        pieces = await run_until_abort(context.abort, server.read(arguments.uri))
+        pieces = await run_until_abort(context.abort, server.read_resource(arguments.uri))
         clean = context.scrubber()
         return await run_in_thread(
             context.abort, lambda: resource_outcome(server.name, arguments.uri, pieces, clean)

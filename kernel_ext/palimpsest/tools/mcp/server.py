@@ -57,8 +57,8 @@ class McpServer:
         self._connection: client.Connection | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         """The tasks of connections: the open one, and those that are still being closed."""
-        self._settled = asyncio.Event()
-        self._end = asyncio.Event()
+        self._settled_event = asyncio.Event()
+        self._end_event = asyncio.Event()
         self._is_list_outdated = False
         self._listing = asyncio.Lock()
         self._has_new_list = False
@@ -76,7 +76,7 @@ class McpServer:
 
     # Called for turns
 
-    def begin(self, *, reset_failures: bool = False) -> None:
+    def begin_connecting(self, *, reset_failures: bool = False) -> None:
         """Connect in the background, unless connected, off, or failed too often; ``reset_failures`` allows new attempts."""
         if self.state in ("off", "connecting", "connected"):
             return
@@ -87,17 +87,17 @@ class McpServer:
         # A cell may have set a variable that the server's settings use.
         register_secrets(self.spec, self._environment)
         self.state, self.is_slow = "connecting", False
-        self._settled.clear()
-        self._end = asyncio.Event()
+        self._settled_event.clear()
+        self._end_event = asyncio.Event()
         loop = asyncio.get_running_loop()
-        task = loop.create_task(self._keep_connection(self._end))
+        task = loop.create_task(self._keep_connection(self._end_event))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
     async def wait_until_settled(self) -> None:
         """Wait until it is connected or has failed."""
         if self.state == "connecting":
-            await self._settled.wait()
+            await self._settled_event.wait()
 
     async def refresh_tools(self) -> bool:
         """List the tools again if the server reported a change; return whether they changed since the last call."""
@@ -118,15 +118,15 @@ class McpServer:
             try:
                 self.listing = await self._list_tools(self._connection)
             except ServerFailed as problem:
-                self._record_failure(self._end, str(problem))
+                self._record_failure(self._end_event, str(problem))
                 raise
 
     async def _list_tools(self, connection: client.Connection) -> ToolListing:
         return await asyncio.to_thread(list_offered_tools, self.name, await connection.tools())
 
-    async def end(self) -> None:
+    async def close_connection(self) -> None:
         """Close the connection and end the server's process."""
-        self._end.set()
+        self._end_event.set()
         if self._abort_connecting is not None and self._connection is None:
             self._abort_connecting()
         if self._tasks:
@@ -140,7 +140,7 @@ class McpServer:
         """Call a tool as it was shown and approved; raises ServerFailed, also where the tool has changed since."""
         self._open_connection()
         await self._list_again()
-        if all(tool != offered.remote for offered in self.listing.offered):
+        if all(tool != offered.remote for offered in self.listing.offered_tools):
             raise ServerFailed(
                 f"The MCP server {self.name!r} has changed or removed this tool since it was shown, so it was not "
                 "called. The next request shows what it offers now."
@@ -151,7 +151,7 @@ class McpServer:
         """Return the resources of the server, or the templates for resource URIs; raises ServerFailed."""
         return await self._call_server(self._open_connection().resources(templates=templates))
 
-    async def read(self, uri: str) -> tuple[McpContent, ...]:
+    async def read_resource(self, uri: str) -> tuple[McpContent, ...]:
         """Return the contents of a resource; raises ServerFailed."""
         return await self._call_server(self._open_connection().read_resource(uri))
 
@@ -165,10 +165,10 @@ class McpServer:
         try:
             return await work
         except ServerFailed as problem:
-            if problem.lost:
-                self._record_failure(self._end, str(problem))
+            if problem.is_lost:
+                self._record_failure(self._end_event, str(problem))
                 raise ServerFailed(
-                    f"{problem} It is started again at the next prompt.", lost=True
+                    f"{problem} It is started again at the next prompt.", is_lost=True
                 ) from None
             raise
 
@@ -179,7 +179,7 @@ class McpServer:
         seconds = client.CONNECT_SECONDS
         timeout_sentence = f"The MCP server {self.name!r} was silent for {seconds:g} seconds."
         # Report the timeout separately, since ending a process that does not react takes longer.
-        timeout_failure = ServerFailed(timeout_sentence, slow=True)
+        timeout_failure = ServerFailed(timeout_sentence, is_slow=True)
         timeout_handle = loop.call_later(
             seconds + GRACE_SECONDS, self._on_connect_failed, end, timeout_failure
         )
@@ -209,7 +209,7 @@ class McpServer:
         """Store the function that aborts the connection, or call it if the connection was ended already."""
         if end.is_set():
             abort()
-        elif end is self._end:
+        elif end is self._end_event:
             self._abort_connecting = abort
 
     async def _hold_connection(
@@ -225,7 +225,7 @@ class McpServer:
         self._connection, self._abort_connecting = connection, None
         self.state, self.problem, self.failures = "connected", "", 0
         self.is_awaited = True
-        self._settled.set()
+        self._settled_event.set()
         listening = asyncio.ensure_future(self._listen_for_changes(connection))
         try:
             await end.wait()
@@ -237,7 +237,7 @@ class McpServer:
     async def _listen_for_changes(self, connection: client.Connection) -> None:
         # Older servers report changes without a request, and some do not report them at all.
         with suppress(Exception):
-            await connection.listen(self._on_list_changed)
+            await connection.watch_tools(self._on_list_changed)
 
     def _on_list_changed(self) -> None:
         self._is_list_outdated = True
@@ -250,25 +250,25 @@ class McpServer:
 
     def _on_connect_failed(self, end: asyncio.Event, problem: ServerFailed) -> None:
         """Record the failure of an attempt to connect."""
-        if end is self._end and not end.is_set():
-            self.is_slow = problem.slow
+        if end is self._end_event and not end.is_set():
+            self.is_slow = problem.is_slow
         self._record_failure(end, str(problem))
 
     def _record_failure(self, end: asyncio.Event, sentence: str) -> None:
         """Record the failure of a connection, unless another one has replaced it."""
-        if end is not self._end or end.is_set():
+        if end is not self._end_event or end.is_set():
             return
         self._connection = None
         self.is_awaited = self.state == "connected"
         self.failures += 1
         self.state, self.problem = "failed", sentence
         end.set()
-        self._settled.set()
+        self._settled_event.set()
 
     def _on_end(self, end: asyncio.Event) -> None:
-        if end is not self._end:
+        if end is not self._end_event:
             return
         self._connection = self._abort_connecting = None
         if self.state != "failed":
             self.state = "waiting"
-        self._settled.set()
+        self._settled_event.set()

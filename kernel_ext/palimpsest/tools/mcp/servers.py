@@ -44,7 +44,7 @@ class McpServerStatus:
 
 
 def _ready_sentence(server: McpServer) -> str:
-    count = len(server.listing.offered)
+    count = len(server.listing.offered_tools)
     tools = "its tool is" if count == 1 else f"its {count} tools are"
     return f"The MCP server {server.name!r} is ready now: {tools} offered from this step on."
 
@@ -64,13 +64,13 @@ class McpServers:
     ) -> None:
         self._servers = [McpServer(spec, environment, root) for spec in specs]
         self._registry = registry
-        self._offered: dict[str, McpTool] = {}
+        self._offered_tools: dict[str, McpTool] = {}
         """The tools of servers that are in the registry, by offered name."""
         self._offers_resources = False
-        self._installed = is_installed
+        self._is_installed = is_installed
         self._start_refusal = start_refusal
         """Returns why servers of a changed settings file (``origin``) must not be started; empty if they may be."""
-        self._reported: set[str] = set()
+        self._reported_names: set[str] = set()
         self._late_servers: list[McpServer] = []
         """Servers that were still connecting at the newest request."""
         self._is_closed = False
@@ -78,25 +78,25 @@ class McpServers:
     def __bool__(self) -> bool:
         return bool(self._servers)
 
-    def begin(self, *, reset_failures: bool = False) -> None:
+    def begin_connecting(self, *, reset_failures: bool = False) -> None:
         """Connect the servers that are not connected, in the background; on the engine's loop."""
-        if self._is_closed or not self._installed():
+        if self._is_closed or not self._is_installed():
             return
         for server in self._servers:
             self._connect(server, reset_failures=reset_failures)
 
     def _connect(self, server: McpServer, *, reset_failures: bool = False) -> None:
-        if server.spec.refused or server.state in ("off", "connecting", "connected"):
+        if server.spec.refusal or server.state in ("off", "connecting", "connected"):
             return
         refusal = self._start_refusal(server.spec.origin)
         if refusal:
             server.problem = refusal
         else:
-            server.begin(reset_failures=reset_failures)
+            server.begin_connecting(reset_failures=reset_failures)
 
     def preload(self) -> None:
         """Import the package ``mcp`` in the background, if there are servers."""
-        if self._servers and self._installed():
+        if self._servers and self._is_installed():
             threading.Thread(
                 target=client.import_package, daemon=True, name="palimpsest-mcp-import"
             ).start()
@@ -139,7 +139,7 @@ class McpServers:
 
     async def _connect_and_register(self) -> list[str]:
         """Connect servers, wait for them and update the registry; returns sentences about tools left out."""
-        self.begin()
+        self.begin_connecting()
         await self._wait_until_settled(
             WAIT_SECONDS, [server for server in self._servers if server.is_awaited]
         )
@@ -147,7 +147,7 @@ class McpServers:
         self._late_servers = [server for server in self._servers if server.state == "connecting"]
         return self._update_offered_tools()
 
-    def connected(self) -> tuple[tuple[str, str], ...]:
+    def connected_instructions(self) -> tuple[tuple[str, str], ...]:
         """Return the names of the connected servers, with their instructions."""
         return tuple(
             (server.name, server.instructions)
@@ -163,13 +163,13 @@ class McpServers:
                 state=server.state,
                 kind="http" if server.spec.url is not None else "stdio",
                 origin=server.spec.origin,
-                tools=tuple(tool.name for tool in listing.offered),
+                tools=tuple(tool.name for tool in listing.offered_tools),
                 problem=self._problem_of(server),
                 instructions=server.instructions,
                 left_out=listing.left_out,
                 shortened=tuple(
                     (tool.name, len(tool.remote.description))
-                    for tool in listing.offered
+                    for tool in listing.offered_tools
                     if len(tool.remote.description) > MAX_DESCRIPTION_CHARS
                 ),
             )
@@ -177,9 +177,9 @@ class McpServers:
             for listing in [server.listing if server.state == "connected" else ToolListing()]
         )
 
-    async def restart(self) -> tuple[McpServerStatus, ...]:
+    async def reconnect_all(self) -> tuple[McpServerStatus, ...]:
         """Connect every server that is not connected, and wait until each is connected or has failed."""
-        self.begin(reset_failures=True)
+        self.begin_connecting(reset_failures=True)
         await self._wait_until_settled(client.CONNECT_SECONDS + GRACE_SECONDS, self._servers)
         await self.turn_began()
         return self.status()
@@ -195,14 +195,14 @@ class McpServers:
     async def close(self) -> None:
         """Close every connection, also those being established, with their processes, finally."""
         self._is_closed = True
-        await asyncio.gather(*(server.end() for server in self._servers))
+        await asyncio.gather(*(server.close_connection() for server in self._servers))
 
     def _problem_of(self, server: McpServer) -> str:
         if server.state == "off":
             return ""
-        if server.spec.refused:
-            return server.spec.refused
-        if not self._installed():
+        if server.spec.refusal:
+            return server.spec.refusal
+        if not self._is_installed():
             return client.NOT_INSTALLED
         if server.state == "failed" and server.failures > MAX_RETRIES:
             return f"{server.problem} {NOT_RETRIED.format(count=server.failures)}"
@@ -218,9 +218,9 @@ class McpServers:
             for server in late
         ]
         current = [sentence for sentence in dict.fromkeys((*problems, *clashes)) if sentence]
-        new = [sentence for sentence in current if sentence not in self._reported]
+        new = [sentence for sentence in current if sentence not in self._reported_names]
         # A problem that disappears and returns is reported again.
-        self._reported = set(current)
+        self._reported_names = set(current)
         return new
 
     def _update_offered_tools(self) -> list[str]:
@@ -234,7 +234,7 @@ class McpServers:
             if server.state != "connected":
                 continue
             problems: list[tuple[str, str]] = []
-            for tool in server.listing.offered:
+            for tool in server.listing.offered_tools:
                 conflict = self._name_conflict(tool, server, names)
                 if conflict:
                     problems.append((tool.remote.name, conflict))
@@ -247,7 +247,7 @@ class McpServers:
         return clashes
 
     def _is_of_server(self, name: str) -> bool:
-        offered = self._offered.get(name)
+        offered = self._offered_tools.get(name)
         return offered is not None and self._registry.resolve(name) is offered
 
     def _name_conflict(self, tool: OfferedTool, server: McpServer, names: Mapping[str, str]) -> str:
@@ -265,17 +265,19 @@ class McpServers:
     def _update_registry(self, tools: Mapping[str, tuple[McpServer, OfferedTool]]) -> None:
         offered: dict[str, McpTool] = {}
         for key, (server, tool) in tools.items():
-            earlier = self._offered.get(key)
+            earlier = self._offered_tools.get(key)
             # An unchanged tool is not replaced, so that the request's prefix stays cached.
-            is_same = earlier is not None and earlier.server is server and earlier.offered == tool
+            is_same = (
+                earlier is not None and earlier.server is server and earlier.offered_tool == tool
+            )
             offered[key] = earlier if earlier is not None and is_same else McpTool(server, tool)
-        for key in self._offered.keys() - offered.keys():
+        for key in self._offered_tools.keys() - offered.keys():
             if self._is_of_server(key):
                 self._registry.remove(key)
         for key, changed in offered.items():
             if self._registry.resolve(key) is not changed:
                 self._registry.register(changed)
-        self._offered = offered
+        self._offered_tools = offered
 
     def _update_resource_tools(self) -> None:
         has_resources = bool(self._with_resources())

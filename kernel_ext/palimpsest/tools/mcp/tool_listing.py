@@ -41,7 +41,7 @@ class OfferedTool:
 class ToolListing:
     """The tools of a server that can be offered, and sentences about those that are left out."""
 
-    offered: tuple[OfferedTool, ...] = ()
+    offered_tools: tuple[OfferedTool, ...] = ()
     left_out: tuple[str, ...] = ()
 
 

@@ -132,7 +132,7 @@ async def _forward_messages(stdout: Any, sending: Any) -> None:
     has_listener = True
     with suppress(anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError, OSError):
         while True:
-            for line in lines.split(await stdout.receive(PIECE_BYTES)):
+            for line in lines.complete_messages(await stdout.receive(PIECE_BYTES)):
                 message: Any
                 try:
                     text = line.decode("utf-8", "replace")
@@ -235,7 +235,7 @@ def _bounded_stream(response: Any, on_end: OnServerEnd) -> Any:
             try:
                 _check_uncompressed(encoding)
                 async for piece in stream:
-                    for message in messages.split(piece):
+                    for message in messages.complete_messages(piece):
                         yield message
                 yield messages.remaining_bytes()
             except MessageTooLarge as problem:
@@ -259,7 +259,7 @@ class Stderr:
     def __init__(self) -> None:
         self._read_fd, write_fd = os.pipe()
         self.file = os.fdopen(write_fd, "w", encoding="utf-8", errors="replace")
-        self._newest = b""
+        self._newest_bytes = b""
         self._thread = threading.Thread(
             target=self._read_stderr, daemon=True, name="palimpsest-mcp-stderr"
         )
@@ -272,16 +272,16 @@ class Stderr:
 
     close = close_write_end
 
-    def last(self) -> str:
+    def last_line(self) -> str:
         """Return the last line of stderr as the end of a sentence; empty if there is none."""
         self.close_write_end()
         self._thread.join(0.2)
-        lines = self._newest.decode("utf-8", "replace").strip().splitlines()
+        lines = self._newest_bytes.decode("utf-8", "replace").strip().splitlines()
         return f" (it said: {untrusted_line(lines[-1])})" if lines else ""
 
     def _read_stderr(self) -> None:
         while data := os.read(self._read_fd, PIECE_BYTES):
-            self._newest = (self._newest + data)[-STDERR_BYTES:]
+            self._newest_bytes = (self._newest_bytes + data)[-STDERR_BYTES:]
         os.close(self._read_fd)
 
 

@@ -37,7 +37,7 @@ class McpServerSpec:
     timeout: float = TIMEOUT_SECONDS
     origin: str = ""
     """The settings file that configures the server."""
-    refused: str = ""
+    refusal: str = ""
     """Why the server must not be started although it is configured; empty if it may be started."""
 
 
@@ -71,7 +71,7 @@ class RemoteResult:
     """The result of a tool call at a server."""
 
     pieces: tuple[McpContent, ...]
-    structured: Any = None
+    structured_content: Any = None
     is_error: bool = False
 
 
@@ -88,11 +88,11 @@ class RemoteResource:
 class ServerFailed(UserError):
     """A request to a server failed; the message is one sentence."""
 
-    def __init__(self, sentence: str, *, lost: bool = False, slow: bool = False) -> None:
+    def __init__(self, sentence: str, *, is_lost: bool = False, is_slow: bool = False) -> None:
         super().__init__(sentence)
-        self.lost = lost
+        self.is_lost = is_lost
         """Whether the connection is broken and must be opened again."""
-        self.slow = slow
+        self.is_slow = is_slow
         """Whether the server did not answer in time, and may do so at the next attempt."""
 
 
@@ -120,7 +120,7 @@ def register_secrets(spec: McpServerSpec, environment: Mapping[str, str]) -> Non
         except ServerFailed:
             return ""
 
-    if spec.refused:
+    if spec.refusal:
         return
     values = {
         name: expanded_or_empty(value) for name, value in (*spec.env.items(), *spec.headers.items())

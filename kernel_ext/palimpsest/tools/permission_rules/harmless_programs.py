@@ -21,15 +21,15 @@ class HarmlessOptions:
     """Whether all options are harmless."""
     flags: str = ""
     """Option letters that take no value."""
-    valued: str = ""
+    letters_with_value: str = ""
     """Option letters that take a value which is not the name of a file."""
-    long: frozenset[str] = frozenset()
+    long_options: frozenset[str] = frozenset()
     """Long option names, with or without a value which is not the name of a file."""
     allows_words: bool = True
     """Whether the program may have arguments other than options."""
-    required: frozenset[str] = frozenset()
+    required_options: frozenset[str] = frozenset()
     """Long option names of which one is required."""
-    harmful: "re.Pattern[str] | None" = None
+    harmful_characters: "re.Pattern[str] | None" = None
     """Characters that no word may contain."""
 
 
@@ -39,13 +39,15 @@ def _long_options(names: str) -> frozenset[str]:
 
 ALL_OPTIONS = HarmlessOptions(allows_all=True)
 _HEAD_AND_TAIL_OPTIONS = HarmlessOptions(
-    flags="qvz0123456789", valued="cn", long=_long_options("bytes lines quiet silent verbose")
+    flags="qvz0123456789",
+    letters_with_value="cn",
+    long_options=_long_options("bytes lines quiet silent verbose"),
 )
-_CHECKSUM_OPTIONS = HarmlessOptions(flags="btz", long=_long_options("binary text tag zero"))
+_CHECKSUM_OPTIONS = HarmlessOptions(flags="btz", long_options=_long_options("binary text tag zero"))
 _GREP_OPTIONS = HarmlessOptions(
     flags="abcEFGHhiLlnoPqsTUvwxyZz0123456789",
-    valued="ABCem",
-    long=_long_options(
+    letters_with_value="ABCem",
+    long_options=_long_options(
         "after-context basic-regexp before-context binary byte-offset color colour context count extended-regexp "
         "files-with-matches files-without-match fixed-strings ignore-case initial-tab invert-match line-buffered "
         "line-number line-regexp max-count no-filename no-ignore-case no-messages null null-data only-matching "
@@ -53,15 +55,15 @@ _GREP_OPTIONS = HarmlessOptions(
     ),
 )
 _GIT_LIST_OPTIONS = HarmlessOptions(
-    flags="avr", long=_long_options("all remotes verbose show-current"), allows_words=False
+    flags="avr", long_options=_long_options("all remotes verbose show-current"), allows_words=False
 )
 _GIT_SUMMARY_OPTIONS = _long_options(
     "stat shortstat numstat dirstat summary name-only name-status quiet"
 )
 _GIT_LOG_OPTIONS = HarmlessOptions(
     flags="0123456789swbMCiEF",
-    valued="n",
-    long=_GIT_SUMMARY_OPTIONS
+    letters_with_value="n",
+    long_options=_GIT_SUMMARY_OPTIONS
     | _long_options(
         "oneline graph decorate no-decorate all branches tags remotes max-count skip since after until before author "
         "committer grep invert-grep all-match regexp-ignore-case format pretty no-merges merges reverse follow date "
@@ -82,56 +84,56 @@ HARMLESS_PROGRAMS: Mapping[str, HarmlessOptions] = {
     **dict.fromkeys(["head", "tail"], _HEAD_AND_TAIL_OPTIONS),
     "cat": HarmlessOptions(
         flags="AbEensTtuv",
-        long=_long_options("number number-nonblank show-all show-ends show-nonprinting show-tabs squeeze-blank"),
+        long_options=_long_options("number number-nonblank show-all show-ends show-nonprinting show-tabs squeeze-blank"),
     ),
-    "cmp": HarmlessOptions(flags="bls", valued="n", long=_long_options("bytes print-bytes quiet silent verbose")),
-    "comm": HarmlessOptions(flags="123z", long=_long_options("check-order nocheck-order output-delimiter total zero-terminated")),
+    "cmp": HarmlessOptions(flags="bls", letters_with_value="n", long_options=_long_options("bytes print-bytes quiet silent verbose")),
+    "comm": HarmlessOptions(flags="123z", long_options=_long_options("check-order nocheck-order output-delimiter total zero-terminated")),
     "cut": HarmlessOptions(
         flags="nsz",
-        valued="bcdf",
-        long=_long_options("bytes characters complement delimiter fields only-delimited output-delimiter zero-terminated"),
+        letters_with_value="bcdf",
+        long_options=_long_options("bytes characters complement delimiter fields only-delimited output-delimiter zero-terminated"),
     ),
     "du": HarmlessOptions(
         flags="abchkmsx0",
-        valued="Bdt",
-        long=_long_options("all apparent-size block-size bytes exclude human-readable max-depth null one-file-system si summarize threshold time total"),
+        letters_with_value="Bdt",
+        long_options=_long_options("all apparent-size block-size bytes exclude human-readable max-depth null one-file-system si summarize threshold time total"),
     ),
     # A program of jq can load files.
     "jq": HarmlessOptions(
         flags="aCcejMnRrSs",
-        long=_long_options(
+        long_options=_long_options(
             "arg argjson args ascii-output color-output compact-output exit-status indent join-output jsonargs "
             "monochrome-output null-input raw-input raw-output slurp sort-keys tab"
         ),
-        harmful=re.compile("import|include|module"),
+        harmful_characters=re.compile("import|include|module"),
     ),
-    "nl": HarmlessOptions(flags="p", valued="bdfhilnsvw"),
+    "nl": HarmlessOptions(flags="p", letters_with_value="bdfhilnsvw"),
     "rev": HarmlessOptions(),
     "sort": HarmlessOptions(
         flags="bdfgiMhnRrVcCmsuz",
-        valued="kt",
-        long=_long_options("reverse numeric-sort human-numeric-sort unique key field-separator ignore-case version-sort stable"),
+        letters_with_value="kt",
+        long_options=_long_options("reverse numeric-sort human-numeric-sort unique key field-separator ignore-case version-sort stable"),
     ),
-    "tac": HarmlessOptions(flags="br", valued="s", long=_long_options("before regex separator")),
-    "wc": HarmlessOptions(flags="cLlmw", long=_long_options("bytes chars lines max-line-length words")),
+    "tac": HarmlessOptions(flags="br", letters_with_value="s", long_options=_long_options("before regex separator")),
+    "wc": HarmlessOptions(flags="cLlmw", long_options=_long_options("bytes chars lines max-line-length words")),
     "git branch": _GIT_LIST_OPTIONS,
-    "git describe": HarmlessOptions(long=_long_options("tags all always dirty long abbrev")),
+    "git describe": HarmlessOptions(long_options=_long_options("tags all always dirty long abbrev")),
     # Without one of these it prints a patch; none of its options takes the next word as a value.
     "git diff": HarmlessOptions(
         flags="bMCw",
-        long=_GIT_SUMMARY_OPTIONS
+        long_options=_GIT_SUMMARY_OPTIONS
         | _long_options("cached staged exit-code find-copies find-renames ignore-all-space ignore-blank-lines ignore-space-change no-color"),
-        required=_GIT_SUMMARY_OPTIONS,
+        required_options=_GIT_SUMMARY_OPTIONS,
     ),
     "git log": _GIT_LOG_OPTIONS,
-    "git ls-files": HarmlessOptions(flags="cdmosutz", long=_long_options("cached deleted modified others stage exclude-standard")),
+    "git ls-files": HarmlessOptions(flags="cdmosutz", long_options=_long_options("cached deleted modified others stage exclude-standard")),
     "git remote": _GIT_LIST_OPTIONS,
-    "git rev-parse": HarmlessOptions(long=_long_options("abbrev-ref short show-toplevel show-prefix is-inside-work-tree verify quiet git-dir")),
-    "git shortlog": HarmlessOptions(flags="nse", long=_long_options("numbered summary email")),
-    "git status": HarmlessOptions(flags="sbz", valued="u", long=_long_options("short branch porcelain long ignored untracked-files show-stash ahead-behind")),
-    "pip freeze": HarmlessOptions(long=_long_options("local user all"), allows_words=False),
-    "pip list": HarmlessOptions(flags="o", long=_long_options("outdated local user format not-required"), allows_words=False),
-    "pip show": HarmlessOptions(flags="f", long=_long_options("files")),
+    "git rev-parse": HarmlessOptions(long_options=_long_options("abbrev-ref short show-toplevel show-prefix is-inside-work-tree verify quiet git-dir")),
+    "git shortlog": HarmlessOptions(flags="nse", long_options=_long_options("numbered summary email")),
+    "git status": HarmlessOptions(flags="sbz", letters_with_value="u", long_options=_long_options("short branch porcelain long ignored untracked-files show-stash ahead-behind")),
+    "pip freeze": HarmlessOptions(long_options=_long_options("local user all"), allows_words=False),
+    "pip list": HarmlessOptions(flags="o", long_options=_long_options("outdated local user format not-required"), allows_words=False),
+    "pip show": HarmlessOptions(flags="f", long_options=_long_options("files")),
 }  # fmt: skip
 """Harmless options by program, or by program and subcommand.
 
@@ -159,14 +161,16 @@ def _program_and_words(command: PlainCommand) -> tuple[str, tuple[str, ...]]:
 
 
 def _are_harmless(words: tuple[str, ...], options: HarmlessOptions) -> bool:
-    if options.harmful is not None and any(map(options.harmful.search, words)):
+    if options.harmful_characters is not None and any(
+        map(options.harmful_characters.search, words)
+    ):
         return False
     # After "--", a word that looks like an option is the name of a file, which may be a link.
     end = words.index("--") if "--" in words else len(words)
     if any(word.startswith("-") for word in words[end + 1 :]):
         return False
     long_options = {word[2:].partition("=")[0] for word in words[:end] if word.startswith("--")}
-    if options.required and not options.required & long_options:
+    if options.required_options and not options.required_options & long_options:
         return False
     return all(_is_harmless(word, options) for word in words)
 
@@ -175,8 +179,11 @@ def _is_harmless(word: str, options: HarmlessOptions) -> bool:
     if word == "--" or not word.startswith("-") or word == "-":
         return options.allows_words or word == "--"
     if word.startswith("--"):
-        return word[2:].partition("=")[0] in options.long
-    return all(letter in options.flags for letter in _flags_before_value(word[1:], options.valued))
+        return word[2:].partition("=")[0] in options.long_options
+    return all(
+        letter in options.flags
+        for letter in _flags_before_value(word[1:], options.letters_with_value)
+    )
 
 
 def _flags_before_value(letters: str, valued: str) -> Iterator[str]:

@@ -19,7 +19,11 @@ from palimpsest.tools.permission_rules.bound_approvals import (
     can_approve_bound,
     is_bound_pattern,
 )
-from palimpsest.tools.permission_rules.wildcard import compile_wildcard, literal_beginning, matches
+from palimpsest.tools.permission_rules.wildcard import (
+    compile_wildcard,
+    literal_beginning,
+    matches_pattern,
+)
 from palimpsest.transcript.errors import ConfigError
 from palimpsest.transcript.strings.relative_paths import comparable_path
 from palimpsest.transcript.values import Action, Rule
@@ -110,17 +114,17 @@ def _split_cached(rules_key: "_RulesByIdentity") -> tuple[Rules, Rules, Rules]:
 STRICTNESS: Mapping[Action, int] = {"allow": 0, "ask": 1, "deny": 2}
 
 
-def merge(*rulesets: Iterable[Rule]) -> Rules:
+def merge_rules(*rulesets: Iterable[Rule]) -> Rules:
     """Concatenate rule sets; later rules win."""
     return tuple(rule for rules in rulesets for rule in rules)
 
 
-def evaluate(permission: str, pattern: str, *rulesets: Iterable[Rule]) -> Rule:
+def last_matching_rule(permission: str, pattern: str, *rulesets: Iterable[Rule]) -> Rule:
     """Return the last rule that matches permission and pattern, or an ask rule if none does.
 
     Limits and locks are matched separately, and the strictest result is returned.
     """
-    plain, *others = _split_layers(merge(*rulesets))
+    plain, *others = _split_layers(merge_rules(*rulesets))
     sets = (plain, *(rules for rules in others if rules))
     matches = [_last_match((permission,), pattern, rules) for rules in sets]
     return max(matches, key=lambda rule: STRICTNESS[rule.action])
@@ -162,8 +166,10 @@ def _last_match_of_protected(names: tuple[str, ...], path: str, rules: Rules) ->
     for rule in reversed(rules):
         if not _is_permission_named(rule.permission, names):
             continue
-        if not matches(path, rule.pattern):
-            if rule.action != "allow" and matches(comparable, comparable_path(rule.pattern)):
+        if not matches_pattern(path, rule.pattern):
+            if rule.action != "allow" and matches_pattern(
+                comparable, comparable_path(rule.pattern)
+            ):
                 return ask if has_wide_allow else rule
         elif rule.action != "allow":
             return ask if has_wide_allow else rule
@@ -290,7 +296,7 @@ class MustAsk:
 Verdict = Allowed | Denied | MustAsk
 
 
-def decide(
+def decide_call(
     permission: str,
     patterns: Sequence[str],
     rules: Iterable[Rule],

@@ -77,7 +77,7 @@ class _PlainParser:
         self._commands: list[PlainCommand] = []
         self._words: list[str] = []
         self._start = self._end = 0
-        self._join = ";"
+        self._separator = ";"
         self._remaining_words = MAX_WORDS
 
     def commands(self) -> tuple[PlainCommand, ...] | None:
@@ -88,7 +88,7 @@ class _PlainParser:
                 return None
             position = token.end()
         # After "&&", "||" and "|" a second command is required.
-        is_complete = self._end_command("\n") and self._join in (";", "\n")
+        is_complete = self._end_command("\n") and self._separator in (";", "\n")
         return tuple(self._commands) if is_complete and self._commands else None
 
     def _process(self, token: re.Match[str]) -> bool:
@@ -117,7 +117,7 @@ class _PlainParser:
             return join == "\n"
         text = self._text[self._start : self._end]
         self._commands.append(PlainCommand(text, tuple(self._words)))
-        self._words, self._join = [], join
+        self._words, self._separator = [], join
         return True
 
 

@@ -137,7 +137,7 @@ def _outside_paths(words: list[str], folder: Path, root: Path, *, is_plain: bool
             continue
         with suppress(UserError, OSError):
             place = resolve_path(path, root, folder)
-            if not place.inside and place.path.exists() and not DEVICE.fullmatch(path):
+            if not place.is_inside and place.path.exists() and not DEVICE.fullmatch(path):
                 yield str(place.path)
 
 
@@ -223,14 +223,14 @@ def _protected_paths(
     # A quoted name may have the characters of a pattern.
     paths = [name]
     if any(character in name for character in WILDCARDS):
-        paths += globs.matches(name, base)
+        paths += globs.matching_paths(name, base)
     for path in paths:
         if must_exist and not path.startswith("~") and not _is_kind(Path.is_file, base / path):
             continue
         with suppress(UserError, OSError):
             place = resolve_path(path, root, base)
             if not must_exist or place.path.is_file():
-                yield place.shown
+                yield place.display_path
 
 
 def _is_kind(kind: Callable[[Path], bool], path: Path) -> bool:

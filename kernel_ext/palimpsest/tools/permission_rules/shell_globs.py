@@ -32,7 +32,7 @@ class ShellGlobs:
         self.is_exhausted = False
         """Whether a pattern was not expanded because of a bound."""
 
-    def matches(self, pattern: str, base: Path) -> list[str]:
+    def matching_paths(self, pattern: str, base: Path) -> list[str]:
         """Return the paths that a pattern matches; a relative pattern starts at ``base``."""
         self._patterns -= 1
         if self._patterns < 0:

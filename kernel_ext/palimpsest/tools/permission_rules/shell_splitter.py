@@ -29,7 +29,7 @@ _BRACE_SUBSTITUTION = re.compile(r"\$\{[\s|]")
 class _Heredoc:
     """A heredoc whose lines follow after the line of its command."""
 
-    end: str
+    end_word: str
     is_tabbed: bool
     is_plain: bool
     """Whether the end word was quoted, so that the shell runs no substitution in the heredoc."""
@@ -40,9 +40,9 @@ def split_commands(text: str) -> Iterator[str]:
     if _SINGLE_COMMAND.fullmatch(text):
         yield text
         return
-    yield from ShellSplitter(text).pieces()
+    yield from ShellSplitter(text).commands_and_files()
     if "$'" in text:
-        yield from ShellSplitter(text, escapes=False).pieces()
+        yield from ShellSplitter(text, escapes=False).commands_and_files()
 
 
 class ShellSplitter:
@@ -59,22 +59,24 @@ class ShellSplitter:
         """Whether a word or comment may begin here."""
         self._braces = 0
         self._targets: list[str] = []
-        self._waiting: list[_Heredoc] = []
+        self._waiting_heredocs: list[_Heredoc] = []
 
-    def pieces(self) -> Iterator[str]:
+    def commands_and_files(self) -> Iterator[str]:
         """Yield the commands and written files, those in substitutions first."""
         while self._position < len(self._text):
             yield from self._step()
-        yield from self._flush()
+        yield from self._flush_command()
 
     def _step(self) -> Iterator[str]:
         text, position, char = self._text, self._position, self._text[self._position]
         if self._quote in ("'", "$'"):
             self._in_quotes(char)
         elif char == "\\":
-            self._take(2, is_word_start=self._is_word_start and text.startswith("\\\n", position))
+            self._take_characters(
+                2, is_word_start=self._is_word_start and text.startswith("\\\n", position)
+            )
         elif _BRACE_SUBSTITUTION.match(text, position):
-            yield from self._flush()
+            yield from self._flush_command()
             self._position += 3
         elif opener := self._opener():
             inner, end = substituted_text(text, position + len(opener), opener)
@@ -82,7 +84,7 @@ class ShellSplitter:
                 # A bracket in a heredoc inside it does not end the substitution.
                 inner, end = text[position + len(opener) :], len(text)
             for reading in _possible_texts(inner, opener):
-                yield from ShellSplitter(reading, escapes=self._escapes).pieces()
+                yield from ShellSplitter(reading, escapes=self._escapes).commands_and_files()
             self._piece += opener + inner + ("`" if opener == "`" else ")")
             self._position, self._is_word_start = end, opener == "(" and not self._quote
         elif self._quote:
@@ -92,34 +94,34 @@ class ShellSplitter:
 
     def _in_quotes(self, char: str) -> None:
         if self._quote == "$'" and char == "\\" and self._escapes:
-            self._take(2)
+            self._take_characters(2)
             return
         if char == self._quote[-1]:
             self._quote = ""
-        self._take(1)
+        self._take_characters(1)
 
     def _unquoted(self, char: str) -> Iterator[str]:
         text, position = self._text, self._position
         if text.startswith("$'", position):
             self._quote = "$'"
-            self._take(2)
+            self._take_characters(2)
         elif char in "'\"":
             self._quote = char
-            self._take(1)
+            self._take_characters(1)
         elif char == "#" and self._is_word_start and not self._braces:
             end = text.find("\n", position)
             self._position = len(text) if end < 0 else end
         elif char == "<" and text.startswith("<<", position):
             yield from self._heredoc_or_string()
         elif char in ";|\n" or (char == "&" and not _is_redirection(text, position)):
-            yield from self._flush()
+            yield from self._flush_command()
             self._position += 1
             self._is_word_start = True
             if char == "\n":
                 yield from self._skip_heredocs()
         else:
             self._process_special(char)
-            self._take(1, is_word_start=char in " \t")
+            self._take_characters(1, is_word_start=char in " \t")
 
     def _process_special(self, char: str) -> None:
         """Process a character outside quotes that is a redirection or brace."""
@@ -144,36 +146,36 @@ class ShellSplitter:
     def _heredoc_or_string(self) -> Iterator[str]:
         text, position = self._text, self._position
         if text.startswith("<<<", position):
-            self._take(3)
+            self._take_characters(3)
             return
         match = _HEREDOC.match(text, position)
         if match is None:
             # The heredoc's end is unknown, so any line may be a command.
             for line in text[position + 2 :].split("\n"):
-                yield from ShellSplitter(line, escapes=self._escapes).pieces()
-            self._take(2)
+                yield from ShellSplitter(line, escapes=self._escapes).commands_and_files()
+            self._take_characters(2)
             return
         word = match[2]
         is_quoted = any(char in word for char in "'\"\\")
-        self._waiting.append(_Heredoc(_unquoted_word(word), bool(match[1]), is_quoted))
-        self._take(len(match[0]))
+        self._waiting_heredocs.append(_Heredoc(_unquoted_word(word), bool(match[1]), is_quoted))
+        self._take_characters(len(match[0]))
 
     def _skip_heredocs(self) -> Iterator[str]:
         """Skip the heredocs that begin here, and yield the commands in their substitutions."""
-        waiting, self._waiting = self._waiting, []
+        waiting, self._waiting_heredocs = self._waiting_heredocs, []
         for document in waiting:
             body: list[str] = []
             is_known = True
             while self._position < len(self._text):
                 line, is_joined = self._line(joins=not document.is_plain)
-                if (line.lstrip("\t") if document.is_tabbed else line) == document.end:
+                if (line.lstrip("\t") if document.is_tabbed else line) == document.end_word:
                     break
                 body.append(line)
                 if is_joined and is_known:
                     is_known = False
                     # The heredoc's end depends on the shell, so any line may be a command.
                     for rest in self._text[self._position :].split("\n"):
-                        yield from ShellSplitter(rest, escapes=self._escapes).pieces()
+                        yield from ShellSplitter(rest, escapes=self._escapes).commands_and_files()
             if not document.is_plain:
                 yield from _substituted_commands("\n".join(body), escapes=self._escapes)
 
@@ -197,12 +199,12 @@ class ShellSplitter:
                 return opener
         return None
 
-    def _take(self, count: int, *, is_word_start: bool = False) -> None:
+    def _take_characters(self, count: int, *, is_word_start: bool = False) -> None:
         self._piece += self._text[self._position : self._position + count]
         self._position += count
         self._is_word_start = is_word_start
 
-    def _flush(self) -> Iterator[str]:
+    def _flush_command(self) -> Iterator[str]:
         yield self._piece
         yield from self._targets
         self._piece, self._targets = "", []
@@ -220,7 +222,7 @@ def _substituted_commands(body: str, *, escapes: bool) -> Iterator[str]:
         else:
             inner, position = substituted_text(body, position + len(opener), opener)
             for reading in _possible_texts(inner, opener):
-                yield from ShellSplitter(reading, escapes=escapes).pieces()
+                yield from ShellSplitter(reading, escapes=escapes).commands_and_files()
 
 
 def _is_redirection(text: str, position: int) -> bool:

@@ -18,7 +18,7 @@ def compile_wildcard(pattern: str) -> re.Pattern[str]:
     return re.compile(escaped, re.DOTALL)
 
 
-def matches(text: str, pattern: str) -> bool:
+def matches_pattern(text: str, pattern: str) -> bool:
     """Return whether the complete text matches; backslashes count as slashes."""
     return compile_wildcard(pattern).fullmatch(text.replace("\\", "/")) is not None
 

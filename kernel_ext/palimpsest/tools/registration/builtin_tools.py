@@ -46,7 +46,7 @@ class BuiltinTool:
     """The class of the tool."""
     action: Action
     """The action of the default rule for its permission."""
-    changes: bool
+    changes_something: bool
     """Whether the tool changes anything but the session, such as files or variables; plan mode denies its permission."""
     needs: Literal["nothing", "kernel", "application"] = "nothing"
     """``kernel``: only offered in a kernel, which has the user's variables; ``application``: created by the
@@ -66,22 +66,22 @@ class BuiltinTool:
 
 
 BUILTIN_TOOLS = (
-    BuiltinTool(PythonTool, "ask", changes=True, needs="kernel"),
-    BuiltinTool(BashTool, "ask", changes=True, explores=True),
-    BuiltinTool(EditTool, "ask", changes=True),
-    BuiltinTool(WriteTool, "ask", changes=True),
-    BuiltinTool(ReadTool, "allow", changes=False, explores=True),
-    BuiltinTool(ListTool, "allow", changes=False, explores=True),
-    BuiltinTool(GlobTool, "allow", changes=False, explores=True),
-    BuiltinTool(GrepTool, "allow", changes=False, explores=True),
-    BuiltinTool(VariablesTool, "allow", changes=False, needs="kernel", explores=True),
-    BuiltinTool(NotebookTool, "allow", changes=False, needs="kernel", explores=True),
-    BuiltinTool(RecallTool, "allow", changes=False, explores=True),
-    BuiltinTool(TodoWriteTool, "allow", changes=False),
-    BuiltinTool(SkillTool, "allow", changes=False, needs="application"),
-    BuiltinTool(TaskTool, "allow", changes=False, needs="application"),
-    BuiltinTool(QuestionTool, "allow", changes=False),
-    BuiltinTool(WebFetchTool, "ask", changes=False, explores=True),
+    BuiltinTool(PythonTool, "ask", changes_something=True, needs="kernel"),
+    BuiltinTool(BashTool, "ask", changes_something=True, explores=True),
+    BuiltinTool(EditTool, "ask", changes_something=True),
+    BuiltinTool(WriteTool, "ask", changes_something=True),
+    BuiltinTool(ReadTool, "allow", changes_something=False, explores=True),
+    BuiltinTool(ListTool, "allow", changes_something=False, explores=True),
+    BuiltinTool(GlobTool, "allow", changes_something=False, explores=True),
+    BuiltinTool(GrepTool, "allow", changes_something=False, explores=True),
+    BuiltinTool(VariablesTool, "allow", changes_something=False, needs="kernel", explores=True),
+    BuiltinTool(NotebookTool, "allow", changes_something=False, needs="kernel", explores=True),
+    BuiltinTool(RecallTool, "allow", changes_something=False, explores=True),
+    BuiltinTool(TodoWriteTool, "allow", changes_something=False),
+    BuiltinTool(SkillTool, "allow", changes_something=False, needs="application"),
+    BuiltinTool(TaskTool, "allow", changes_something=False, needs="application"),
+    BuiltinTool(QuestionTool, "allow", changes_something=False),
+    BuiltinTool(WebFetchTool, "ask", changes_something=False, explores=True),
 )
 
 RESERVED_NAMES = frozenset(
@@ -110,7 +110,10 @@ EXPLORE_AGENT_PERMISSIONS = tuple(tool.permission for tool in BUILTIN_TOOLS if t
 def changing_rules(tools: Iterable[BuiltinTool]) -> Rules:
     """Return rules that deny the tools with ``changes``."""
     return tuple(
-        rule for tool in tools if tool.changes for rule in rules_of(tool.permission, "deny")
+        rule
+        for tool in tools
+        if tool.changes_something
+        for rule in rules_of(tool.permission, "deny")
     )
 
 

@@ -53,11 +53,11 @@ class Registry:
         return tuple(sorted(self._tools))
 
     @property
-    def registered(self) -> dict[str, int]:
+    def positions_by_name(self) -> dict[str, int]:
         """The position of each tool, by name, in the order in which they were added."""
         return {name: place for place, name in enumerate(self._tools)}
 
-    def offered(
+    def offered_tools(
         self, rules: Iterable[Rule] = (), switched: Mapping[str, bool] | None = None
     ) -> tuple[Tool, ...]:
         """Return the tools offered to the model, sorted by name: those not denied completely and not switched off.

@@ -81,7 +81,7 @@ class FetchedPage:
         """Whether it is an HTML page."""
         return self.mime in ("text/html", "application/xhtml+xml")
 
-    def text(self) -> str | None:
+    def decoded_text(self) -> str | None:
         """Return the body as text; None where it is not text."""
         if not TEXT_TYPE.fullmatch(self.mime) and b"\0" in self.body[:4096]:
             return None
@@ -203,7 +203,7 @@ class Fetcher:
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._trust: ssl.SSLContext | None = None
+        self._ssl_context: ssl.SSLContext | None = None
 
     async def fetch(self, target: FetchTarget, seconds: float, *, format_: str) -> FetchedPage:
         """Fetch a target within a number of seconds; ``format_`` selects the Accept header."""
@@ -239,7 +239,7 @@ class Fetcher:
             if location and response.status_code in REDIRECT_STATUSES:
                 location = urljoin(target.url, location)
             else:
-                location, body = None, await self._read(response, count)
+                location, body = None, await self._read_body(response, count)
                 if response.status_code >= 400:
                     raise FetchRefused(
                         _failure_text(
@@ -253,10 +253,10 @@ class Fetcher:
 
     def _client(self, httpx: Any, target: FetchTarget) -> Any:
         needs_trust = target.scheme == "https" or (target.proxy or "").startswith("https")
-        if needs_trust and self._trust is None:
-            self._trust = httpx.create_ssl_context()
+        if needs_trust and self._ssl_context is None:
+            self._ssl_context = httpx.create_ssl_context()
         return httpx.AsyncClient(
-            verify=self._trust or False,
+            verify=self._ssl_context or False,
             proxy=target.proxy,
             trust_env=False,
             follow_redirects=False,
@@ -264,7 +264,7 @@ class Fetcher:
             headers={"User-Agent": USER_AGENT, "Accept-Encoding": "gzip, deflate"},
         )
 
-    async def _read(self, response: "httpx.Response", count: Any) -> bytes:
+    async def _read_body(self, response: "httpx.Response", count: Any) -> bytes:
         stated_length = response.headers.get("content-length", "")
         if stated_length.isdecimal() and int(stated_length) > self._max_bytes:
             raise FetchRefused(self._too_large(f"has {int(stated_length):,} bytes"))

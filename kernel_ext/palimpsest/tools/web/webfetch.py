@@ -72,17 +72,19 @@ class WebFetchTool:
     async def run(self, arguments: WebFetchArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission for each URL, fetch, follow redirects, and convert the response."""
         scrub = context.scrubber()
-        fetched = await self._follow(arguments, context)
+        fetched = await self._fetch_with_redirects(arguments, context)
         outcome = await _page_outcome(fetched, arguments.format, context)
         return replace(outcome, output=scrub(outcome.output))
 
-    async def _follow(self, arguments: WebFetchArguments, context: ToolContext) -> FetchedPage:
+    async def _fetch_with_redirects(
+        self, arguments: WebFetchArguments, context: ToolContext
+    ) -> FetchedPage:
         """Fetch and follow redirects, asking for permission for each new URL."""
         url, previous_url = arguments.url.strip(), ""
         remaining_seconds = arguments.timeout_seconds
         for _ in range(MAX_REDIRECTS + 1):
-            response = await run_until_abort(context.abort, self._resolve(url))
-            await self._ask(response, previous_url, context)
+            response = await run_until_abort(context.abort, self._resolve_target(url))
+            await self._ask_for_url(response, previous_url, context)
             work = self._fetcher.fetch(response, remaining_seconds, format_=arguments.format)
             try:
                 fetched = await run_until_abort(context.abort, work)
@@ -94,13 +96,15 @@ class WebFetchTool:
             previous_url, url = response.url, fetched.location
         raise UserError(f"{arguments.url} leads from page to page without an end.")
 
-    async def _resolve(self, url: str) -> FetchTarget:
+    async def _resolve_target(self, url: str) -> FetchTarget:
         try:
             return await resolve_target(url, self._lookup)
         except FetchRefused as problem:
             raise UserError(str(problem)) from problem
 
-    async def _ask(self, target: FetchTarget, previous_url: str, context: ToolContext) -> None:
+    async def _ask_for_url(
+        self, target: FetchTarget, previous_url: str, context: ToolContext
+    ) -> None:
         origin = f"{target.scheme}://{target.netloc}/*"
         if not (previous_url and _is_same_page(previous_url, target.url)):
             if not previous_url:
@@ -142,7 +146,7 @@ async def _page_outcome(fetched: FetchedPage, format_: Format, context: ToolCont
         file = Attachment(mime=converted.mime, filename=name, url=converted.url)
         output = f"{title} ({converted.mime}, {len(converted.data):,} bytes) is attached. {converted.note}"
         return ToolOutcome(title, output.rstrip(), metadata, (file,))
-    text = fetched.text()
+    text = fetched.decoded_text()
     if text is None:
         raise UserError(
             f"{fetched.url} is a file of type {fetched.mime} with {size:,} bytes, which cannot be shown as text. "

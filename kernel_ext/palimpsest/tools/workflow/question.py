@@ -72,7 +72,7 @@ class QuestionTool:
 
     async def run(self, arguments: QuestionArguments, context: ToolContext) -> ToolOutcome:
         """Ask the questions and return the user's answers."""
-        interview: Interview | None = context.extra.get("interview")
+        interview: Interview | None = context.extra_values.get("interview")
         if interview is None:
             raise UserError("Nobody can be asked in this session. Go on with your best judgement.")
         if not 1 <= len(arguments.questions) <= MAX_QUESTIONS:

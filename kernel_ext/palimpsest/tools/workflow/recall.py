@@ -54,7 +54,7 @@ class RecallTool:
 
     async def run(self, arguments: RecallArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission, then read or search the text of a name, or search all texts."""
-        archive: RecallArchive | None = context.extra.get("archive")
+        archive: RecallArchive | None = context.extra_values.get("archive")
         if archive is None:
             raise UserError("This session keeps no record to recall from.")
         if arguments.name is None and arguments.pattern is None:

@@ -28,7 +28,7 @@ class Skill:
     text: str
     folder: Path
     origin: str
-    inside: bool = True
+    is_in_project: bool = True
     """Whether its folder is in the project."""
     files: tuple[str, ...] = ()
     """Other files of the skill, relative to its folder."""

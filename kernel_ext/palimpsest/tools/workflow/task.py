@@ -48,7 +48,7 @@ class SubagentResult:
     text: str
     error: str | None = None
     """The reason for the subagent's failure, in a sentence; None where it did not fail."""
-    stopped: bool = False
+    was_stopped: bool = False
     """Whether the subagent was stopped together with the calling session."""
     metadata: Mapping[str, Any] | None = None
     """Values for users and front ends."""
@@ -94,7 +94,7 @@ class TaskTool:
 
     async def run(self, arguments: TaskArguments, context: ToolContext) -> ToolOutcome:
         """Ask for permission, run the subagent, and return its result; raises UserError if it failed."""
-        runner: SubagentRunner | None = context.extra.get("subagent_runner")
+        runner: SubagentRunner | None = context.extra_values.get("subagent_runner")
         if runner is None:
             raise UserError("No other agent can work in this session. Do the task yourself.")
         if not arguments.prompt.strip():
@@ -105,7 +105,7 @@ class TaskTool:
             raise UserError(
                 f"There is no agent {arguments.agent!r} to hand work to. Agents: {', '.join(known)}."
             )
-        if not context.extra.get("bypass_agent_check"):
+        if not context.extra_values.get("bypass_agent_check"):
             await context.ask(
                 self.permission,
                 [arguments.agent],
@@ -117,12 +117,12 @@ class TaskTool:
             arguments.prompt,
             arguments.agent,
             arguments.task_id or None,
-            context.extra.get("subagent_model"),
+            context.extra_values.get("subagent_model"),
         )
         result = await runner.run(task, context)
         metadata = {"task": result.task_id, "agent": arguments.agent, **(result.metadata or {})}
         output = context.scrubber()(report_text(result, arguments.agent))
-        if result.stopped:
+        if result.was_stopped:
             metadata["interrupted"] = True
         elif result.error is not None:
             context.metadata(title, metadata)
@@ -132,7 +132,7 @@ class TaskTool:
 
 def report_text(result: SubagentResult, agent: str) -> str:
     """Return the text about a result for the model."""
-    if result.stopped:
+    if result.was_stopped:
         outcome = "was stopped before it was done"
     elif result.error is not None:
         outcome = f"failed: {result.error.rstrip('.')}"
@@ -142,6 +142,6 @@ def report_text(result: SubagentResult, agent: str) -> str:
         f"Task {result.task_id} by the agent {agent} {outcome}. Its task_id goes on where it ended."
     )
     text = result.text.strip()
-    if result.error is not None or result.stopped:
+    if result.error is not None or result.was_stopped:
         return f"{head}\n\nIt had said:\n{text}" if text else head
     return f"{head}\n\n<result>\n{text or '(The agent said nothing.)'}\n</result>"

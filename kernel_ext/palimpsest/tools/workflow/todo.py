@@ -58,7 +58,7 @@ class TodoWriteTool:
 
     async def run(self, arguments: TodoArguments, context: ToolContext) -> ToolOutcome:
         """Replace the list and return it."""
-        todo_list: TodoList | None = context.extra.get("todos")
+        todo_list: TodoList | None = context.extra_values.get("todos")
         if todo_list is None:
             raise UserError("This session keeps no todo list.")
         if len(arguments.todos) > MAX_ITEMS:

@@ -1,4 +1,4 @@
-"""Rules of providers' prompt caches: minimum of tokens, block size, and whether answers are cached.
+"""Rules of providers' prompt caches: minimum of tokens, block size, lifetime, and whether answers are cached.
 
 Border: pure, no I/O. What a recording shows takes precedence over these rules.
 """
@@ -19,6 +19,8 @@ class CacheRules:
     """Minimum tokens of a prompt that is cached."""
     step: int = 1
     """Block size: the number of cached tokens is a multiple of this."""
+    lifetime_seconds: int = 300
+    """Seconds for which a prefix is kept after its last use, without a choice; where a provider names a range, the least."""
     keeps_answers: bool = False
     """Whether an answer is already in the cache when the next request sends it back; else that request writes it."""
     marks_end: bool = False
@@ -34,13 +36,24 @@ _OPENAI = CacheRules(
     128,
     keeps_answers=True,
     source="docs.aihubmix.com/en/practices/prompt-caching, 11/2026: from 1,024 tokens on; steps and answers are measured on a"
-    " recording of Codex, whose reads are the prompt before with its answer, cut to 128, to the token",
+    " recording of Codex, whose reads are the prompt before with its answer, cut to 128, to the token; lifetime of"
+    " developers.openai.com/docs/guides/prompt-caching, 11/2026: 5 to 10 minutes without use, at most an hour",
 )
 _DEEPSEEK = CacheRules(
-    64, 64, source="chuizi.ai/docs/guides/prompt-caching, 11/2026: aligned to 64 tokens"
+    64,
+    64,
+    lifetime_seconds=7_200,
+    source="chuizi.ai/docs/guides/prompt-caching, 11/2026: aligned to 64 tokens; lifetime of"
+    " api-docs.deepseek.com/guides/kv_cache: a few hours to a few days, of which two hours are taken",
 )
-_CLAUDE = "docs.orq.ai/docs/proxy/prompt-caching, 11/2026: the minimum of each model"
-_GEMINI = "docs.jiekou.ai/en/docs/feature/prompt-caching, 11/2026: 1,024 for Flash, 4,096 for Pro"
+_CLAUDE = (
+    "docs.orq.ai/docs/proxy/prompt-caching, 11/2026: the minimum of each model; lifetime of"
+    " platform.claude.com/docs/en/build-with-claude/prompt-caching: five minutes, or an hour where it is asked for"
+)
+_GEMINI = (
+    "docs.jiekou.ai/en/docs/feature/prompt-caching, 11/2026: 1,024 for Flash, 4,096 for Pro; no lifetime is documented, and"
+    " simonwillison.net/2025/May/9/gemini-implicit-caching quotes its maker: a few minutes"
+)
 _CLAUDE_MINIMUMS = (
     (re.compile(r"(opus-4-[56]|haiku-4-5)"), 4_096),
     (re.compile(r"(haiku|sonnet-4-6)"), 2_048),

@@ -1,6 +1,6 @@
 /** Words for items, tokens, money and times, safe to draw on a canvas: one line, in the order of its characters. */
 import type { PriceProfile, TimelineView } from '../../protocol/generated';
-import { count } from '../text/numberFormat';
+import { count, wholeNumber, withDecimals } from '../text/numberFormat';
 import { oneLine } from '../text/oneLine';
 
 /** Returns a short name of an item, as its row shows it. */
@@ -99,9 +99,10 @@ export function money(
 
 /** Returns an amount in dollars without its unit: "0.41", "0.0004". */
 export function usdText(value: number, digits = 0): string {
-  const [integer = '', decimals = ''] = value
-    .toFixed(Math.max(digits, usdDigits(value)))
-    .split('.');
+  const [integer = '', decimals = ''] = withDecimals(
+    value,
+    Math.max(digits, usdDigits(value))
+  ).split('.');
   return `${integer.replace(/\B(?=(\d{3})+$)/g, ',')}.${decimals}`;
 }
 
@@ -134,7 +135,12 @@ export function foreignPrice(view: TimelineView, request?: number): string {
 
 /** Returns a share as a whole percentage. */
 export function percent(share: number): string {
-  return `${Math.round(100 * share)}%`;
+  return `${wholeNumber(100 * share)}%`;
+}
+
+/** Returns the names of the policies that a view lists. */
+export function policyNames(view: TimelineView): string[] {
+  return view.policies.map(option => option.name);
 }
 
 /** Returns a policy with its numbers, as `policies.get` reads it. */
@@ -148,16 +154,28 @@ export function policyText(
   ].join(' ');
 }
 
-/** Reads a single policy with its numbers; what is no number stays in the name. */
-export function parsePolicy(text: string): {
+/**
+ * Reads a single policy with its numbers; what is no number stays in the name.
+ *
+ * The longest of the known names with which the text begins is taken whole, with the numbers that stand in it.
+ */
+export function parsePolicy(
+  text: string,
+  knownNames: readonly string[] = []
+): {
   name: string;
   numbers: Record<string, number>;
 } {
+  const known = knownNames
+    .filter(name => text === name || text.startsWith(`${name} `))
+    .reduce((best, name) => (name.length > best.length ? name : best), '');
   const numbers: Record<string, number> = {};
-  const name = text
+  const rest = text
+    .slice(known.length)
     .split(' ')
     .filter(piece => {
-      const match = /^([a-z_]+)=(-?\d+(?:\.\d+)?)$/.exec(piece);
+      const match =
+        /^([\p{L}_][\p{L}\d_.]*)=(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/u.exec(piece);
       if (match === null || text.includes('|')) {
         return true;
       }
@@ -165,5 +183,5 @@ export function parsePolicy(text: string): {
       return false;
     })
     .join(' ');
-  return { name, numbers };
+  return { name: `${known}${rest}`, numbers };
 }

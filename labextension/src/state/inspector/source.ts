@@ -4,7 +4,8 @@ import type {
   InspectorPlace,
   TrackStop,
   ViewAnswer,
-  ViewQuery
+  ViewQuery,
+  WriteNote
 } from '../../protocol/generated';
 import type { IRequestRange } from './figures/rangeFigures';
 
@@ -12,6 +13,11 @@ export type EditAction = 'pin' | 'unpin' | 'exclude' | 'restore';
 
 /** A part of the inspector that can be shown alone, or hidden until it is revealed. */
 export type InspectorPartName = (typeof INSPECTOR_PARTS)[number];
+
+/** The words and the place of a note; numbers count from 1. */
+export type INoteWords = Partial<
+  Omit<WriteNote, 'id' | 'type' | 'session' | 'path'>
+>;
 
 export interface IInspectorSource {
   /** Answers one question; it never rejects: an error is a sentence in the answer. */
@@ -22,6 +28,8 @@ export interface IInspectorSource {
   subscribe?(changed: () => void): () => void;
   /** Changes what later requests show of a part; returns '' or one sentence. Absent where nothing can be written. */
   edit?(action: EditAction, part: string): Promise<string>;
+  /** Writes, changes or removes a note; the answer has all notes or one sentence. Absent where nothing can be written. */
+  note?(words: INoteWords): Promise<ViewAnswer>;
   /** Of a report: the policies and numbers that were computed beforehand. */
   readonly stops?: readonly TrackStop[];
   /** A sentence while the kernel is busy and cannot answer. */

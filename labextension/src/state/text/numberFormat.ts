@@ -1,12 +1,16 @@
 /** Formats numbers for display. */
 
-/** Formats a duration: "0.2 s", "1 min 5 s". */
+/** Formats a duration, as Python's `duration` does: "0.2 s", "1 min 5 s", "2 h 1 min". */
 export function seconds(value: number): string {
-  if (value < 60) {
-    return `${value.toFixed(1)} s`;
+  if (value < 59.95) {
+    return `${withDecimals(Math.max(value, 0), 1)} s`;
   }
-  const rounded = Math.round(value);
-  return `${Math.floor(rounded / 60)} min ${rounded % 60} s`;
+  const whole = wholeNumber(value);
+  const [minutes, rest] = [Math.floor(whole / 60), whole % 60];
+  if (minutes < 60) {
+    return rest > 0 ? `${minutes} min ${rest} s` : `${minutes} min`;
+  }
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
 /** Formats a running duration in whole seconds: "4 s", "1 min 5 s". */
@@ -17,9 +21,33 @@ export function wholeSeconds(value: number): string {
 /** Made once: making one takes longer than formatting hundreds of numbers. */
 const WHOLE = new Intl.NumberFormat('en-US');
 
+/** Rounds to a whole number; a half goes to the even one, as Python rounds it. */
+export function wholeNumber(value: number): number {
+  const nearest = Math.round(value);
+  return Math.abs(value % 1) === 0.5 && nearest % 2 !== 0
+    ? nearest - 1
+    : nearest;
+}
+
+/** The decimals of a number of doubles that are exact. */
+const EXACT_DIGITS = 60;
+
+/** Formats with so many decimals; a half goes to the even digit, as Python rounds it. */
+export function withDecimals(value: number, digits: number): string {
+  const up = value.toFixed(digits);
+  const exact = Math.abs(value).toFixed(EXACT_DIGITS);
+  const at = exact.indexOf('.') + 1 + digits;
+  const isHalf = /^50*$/.test(exact.slice(at));
+  // Of two that are as near, `toFixed` takes the one that is farther from 0.
+  const isEven = /[02468]$/.test(up);
+  return isHalf && !isEven
+    ? `${value < 0 ? '-' : ''}${exact.slice(0, digits === 0 ? at - 1 : at)}`
+    : up;
+}
+
 /** Formats a token count with thousands separators: "12,480". */
 export function count(value: number): string {
-  return WHOLE.format(Math.round(value));
+  return WHOLE.format(wholeNumber(value));
 }
 
 /** Formats the size of a context window: "200k", "1M". */

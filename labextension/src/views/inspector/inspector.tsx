@@ -38,6 +38,7 @@ import { useKeptFocus } from './controls/keptFocus';
 import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
 import { InspectorHeader, type TabName } from './inspectorHeader';
 import { PartsAlone } from './inspectorParts';
+import { ReaderNotesProvider, useNotesOf } from './notes/readerNotes';
 import { PrintedSections } from './printedSections';
 import { TabContent } from './tabContent';
 import { useView } from './sessionView';
@@ -174,6 +175,7 @@ function Session(props: ISessionProps) {
       hidden
     ]
   );
+  const notes = useNotesOf(source, view.seq);
   const cursor = useMemo<IInspectorCursor>(
     () => ({ request, item, against, brushed }),
     [request, item, against, brushed]
@@ -191,58 +193,60 @@ function Session(props: ISessionProps) {
   return (
     <InspectedSessionProvider value={session}>
       <InspectorCursorProvider value={cursor}>
-        <div
-          className="plm-Inspector"
-          ref={root}
-          role="region"
-          aria-label={words.__('Context of %1', view.title || view.session)}
-        >
-          <InspectorHeader
-            tab={tab}
-            idPrefix={idPrefix}
-            place={place}
-            isAlone={isAlone}
-          />
-          <p
-            className="plm-Inspector-notice"
-            role="status"
-            hidden={notice === ''}
-          >
-            {notice}
-          </p>
-          <CursorNews />
+        <ReaderNotesProvider value={notes}>
           <div
-            className="plm-Inspector-panel"
-            {...(isAlone
-              ? {}
-              : {
-                  role: 'tabpanel',
-                  id: `${idPrefix}-panel`,
-                  'aria-labelledby': `${idPrefix}-${tab}`
-                })}
-            tabIndex={-1}
+            className="plm-Inspector"
+            ref={root}
+            role="region"
+            aria-label={words.__('Context of %1', view.title || view.session)}
           >
-            <GridChoiceProvider value={grid}>
-              {isAlone ? (
-                <PartsAlone
-                  parts={parts}
-                  policy={policy}
-                  track={track}
-                  isExplained={place.explained ?? false}
-                />
-              ) : isPrinted ? (
-                <PrintedSections />
-              ) : (
-                <TabContent
-                  tab={tab}
-                  policy={policy}
-                  track={track}
-                  isExplained={place.explained ?? false}
-                />
-              )}
-            </GridChoiceProvider>
+            <InspectorHeader
+              tab={tab}
+              idPrefix={idPrefix}
+              place={place}
+              isAlone={isAlone}
+            />
+            <p
+              className="plm-Inspector-notice"
+              role="status"
+              hidden={notice === ''}
+            >
+              {notice}
+            </p>
+            <CursorNews />
+            <div
+              className="plm-Inspector-panel"
+              {...(isAlone
+                ? {}
+                : {
+                    role: 'tabpanel',
+                    id: `${idPrefix}-panel`,
+                    'aria-labelledby': `${idPrefix}-${tab}`
+                  })}
+              tabIndex={-1}
+            >
+              <GridChoiceProvider value={grid}>
+                {isAlone ? (
+                  <PartsAlone
+                    parts={parts}
+                    policy={policy}
+                    track={track}
+                    isExplained={place.explained ?? false}
+                  />
+                ) : isPrinted ? (
+                  <PrintedSections />
+                ) : (
+                  <TabContent
+                    tab={tab}
+                    policy={policy}
+                    track={track}
+                    isExplained={place.explained ?? false}
+                  />
+                )}
+              </GridChoiceProvider>
+            </div>
           </div>
-        </div>
+        </ReaderNotesProvider>
       </InspectorCursorProvider>
     </InspectedSessionProvider>
   );
@@ -398,6 +402,10 @@ function firstPolicy(source: IInspectorSource, view: TimelineView): string {
   const first = source.stops?.[0];
   if (first !== undefined) {
     return first.policy;
+  }
+  const given = view.given_policies > 0 ? view.policies[0] : undefined;
+  if (given !== undefined) {
+    return given.name;
   }
   return view.policies.some(option => option.name === FIRST_POLICY)
     ? FIRST_POLICY

@@ -8,6 +8,7 @@ import type { IInspectorPlace } from '../../state/inspector/source';
 import { useHost } from '../host';
 import { useInspection } from './controls/inspection';
 import { requestStep } from './controls/requestKeys';
+import { useReaderNotes } from './notes/readerNotes';
 
 export type TabName = (typeof INSPECTOR_TABS)[number];
 
@@ -35,14 +36,24 @@ export function InspectorHeader({
 }: IInspectorHeaderProps) {
   const { words, copy } = useHost();
   const { view, request, item, go } = useInspection();
+  const { notes, write } = useReaderNotes();
   const [copied, setCopied] = useState('');
   const names: Record<TabName, string> = {
     timeline: words.__('Timeline'),
     items: words.__('Items'),
     requests: words.__('Requests'),
     cost: words.__('Cost'),
-    wastes: words.__('Wastes')
+    wastes: words.__('Wastes'),
+    notes:
+      notes.length === 0
+        ? words.__('Notes')
+        : words.__('Notes (%1)', notes.length)
   };
+  // Where nobody wrote one and nobody can, there is nothing to show.
+  const tabs = INSPECTOR_TABS.filter(
+    name =>
+      name !== 'notes' || name === tab || notes.length > 0 || write !== null
+  );
   const total = view.requests.id.length;
   const link = linkTo(view.session, { ...place, request, item });
   return (
@@ -67,22 +78,18 @@ export function InspectorHeader({
           aria-label={words.__('Views')}
           onKeyDown={event => {
             const next = movesAlongTabs(event.key)
-              ? requestStep(
-                  event,
-                  INSPECTOR_TABS.indexOf(tab),
-                  INSPECTOR_TABS.length
-                )
+              ? requestStep(event, tabs.indexOf(tab), tabs.length)
               : null;
             if (next !== null) {
               event.preventDefault();
-              go({ tab: INSPECTOR_TABS[next] });
+              go({ tab: tabs[next] });
               document
-                .getElementById(`${idPrefix}-${INSPECTOR_TABS[next] ?? ''}`)
+                .getElementById(`${idPrefix}-${tabs[next] ?? ''}`)
                 ?.focus();
             }
           }}
         >
-          {INSPECTOR_TABS.map(name => (
+          {tabs.map(name => (
             <button
               key={name}
               type="button"

@@ -10,6 +10,8 @@ import { GridHead, ShownPart } from './inspectorParts';
 import { ItemCard } from './items/itemCard';
 import { ItemGrid } from './items/itemGrid';
 import { WindowTable } from './items/windowTable';
+import { NoteList } from './notes/noteList';
+import { useReaderNotes } from './notes/readerNotes';
 import { Compactions } from './requests/compactions';
 import { DifferenceView } from './requests/differenceView';
 import { RequestTable } from './requests/requestTable';
@@ -23,6 +25,7 @@ import { TimelineTracks } from './timeline/timelineTracks';
 export function PrintedSections() {
   const { words } = useHost();
   const { item } = useInspectorCursor();
+  const { notes } = useReaderNotes();
   return (
     <>
       <ShownPart part="tracks">
@@ -87,6 +90,11 @@ export function PrintedSections() {
             <Notes />
           </ShownPart>
         </div>
+        {notes.length > 0 && (
+          <div className="plm-Inspector-card">
+            <NoteList />
+          </div>
+        )}
         <div className="plm-Inspector-card">
           <ShownPart part="compactions">
             <Compactions isWhole />

@@ -16,6 +16,8 @@ import type { TabName } from './inspectorHeader';
 import { ChosenItemCard } from './items/itemCard';
 import { ItemGrid } from './items/itemGrid';
 import { WindowTable } from './items/windowTable';
+import { NoteList } from './notes/noteList';
+import { NotesHereCard } from './notes/notesHere';
 import { Compactions } from './requests/compactions';
 import { DifferenceView } from './requests/differenceView';
 import { RequestTable } from './requests/requestTable';
@@ -83,6 +85,17 @@ export function TabContent({ tab, ...props }: ITabContentProps) {
               </ShownPart>
             </div>
           </>
+        )}
+        {tab === 'notes' && (
+          <div className="plm-Inspector-columns">
+            <div className="plm-Inspector-card">
+              <NoteList />
+            </div>
+            <div className="plm-Inspector-stack">
+              <NotesHereCard isFormOnly />
+              <ChosenItemCard />
+            </div>
+          </div>
         )}
         {tab === 'wastes' && (
           <div className="plm-Inspector-columns">
@@ -175,6 +188,7 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
             <ShownPart part="card" otherwise={null}>
               <ChosenItemCard />
             </ShownPart>
+            <NotesHereCard />
             <div className="plm-Inspector-card">
               <ShownPart part="difference">
                 <DifferenceView />
@@ -238,6 +252,7 @@ function ItemsTab() {
         <ShownPart part="card" otherwise={null}>
           <ChosenItemCard />
         </ShownPart>
+        <NotesHereCard />
         <div className="plm-Inspector-card">
           <ShownPart part="window">
             <WindowTable />
@@ -275,6 +290,7 @@ function RequestsTab() {
         </div>
       </div>
       <div className="plm-Inspector-stack">
+        <NotesHereCard />
         <div className="plm-Inspector-card">
           <ShownPart part="search">
             <TextSearch />

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /** A segment drawn from the store: its own section of the turn, during the turn and after. */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type {
   Decision,
   Message,
@@ -77,8 +77,6 @@ function words({ messages }: ISegment): string[] {
     parts.map(part => (part.type === 'text' ? part.text : part.type))
   );
 }
-
-afterEach(cleanup);
 
 describe('a segment that is drawn from the store', () => {
   it('says what came after it was saved', () => {

@@ -4,6 +4,8 @@ import { expect, it } from 'vitest';
 import {
   foreignPrice,
   money,
+  parsePolicy,
+  policyText,
   shortName,
   splitName,
   usdText
@@ -38,6 +40,29 @@ it.each([
 
   expect(cut.length).toBeLessThanOrEqual(letters);
   expect(cut.endsWith(end)).toBe(true);
+});
+
+it.each([
+  ['sweagent.last_n n=3', 'sweagent.last_n', { n: 3 }],
+  [
+    'palimpsest prune.start_share=0.5',
+    'palimpsest',
+    { 'prune.start_share': 0.5 }
+  ],
+  ['mine Keep2=1e-7 länge=-2', 'mine', { Keep2: 1e-7, länge: -2 }],
+  ['mine keep=5', 'mine keep=5', {}],
+  ['mine keep=5 least=2', 'mine keep=5', { least: 2 }],
+  ['as I like it x=2', 'as I like it', { x: 2 }],
+  ['a n=1 | b n=2', 'a n=1 | b n=2', {}],
+  ['openai.compact word=x', 'openai.compact word=x', {}]
+])('reads the policy %s', (text, name, numbers) => {
+  const known = ['mine', 'mine keep=5', 'as I like it', 'a', 'palimpsest'];
+
+  expect(parsePolicy(text, known)).toEqual({ name, numbers });
+  expect(parsePolicy(policyText(name, numbers), known)).toEqual({
+    name,
+    numbers
+  });
 });
 
 it('keeps a name that fits', () => {

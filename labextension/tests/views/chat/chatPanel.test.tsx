@@ -2,14 +2,13 @@
 /** The panel as a user sees it. */
 import {
   act,
-  cleanup,
   fireEvent,
   render,
   screen,
   waitFor,
   within
 } from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Choices, Part } from '../../../src/protocol/generated';
 import {
   EMPTY_TRANSCRIPT,
@@ -23,8 +22,6 @@ import * as build from '../../builders';
 import { READY } from '../../drawnPanel';
 import { panelActions, type MockedActions } from '../../panelActions';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const CHOICES: Choices = {
   models: [

@@ -1,13 +1,7 @@
 // @vitest-environment jsdom
 /** Completion of commands and agents in the composer, and forking at a prompt. */
-import {
-  act,
-  cleanup,
-  fireEvent,
-  render,
-  screen
-} from '@testing-library/react';
-import { afterEach, describe, expect, it } from 'vitest';
+import { act, fireEvent, render, screen } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
 import type { Choices } from '../../../src/protocol/generated';
 import {
   EMPTY_TRANSCRIPT,
@@ -29,8 +23,6 @@ import {
 } from '../../drawnPanel';
 import { panelActions } from '../../panelActions';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const CHOICES: Choices = {
   models: [],

@@ -1,14 +1,8 @@
 // @vitest-environment jsdom
 /** What the kernel's table says has a button is a button, and what it answers is read. */
-import {
-  cleanup,
-  fireEvent,
-  render,
-  screen,
-  waitFor
-} from '@testing-library/react';
+import { fireEvent, render, screen, waitFor } from '@testing-library/react';
 import { nullTranslator } from '@jupyterlab/translation';
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import type { ILink } from '../../../src/kernel/kernelLink';
 import { PendingSwitches } from '../../../src/panel/actions/pendingSwitches';
 import { promptActions } from '../../../src/panel/actions/promptActions';
@@ -16,8 +10,6 @@ import { PromptActionsProvider } from '../../../src/views/actions/prompts';
 import { OperationButtons } from '../../../src/views/composer/operationButtons';
 import { HostProvider } from '../../../src/views/host';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const BUTTON = {
   label: 'Count words',

@@ -7,7 +7,7 @@ import {
   render,
   screen
 } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { beforeEach, expect, it } from 'vitest';
 import {
   LARGE_TOKENS,
   LARGEST_BYTES
@@ -18,8 +18,6 @@ import { panelActions, type MockedActions } from '../../panelActions';
 beforeEach(() => {
   localStorage.clear();
 });
-afterEach(cleanup);
-
 /** Returns the actions of a kernel that attaches what it is given, with so many tokens. */
 function attaching(tokens = 40, unseen = false): MockedActions {
   const actions = panelActions();

@@ -1,13 +1,7 @@
 // @vitest-environment jsdom
 /** Permission mode, approvals, and settings that wait for trust, in the panel. */
-import {
-  cleanup,
-  fireEvent,
-  render,
-  screen,
-  waitFor
-} from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { fireEvent, render, screen, waitFor } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
 import type {
   ApprovalRow,
   Choices,
@@ -23,8 +17,6 @@ import {
 import { HostProvider } from '../../../src/views/host';
 import { permissions } from '../../panelActions';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const CHOICES = {
   modes: [

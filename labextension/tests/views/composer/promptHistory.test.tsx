@@ -7,12 +7,11 @@ import {
   render,
   screen
 } from '@testing-library/react';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { keepDraft, MAX_DRAFTS } from '../../../src/views/drafts/keptDrafts';
 import { field, panelPage } from '../../drawnPanel';
 import { panelActions, type MockedActions } from '../../panelActions';
 
-afterEach(cleanup);
 beforeEach(() => {
   localStorage.clear();
 });

@@ -1,14 +1,12 @@
 // @vitest-environment jsdom
 /** The switch says whether step mode is on, and switches it. */
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
-import { afterEach, expect, it } from 'vitest';
+import { fireEvent, render, screen } from '@testing-library/react';
+import { expect, it } from 'vitest';
 import { HeldRequestActionsProvider } from '../../../src/views/actions/heldRequests';
 import { StepModeSwitch } from '../../../src/views/composer/stepModeSwitch';
 import { HostProvider } from '../../../src/views/host';
 import { heldRequests } from '../../panelActions';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 it.each([false, true])('says whether it is on (%s), and changes it', on => {
   const actions = heldRequests();

@@ -1,14 +1,12 @@
 // @vitest-environment jsdom
 /** A diff is shown line by line, and replaces a call's input if it contains all of it. */
-import { cleanup, render, screen } from '@testing-library/react';
-import { afterEach, describe, expect, it } from 'vitest';
+import { render, screen } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
 import type { Ask, ToolPart } from '../../../src/protocol/generated';
 import { groupLines } from '../../../src/views/controls/diff';
 import { HostProvider } from '../../../src/views/host';
 import { ToolCall } from '../../../src/views/parts/toolCall';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const DIFF = `--- a/notes.md
 +++ b/notes.md

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /** A picker's field finds options by name, description and group, names first. */
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
-import { afterEach, expect, it, vi } from 'vitest';
+import { fireEvent, render, screen } from '@testing-library/react';
+import { expect, it, vi } from 'vitest';
 import { Picker, type IOption } from '../../../src/views/controls/picker';
 import { HostProvider } from '../../../src/views/host';
 import { HOST } from '../../plainHost';
@@ -16,8 +16,6 @@ const OPTIONS: IOption[] = [
     group: 'Third'
   }))
 ];
-
-afterEach(cleanup);
 
 function open(onChoose = vi.fn<(value: string) => void>()) {
   render(

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /** Whoever leaves the end of a transcript is offered the way back only while its end is out of view. */
-import { act, cleanup, render } from '@testing-library/react';
+import { act, render } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { useEndScroll } from '../../../src/views/dom/endScroll';
 
@@ -52,7 +52,6 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  cleanup();
   vi.unstubAllGlobals();
 });
 

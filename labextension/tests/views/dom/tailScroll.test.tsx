@@ -1,10 +1,8 @@
 // @vitest-environment jsdom
 /** Printed output is followed to its end, until the user scrolls up. */
-import { act, cleanup, fireEvent, render } from '@testing-library/react';
-import { afterEach, describe, expect, it } from 'vitest';
+import { act, fireEvent, render } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
 import { useTailScroll } from '../../../src/views/dom/tailScroll';
-
-afterEach(cleanup);
 
 function Place({ text, live }: { text: string; live: boolean }) {
   const place = useTailScroll(live);

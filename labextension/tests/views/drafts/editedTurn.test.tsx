@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /** The prompt of a turn as a draft, until it is sent or given up. */
-import { act, cleanup, renderHook } from '@testing-library/react';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { act, renderHook } from '@testing-library/react';
+import { beforeEach, expect, it } from 'vitest';
 import type { Message, Part } from '../../../src/protocol/generated';
 import { useDrafts } from '../../../src/views/drafts/drafts';
 import { chosenOf, promptText } from '../../../src/views/drafts/editedTurn';
@@ -11,8 +11,6 @@ import * as build from '../../builders';
 beforeEach(() => {
   localStorage.clear();
 });
-afterEach(cleanup);
-
 const KEY = 'a.ipynb ses_1';
 const FILE = 'data:image/png;base64,aa';
 

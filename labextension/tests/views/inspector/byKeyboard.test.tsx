@@ -1,32 +1,18 @@
 // @vitest-environment jsdom
 /** The inspector by keys alone, and what a screen reader is told meanwhile. */
+import { act, fireEvent, screen, within } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
 import {
-  act,
-  cleanup,
-  fireEvent,
-  screen,
-  within
-} from '@testing-library/react';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import {
-  explain,
   cursor,
   draw,
+  drawsInspectors,
+  explain,
   openTab,
   settle,
   sourceOf
 } from './drawnInspector';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
-});
-
-afterEach(() => {
-  cleanup();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+drawsInspectors();
 
 /** Presses a button as Enter does, which leaves the focus where it is. */
 async function press(button: HTMLElement): Promise<void> {

@@ -1,6 +1,6 @@
 /** Draws an inspector over a sample, and waits until its answers are there. */
 import { act, fireEvent, render, screen } from '@testing-library/react';
-import { vi } from 'vitest';
+import { afterEach, beforeEach, vi } from 'vitest';
 import type {
   IInspectorPlace,
   IInspectorSource
@@ -12,6 +12,18 @@ import { sample, type NAMES } from '../../inspector/samples';
 import { HOST } from '../../plainHost';
 
 export const LAST_N = 'sweagent.last_n n=10 polling=10';
+
+/** Holds timers, and draws without a canvas, which jsdom has not got: what it would show is in the grid's cell, too. */
+export function drawsInspectors(): void {
+  beforeEach(() => {
+    vi.useFakeTimers();
+    vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+}
 
 /** Returns the source of a sample. */
 export function sourceOf(name: (typeof NAMES)[number]) {

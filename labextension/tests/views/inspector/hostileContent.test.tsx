@@ -1,15 +1,15 @@
 // @vitest-environment jsdom
 /** Text of a recording is text: nothing in it becomes an element, an address or a turned line. */
-import { cleanup, fireEvent, screen } from '@testing-library/react';
+import { fireEvent, screen } from '@testing-library/react';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { expect, it } from 'vitest';
 import type { TimelineView } from '../../../src/protocol/generated';
 import { oneLine } from '../../../src/state/text/oneLine';
 import { itemLabel } from '../../../src/state/inspector/labels';
 import { sampleSource } from '../../inspector/sampleSource';
 import { sample } from '../../inspector/samples';
-import { draw, openTab, settle } from './drawnInspector';
+import { draw, drawsInspectors, openTab, settle } from './drawnInspector';
 
 const FIXTURE = join(
   import.meta.dirname,
@@ -29,16 +29,7 @@ const TEXTS = [...payloads.map(payload => payload.text), ...ODD];
 const SHARE = 24;
 const TURNED = /[\u202a-\u202e\u2066-\u2069\u200e\u200f]/;
 
-beforeEach(() => {
-  vi.useFakeTimers();
-  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
-});
-
-afterEach(() => {
-  cleanup();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+drawsInspectors();
 
 const PARTS = Array.from(
   { length: Math.ceil(TEXTS.length / SHARE) },

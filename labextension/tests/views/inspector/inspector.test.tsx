@@ -1,14 +1,8 @@
 // @vitest-environment jsdom
 /** The inspector shows a session truly, moves one cursor everywhere, and works by keyboard. */
-import {
-  act,
-  cleanup,
-  fireEvent,
-  screen,
-  within
-} from '@testing-library/react';
+import { act, fireEvent, screen, within } from '@testing-library/react';
 import axe from 'axe-core';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { difference } from '../../../src/state/inspector/figures/difference';
 import { writtenAnew } from '../../../src/state/inspector/figures/writtenAnew';
 import { why } from '../../../src/state/inspector/why';
@@ -28,10 +22,11 @@ import { sampleSource } from '../../inspector/sampleSource';
 import { sample } from '../../inspector/samples';
 import { HOST } from '../../plainHost';
 import {
-  explain,
+  LAST_N,
   cursor,
   draw,
-  LAST_N,
+  drawsInspectors,
+  explain,
   openTab,
   settle,
   sourceOf
@@ -40,16 +35,32 @@ import {
 const TABS = ['Timeline', 'Items', 'Requests', 'Cost', 'Wastes'];
 const PI = { request: 309, item: 35, policy: LAST_N };
 
-beforeEach(() => {
-  vi.useFakeTimers();
-  // jsdom has no canvas; what it would show is in the grid's cell, too.
-  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
-});
+drawsInspectors();
 
-afterEach(() => {
-  cleanup();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
+describe('a policy that was given', () => {
+  it.each([
+    [0, 'sweagent.last_n'],
+    [1, 'mine keep=5']
+  ])('is shown first (%i)', async (given, name) => {
+    const { view } = sample('pi');
+    const mine = {
+      name: 'mine keep=5',
+      what: 'Keep five.',
+      source: 'your own, sha256 1',
+      sliders: []
+    };
+
+    await draw(
+      sampleSource(
+        { ...view, policies: [mine, ...view.policies], given_policies: given },
+        []
+      )
+    );
+
+    expect(
+      screen.getByRole('button', { name: `Policy: ${name}` })
+    ).toBeTruthy();
+  });
 });
 
 describe('a session without a request', () => {
@@ -339,7 +350,8 @@ describe('the marks of the recorded track', () => {
     ];
     const marks = recordedMarks(
       { ...view, events, breaks: [light, dear] },
-      HOST.words
+      HOST.words,
+      []
     );
 
     expect(

@@ -1,23 +1,14 @@
 // @vitest-environment jsdom
 /** A person chooses prices and the lifetime of the cache in the inspector: each choice is asked of view and track alike. */
-import { cleanup, fireEvent, screen } from '@testing-library/react';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { fireEvent, screen } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
 import { sampleSource } from '../../inspector/sampleSource';
 import { sample } from '../../inspector/samples';
-import { draw, LAST_N, settle } from './drawnInspector';
+import { LAST_N, draw, drawsInspectors, settle } from './drawnInspector';
 
 const OWN = 'acme/m=1/10/0.1/1.25';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
-});
-
-afterEach(() => {
-  cleanup();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+drawsInspectors();
 
 async function drawn() {
   const { view, tracks } = sample('pi');

@@ -1,23 +1,20 @@
 // @vitest-environment jsdom
 /** Above the tracks stands how well the recording itself is reproduced; what rests on too little is pale and marked. */
-import { cleanup, screen, within } from '@testing-library/react';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { screen, within } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
 import { sampleSource } from '../../inspector/sampleSource';
 import { sample } from '../../inspector/samples';
-import { explain, draw, LAST_N, openTab } from './drawnInspector';
+import {
+  LAST_N,
+  draw,
+  drawsInspectors,
+  explain,
+  openTab
+} from './drawnInspector';
 
 const WHY = '? The replay does not reproduce this recording.';
 
-beforeEach(() => {
-  vi.useFakeTimers();
-  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
-});
-
-afterEach(() => {
-  cleanup();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+drawsInspectors();
 
 function drawn(isDoubtful: boolean) {
   const { view, tracks } = sample('pi');

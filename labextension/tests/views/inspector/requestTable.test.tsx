@@ -3,9 +3,10 @@
 import { cleanup, fireEvent, screen, within } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { dearest } from '../../../src/state/inspector/figures/requestCost';
+import { seconds } from '../../../src/state/text/numberFormat';
 import { draw, settle, sourceOf } from './drawnInspector';
 
-const PI = { request: 309, tab: 'requests' } as const;
+const PI = { request: 309, tab: 'requests' as const };
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -129,9 +130,7 @@ describe('the rows of the requests', () => {
     const longest = view.requests.ended
       .map((ended, place) => (ended ?? 0) - (view.requests.started[place] ?? 0))
       .reduce((most, value) => Math.max(most, value), 0);
-    expect(values('time')[0]).toBe(
-      `${Math.floor(Math.round(longest / 1000) / 60)} min ${Math.round(longest / 1000) % 60} s`
-    );
+    expect(values('time')[0]).toBe(seconds(longest / 1000));
   });
 });
 

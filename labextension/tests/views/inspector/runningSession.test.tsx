@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /** While a session grows the inspector stays where its user is, and says what is so. */
-import { act, cleanup, fireEvent, screen } from '@testing-library/react';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { act, fireEvent, screen } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
 import type {
   TimelineView,
   ViewAnswer,
@@ -10,23 +10,20 @@ import type {
 } from '../../../src/protocol/generated';
 import type { IInspectorPlace } from '../../../src/state/inspector/source';
 import { grownViews, sample } from '../../inspector/samples';
-import { cursor, draw, LAST_N, settle } from './drawnInspector';
+import {
+  LAST_N,
+  cursor,
+  draw,
+  drawsInspectors,
+  settle
+} from './drawnInspector';
 
 const NOTHING = { unchanged: false, milliseconds: 5, error: '' };
 const STATES = grownViews()
   .filter(({ view }) => view.requests.id.length > 2)
   .map(value => ({ ...value, view: { ...value.view, own: true } }));
 
-beforeEach(() => {
-  vi.useFakeTimers();
-  vi.spyOn(HTMLCanvasElement.prototype, 'getContext').mockReturnValue(null);
-});
-
-afterEach(() => {
-  cleanup();
-  vi.useRealTimers();
-  vi.restoreAllMocks();
-});
+drawsInspectors();
 
 /** A session that goes on from one of the kept states to the next. */
 class GrowingSource {

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /** The state of a compaction: a failed one hides nothing, and cannot be undone. */
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
-import { afterEach, expect, it, vi } from 'vitest';
+import { fireEvent, render, screen } from '@testing-library/react';
+import { expect, it, vi } from 'vitest';
 import type { CompactionPart, Decision } from '../../../src/protocol/generated';
 import { Compaction } from '../../../src/views/modelContext/compaction';
 import { HostProvider } from '../../../src/views/host';
@@ -10,8 +10,6 @@ import {
   CoveredTurnsProvider
 } from '../../../src/views/actions/contextEdits';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const MARK: CompactionPart = {
   id: 'prt_1',

@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /** Context edits of a part are shown and changed beside the part. */
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { fireEvent, render, screen } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
 import type { Decision } from '../../../src/protocol/generated';
 import {
   decisionsAbout,
@@ -16,8 +16,6 @@ import {
 } from '../../../src/views/actions/contextEdits';
 import * as build from '../../builders';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 let made = 0;
 

@@ -1,14 +1,12 @@
 // @vitest-environment jsdom
 /** A call whose output is reduced for the model shows this in its row and under its output. */
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
-import { afterEach, expect, it } from 'vitest';
+import { fireEvent, render, screen } from '@testing-library/react';
+import { expect, it } from 'vitest';
 import type { Decision } from '../../../src/protocol/generated';
 import { HostProvider } from '../../../src/views/host';
 import { SegmentView } from '../../../src/views/segment/segmentView';
 import * as build from '../../builders';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 function draw(more: Partial<Decision>): void {
   const part = build.ran('read', { path: 'a.txt' }, 'line');

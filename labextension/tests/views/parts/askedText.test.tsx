@@ -1,12 +1,6 @@
 // @vitest-environment jsdom
 /** What a question is about is shown whole, and can be allowed once its end was on the screen. */
-import {
-  act,
-  cleanup,
-  fireEvent,
-  render,
-  screen
-} from '@testing-library/react';
+import { act, fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Ask } from '../../../src/protocol/generated';
 import { AnswerActionsProvider } from '../../../src/views/actions/answers';
@@ -45,7 +39,6 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  cleanup();
   vi.restoreAllMocks();
   vi.unstubAllGlobals();
 });

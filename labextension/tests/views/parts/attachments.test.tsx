@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
 /** An image stored as a blob is shown once the kernel has sent it; other files by name. */
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { fireEvent, render, screen } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
 import type { Attachment } from '../../../src/protocol/generated';
 import { PictureLoaderProvider } from '../../../src/views/actions/pictures';
 import { AttachmentView } from '../../../src/views/parts/attachments';
@@ -9,8 +9,6 @@ import { HostProvider } from '../../../src/views/host';
 import { ToolCall } from '../../../src/views/parts/toolCall';
 import * as build from '../../builders';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const KEPT = `blob:${'a'.repeat(64)}`;
 const SHOWN = 'data:image/png;base64,iVBORw0K';

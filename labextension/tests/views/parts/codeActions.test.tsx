@@ -1,14 +1,7 @@
 // @vitest-environment jsdom
 /** What can be done with a listing in an answer. */
-import {
-  act,
-  cleanup,
-  fireEvent,
-  render,
-  screen,
-  within
-} from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { act, fireEvent, render, screen, within } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
 import type { NotebookPart } from '../../../src/protocol/generated';
 import { proposedFix } from '../../../src/state/lines/proposedFix';
 import { CellActionsProvider } from '../../../src/views/actions/cells';
@@ -18,8 +11,6 @@ import { SegmentView } from '../../../src/views/segment/segmentView';
 import * as build from '../../builders';
 import { cells as cellActions } from '../../panelActions';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const FAILED = 'x = 1\nx / 0';
 const FIXED = 'x = 1\nx / 2';

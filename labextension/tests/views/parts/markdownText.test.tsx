@@ -1,12 +1,10 @@
 // @vitest-environment jsdom
 /** The model's Markdown, block by block. */
-import { act, cleanup, render } from '@testing-library/react';
-import { afterEach, describe, expect, it } from 'vitest';
+import { act, render } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
 import { HostProvider, type IHost } from '../../../src/views/host';
 import { MarkdownText } from '../../../src/views/parts/markdownText';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const LISTED: IHost = {
   ...HOST,

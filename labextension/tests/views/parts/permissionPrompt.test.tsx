@@ -1,14 +1,12 @@
 // @vitest-environment jsdom
 /** A permission question is answered once, by button or key. */
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { fireEvent, render, screen } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
 import type { Ask } from '../../../src/protocol/generated';
 import { AnswerActionsProvider } from '../../../src/views/actions/answers';
 import { HostProvider } from '../../../src/views/host';
 import { PermissionPrompt } from '../../../src/views/parts/permissionPrompt';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const ASK: Ask = {
   id: 'per_1',

@@ -1,13 +1,7 @@
 // @vitest-environment jsdom
 /** The model's questions are answered once, by buttons, digits and text; its todo list is drawn. */
-import {
-  cleanup,
-  fireEvent,
-  render,
-  screen,
-  within
-} from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { fireEvent, render, screen, within } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
 import type {
   Question,
   QuestionAsked,
@@ -36,8 +30,6 @@ import { QuestionForm } from '../../../src/views/parts/questionForm';
 import { ToolCall } from '../../../src/views/parts/toolCall';
 import { ran, tool } from '../../builders';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const ONE: Question = {
   question: 'Which colour?',

@@ -1,15 +1,13 @@
 // @vitest-environment jsdom
 /** A subagent's work is shown in the card of its task call. */
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { fireEvent, render, screen } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
 import type { ToolPart } from '../../../src/protocol/generated';
 import { SessionOpenerProvider } from '../../../src/views/actions/sessions';
 import { HostProvider } from '../../../src/views/host';
 import { ToolCall } from '../../../src/views/parts/toolCall';
 import * as build from '../../builders';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const WORK = {
   task: 'ses_child',

@@ -2,14 +2,12 @@
 /** The row of a call: how it ended and why, outside the fold; refused and stopped ones are no failures. */
 import { cleanup, fireEvent, render, screen } from '@testing-library/react';
 import { readFileSync } from 'node:fs';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { Reply, ToolPart } from '../../../src/protocol/generated';
 import { HostProvider } from '../../../src/views/host';
 import { ToolCall } from '../../../src/views/parts/toolCall';
 import * as build from '../../builders';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 function draw(part: ToolPart, reply?: Reply) {
   const { container } = render(

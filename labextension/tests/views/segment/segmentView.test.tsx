@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /** A saved segment as a user sees it. */
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
+import { fireEvent, render, screen } from '@testing-library/react';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { Ask } from '../../../src/protocol/generated';
 import { readSegment, type ISegment } from '../../../src/protocol/segment';
@@ -11,7 +11,6 @@ import * as build from '../../builders';
 import { HOST } from '../../plainHost';
 
 afterEach(() => {
-  cleanup();
   densityChoice.setPage('quiet');
 });
 

@@ -1,14 +1,7 @@
 // @vitest-environment jsdom
 /** Branches stand side by side: figures, context and answers, with what differs; two open in the inspector. */
-import {
-  act,
-  cleanup,
-  fireEvent,
-  render,
-  screen,
-  within
-} from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { act, fireEvent, render, screen, within } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
 import type { Branch, BranchTable } from '../../../src/protocol/generated';
 import { InspectorOpenerProvider } from '../../../src/views/actions/inspector';
 import {
@@ -19,8 +12,6 @@ import { BranchView } from '../../../src/views/sessions/branchView';
 import { HostProvider } from '../../../src/views/host';
 import { sessions } from '../../panelActions';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const FIRST: Branch = {
   session: 'ses_1',

@@ -1,12 +1,6 @@
 // @vitest-environment jsdom
-import {
-  act,
-  cleanup,
-  fireEvent,
-  render,
-  screen
-} from '@testing-library/react';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { act, fireEvent, render, screen } from '@testing-library/react';
+import { describe, expect, it, vi } from 'vitest';
 import {
   SharingActionsProvider,
   type IImportProgress,
@@ -36,8 +30,6 @@ const press = async (name: string) => {
     await Promise.resolve();
   });
 };
-
-afterEach(cleanup);
 
 describe('Exporting', () => {
   function draw(files = doing()) {

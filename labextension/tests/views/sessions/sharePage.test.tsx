@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
-import { cleanup, fireEvent, render, screen } from '@testing-library/react';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { fireEvent, render, screen } from '@testing-library/react';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import type { ExportedFile } from '../../../src/protocol/generated';
 import {
   SharingActionsProvider,
@@ -49,8 +49,6 @@ beforeEach(() => {
   URL.createObjectURL = vi.fn(() => 'blob:page');
   URL.revokeObjectURL = vi.fn();
 });
-afterEach(cleanup);
-
 describe('Sharing', () => {
   it('says what a page is before it makes one', () => {
     const make = vi.fn(() => Promise.resolve({ file: FILE }));

@@ -1,14 +1,7 @@
 // @vitest-environment jsdom
 /** Reverts as a user sees them in the panel and in a cell. */
-import {
-  act,
-  cleanup,
-  fireEvent,
-  render,
-  screen,
-  within
-} from '@testing-library/react';
-import { afterEach, describe, expect, it } from 'vitest';
+import { act, fireEvent, render, screen, within } from '@testing-library/react';
+import { describe, expect, it } from 'vitest';
 import type { FileDiff, RevertPreview } from '../../../src/protocol/generated';
 import { displayedSegment } from '../../../src/state/display/liveSegment';
 import {
@@ -36,8 +29,6 @@ import { SegmentView } from '../../../src/views/segment/segmentView';
 import * as build from '../../builders';
 import { reverts } from '../../panelActions';
 import { HOST } from '../../plainHost';
-
-afterEach(cleanup);
 
 const DIFF: FileDiff = {
   file: 'a.txt',

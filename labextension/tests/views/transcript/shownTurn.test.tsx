@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /** A turn that was asked for is scrolled to once, by the transcript that holds it. */
-import { act, cleanup, fireEvent, render } from '@testing-library/react';
+import { act, fireEvent, render } from '@testing-library/react';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { shownPlace } from '../../../src/state/display/shownPlace';
 import { EMPTY_TRANSCRIPT } from '../../../src/state/store/transcript';
@@ -18,7 +18,6 @@ beforeEach(() => {
   Element.prototype.scrollIntoView = scrolled;
 });
 afterEach(() => {
-  cleanup();
   shownPlace.show(null);
 });
 

@@ -1,6 +1,6 @@
 // @vitest-environment jsdom
 /** Rows far from the viewport are plain text; a row that the user is using is never replaced. */
-import { act, cleanup, fireEvent, render } from '@testing-library/react';
+import { act, fireEvent, render } from '@testing-library/react';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Message } from '../../../src/protocol/generated';
 import {
@@ -56,7 +56,6 @@ beforeEach(async () => {
   vi.stubGlobal('requestIdleCallback', (run: () => void) => idle.push(run));
 });
 afterEach(() => {
-  cleanup();
   vi.unstubAllGlobals();
 });
 

@@ -3,7 +3,7 @@ import { useMemo, useState } from 'react';
 import type { TimelineView, TrackView } from '../../../protocol/generated';
 import { ItemStates } from '../../../state/inspector/figures/itemStates';
 import { kindSeries } from '../../../state/inspector/figures/kindSeries';
-import { parsePolicy } from '../../../state/inspector/labels';
+import { parsePolicy, policyNames } from '../../../state/inspector/labels';
 import type { IInspectorSource } from '../../../state/inspector/source';
 import { nearestStop } from '../../../state/inspector/stops';
 import { useAnswer } from './answers';
@@ -61,7 +61,8 @@ export function usePolicyTrack(
   policy: string,
   price: string | null
 ): IPolicyTrack {
-  const { name, numbers } = parsePolicy(policy);
+  const known = view === null ? [] : policyNames(view);
+  const { name, numbers } = parsePolicy(policy, known);
   const stop =
     source.stops === undefined
       ? null
@@ -88,7 +89,7 @@ export function usePolicyTrack(
     if (view === null || track === null || policy === '') {
       return null;
     }
-    const parsed = parsePolicy(policy);
+    const parsed = parsePolicy(policy, policyNames(view));
     return tracks.of(
       viewUpTo(view, track.total.length),
       track,

@@ -1,6 +1,6 @@
 /** Every request with what was reported of it: the table beside the timeline. */
 import { useMemo, type ReactNode } from 'react';
-import type { TimelineView } from '../../../protocol/generated';
+import type { NoteView, TimelineView } from '../../../protocol/generated';
 import { count, seconds } from '../../../state/text/numberFormat';
 import { money, usdDigits } from '../../../state/inspector/labels';
 import { wholeRange } from '../../../state/inspector/figures/rangeFigures';
@@ -9,6 +9,7 @@ import { BreakableName } from '../controls/breakableName';
 import { useInspection, type IShownTrack } from '../controls/inspection';
 import { PagedRows, type ITableColumn } from '../controls/pagedRows';
 import { RequestLink } from '../controls/placeLinks';
+import { useReaderNotes } from '../notes/readerNotes';
 import {
   marksByRequest,
   markWords,
@@ -31,6 +32,7 @@ interface IRequestColumn extends ITableColumn {
 export function RequestTable() {
   const { words } = useHost();
   const { view, shown, recorded, range } = useInspection();
+  const { notes } = useReaderNotes();
   const { first, last } = range ?? wholeRange(view);
   const isRecorded = shown === recorded;
   const columns = useMemo(
@@ -39,9 +41,9 @@ export function RequestTable() {
         ...column,
         valueAt: (row: number) => column.valueAt(first + row)
       })),
-      ...wordColumns(view, shown, isRecorded, words)
+      ...wordColumns(view, shown, isRecorded, words, notes)
     ],
-    [view, shown, isRecorded, first, words]
+    [view, shown, isRecorded, first, words, notes]
   );
   const compared = useComparedRequests();
   const hasTwo = view.requests.id.length > 1;
@@ -172,12 +174,13 @@ function wordColumns(
   view: TimelineView,
   { track }: IShownTrack,
   isRecorded: boolean,
-  words: IWords
+  words: IWords,
+  notes: readonly NoteView[]
 ): IRequestColumn[] {
   const { requests } = view;
   const marksAt = marksByRequest(
     isRecorded
-      ? recordedMarks(view, words)
+      ? recordedMarks(view, words, notes)
       : policyMarks(track.fired, track.taken, words)
   );
   return [

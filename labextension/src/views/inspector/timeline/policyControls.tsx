@@ -2,7 +2,11 @@
 import { memo, useMemo } from 'react';
 import type { SliderView } from '../../../protocol/generated';
 import { count } from '../../../state/text/numberFormat';
-import { parsePolicy, policyText } from '../../../state/inspector/labels';
+import {
+  parsePolicy,
+  policyNames,
+  policyText
+} from '../../../state/inspector/labels';
 import { Disclosure } from '../../controls/disclosure';
 import { Picker } from '../../controls/picker';
 import { useHost } from '../../host';
@@ -25,7 +29,7 @@ export const PolicyControls = memo(function PolicyControls({
 }: IPolicyControlsProps) {
   const { words } = useHost();
   const { view, source, go } = useInspectedSession();
-  const { name, numbers } = parsePolicy(policy);
+  const { name, numbers } = parsePolicy(policy, policyNames(view));
   const { stops } = source;
   const options = useMemo(() => {
     const computed =

@@ -15,6 +15,7 @@ import {
   type IInspectedSession,
   type IShownTrack
 } from '../controls/inspection';
+import { useReaderNotes } from '../notes/readerNotes';
 import { RequestSlider } from '../controls/requestSlider';
 import { StackedArea, TrackScale, trackLines } from './stackedArea';
 import {
@@ -125,6 +126,7 @@ function Track({
 }: ITrackProps) {
   const { words } = useHost();
   const { view, recorded, hidden, request: chosen } = useInspection();
+  const { notes } = useReaderNotes();
   const plot = useRef<HTMLDivElement>(null);
   const width = useElementWidth(plot);
   const idPrefix = useId().replaceAll(':', '');
@@ -132,8 +134,8 @@ function Track({
   const total = shown.series.total.length;
   const { fired, taken } = shown.track;
   const recordedTrackMarks = useMemo(
-    () => (isRecorded ? recordedMarks(view, words) : []),
-    [view, isRecorded, words]
+    () => (isRecorded ? recordedMarks(view, words, notes) : []),
+    [view, notes, isRecorded, words]
   );
   const policyTrackMarks = useMemo(
     () => (isRecorded ? [] : policyMarks(fired, taken, words)),

@@ -1,11 +1,13 @@
 /** The marks below a track: what happened at a request, each kind in a form of its own, and what they mean. */
 import { memo, useMemo } from 'react';
-import type { TimelineView } from '../../../protocol/generated';
+import type { NoteView, TimelineView } from '../../../protocol/generated';
+import { oneLine } from '../../../state/text/oneLine';
 import { useHost, type IWords } from '../../host';
 import {
   useInspectedSession,
   type IInspectedSession
 } from '../controls/inspection';
+import { useReaderNotes } from '../notes/readerNotes';
 
 export interface ITrackMark {
   readonly request: number;
@@ -28,7 +30,8 @@ const HEAVIEST_KINDS: readonly string[] = [
   'undo',
   'fork',
   'model',
-  'effort'
+  'effort',
+  'note'
 ];
 
 /** Returns how heavy a kind is: 0 is the heaviest. */
@@ -54,8 +57,12 @@ function byWeight(
 /** Width of a mark. */
 export const MARK_PX = 7;
 
-/** Returns the marks of the recorded track, its prunes, events and breaks, the heaviest first. */
-export function recordedMarks(view: TimelineView, words: IWords): ITrackMark[] {
+/** Returns the marks of the recorded track, its prunes, events, breaks and notes of people, the heaviest first. */
+export function recordedMarks(
+  view: TimelineView,
+  words: IWords,
+  notes: readonly NoteView[]
+): ITrackMark[] {
   return withPlaces([
     ...view.pruned.map(({ request, items }) => ({
       request,
@@ -97,6 +104,12 @@ export function recordedMarks(view: TimelineView, words: IWords): ITrackMark[] {
       kind: 'break',
       weight: cost,
       title: words.__('Request %1: the cache breaks, %2', request + 1, legend)
+    })),
+    ...[...notesByRequest(notes)].map(([request, texts]) => ({
+      request,
+      kind: 'note',
+      weight: 0,
+      title: words.__('Request %1: %2', request + 1, texts.join(' · '))
     }))
   ]);
 }
@@ -109,6 +122,23 @@ export function shownMarks(
   return hidden.has('breaks')
     ? marks.filter(({ kind }) => kind !== 'break' && kind !== 'taken')
     : marks;
+}
+
+/** Returns what the notes say at each request that has some; several of one request have one mark. */
+function notesByRequest(
+  notes: readonly NoteView[]
+): ReadonlyMap<number, readonly string[]> {
+  const texts = new Map<number, string[]>();
+  for (const { note, found } of notes) {
+    if (found.request !== undefined) {
+      const said = [note.verdict, note.tag, note.text].filter(Boolean);
+      texts.set(found.request, [
+        ...(texts.get(found.request) ?? []),
+        oneLine(said.join(': '))
+      ]);
+    }
+  }
+  return texts;
 }
 
 /** Returns the marks of a policy's track: where its rule acted, and where the cache is lost as in the recording. */
@@ -179,6 +209,8 @@ export function markPath(kind: string, x: number, y: number): string {
       return `${at}l3.5 3.5l-3.5 3.5l-3.5-3.5z`;
     case 'compact failed':
       return `${at}l3.5 3.5l-3.5 3.5z`;
+    case 'note':
+      return `${at}m-3 0h6v4.5h-3.5l-1.5 2.5v-2.5h-1z`;
     case 'model':
       return `${at}h2.5v6h-5v-6z`;
     case 'effort':
@@ -206,6 +238,8 @@ export function markWords(kind: string, words: IWords): string {
       return words.__('compaction');
     case 'compact failed':
       return words.__('failed compaction');
+    case 'note':
+      return words.__('note');
     case 'model':
       return words.__('another model');
     case 'effort':
@@ -223,20 +257,21 @@ export function markWords(kind: string, words: IWords): string {
 export const MarkLegend = memo(function MarkLegend() {
   const { words } = useHost();
   const { view, whatIf, hidden } = useInspectedSession();
+  const { notes } = useReaderNotes();
   const isFired = (whatIf?.track.fired.length ?? 0) > 0;
   const isTaken = (whatIf?.track.taken.length ?? 0) > 0;
   const kinds = useMemo(
     () =>
       [
         ...new Set([
-          ...shownMarks(recordedMarks(view, words), hidden).map(
+          ...shownMarks(recordedMarks(view, words, notes), hidden).map(
             mark => mark.kind
           ),
           ...(isFired ? ['fired'] : []),
           ...(isTaken && !hidden.has('breaks') ? ['taken'] : [])
         ])
       ].sort((left, right) => kindRank(left) - kindRank(right)),
-    [view, isFired, isTaken, hidden, words]
+    [view, notes, isFired, isTaken, hidden, words]
   );
   const legend = kinds.map(kind => ({ kind, name: markWords(kind, words) }));
   return legend.length === 0 ? null : (

@@ -1,0 +1,79 @@
+/** All notes on the session, with a choice by verdict and tag. */
+import { useMemo, useState } from 'react';
+import { useHost } from '../../host';
+import { NoteEntry } from './noteEntry';
+import { verdictWords } from './noteForm';
+import { useReaderNotes } from './readerNotes';
+
+/** Draws the notes in the order in which they were written. */
+export function NoteList() {
+  const { words } = useHost();
+  const { notes, problems, write } = useReaderNotes();
+  const [chosen, setChosen] = useState('');
+  const choices = useMemo(() => {
+    const verdicts = notes.map(({ note }) => note.verdict);
+    const tags = notes.map(({ note }) => note.tag);
+    return {
+      verdicts: [...new Set(verdicts)].filter(Boolean),
+      tags: [...new Set(tags)].filter(Boolean).sort()
+    };
+  }, [notes]);
+  const shown = notes.filter(
+    ({ note }) =>
+      chosen === '' ||
+      chosen === `verdict ${note.verdict}` ||
+      chosen === `tag ${note.tag}`
+  );
+  const hasChoice = choices.verdicts.length + choices.tags.length > 1;
+  return (
+    <section role="group" className="plm-Notes" aria-label={words.__('Notes')}>
+      <header className="plm-Inspector-head">
+        <h3>{words.__('Notes')}</h3>
+        {hasChoice && (
+          <select
+            className="plm-Field"
+            aria-label={words.__('Which notes')}
+            value={chosen}
+            onChange={event => {
+              setChosen(event.target.value);
+            }}
+          >
+            <option value="">{words.__('all notes')}</option>
+            {choices.verdicts.map(name => (
+              <option key={`verdict ${name}`} value={`verdict ${name}`}>
+                {words.__('verdict %1', verdictWords(name, words))}
+              </option>
+            ))}
+            {choices.tags.map(name => (
+              <option key={`tag ${name}`} value={`tag ${name}`}>
+                {words.__('tag %1', name)}
+              </option>
+            ))}
+          </select>
+        )}
+      </header>
+      {notes.length === 0 ? (
+        <p className="plm-Muted">
+          {write === null
+            ? words.__('Nobody wrote a note on this session.')
+            : words.__(
+                'Nobody wrote a note yet. A note is kept beside the session, where colleagues find it.'
+              )}
+        </p>
+      ) : (
+        <ul className="plm-Note-list">
+          {shown.map(view => (
+            <li key={view.note.id} className="plm-Note">
+              <NoteEntry view={view} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {problems.map(problem => (
+        <p key={problem} className="plm-Muted">
+          <bdi>{problem}</bdi>
+        </p>
+      ))}
+    </section>
+  );
+}

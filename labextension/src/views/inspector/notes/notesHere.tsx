@@ -1,0 +1,80 @@
+/** The notes at the cursor: on its request and on the chosen item, with a form for another one. */
+import { useState } from 'react';
+import { useHost } from '../../host';
+import { useInspection } from '../controls/inspection';
+import { NoteEntry } from './noteEntry';
+import { NoteForm } from './noteForm';
+import { isOnRequest, useReaderNotes } from './readerNotes';
+
+/**
+ * Draws the card; nothing where no note is here and none can be written. `isFormOnly` leaves out the notes, where a list
+ * has all of them.
+ */
+export function NotesHereCard({
+  isFormOnly = false
+}: {
+  isFormOnly?: boolean;
+}) {
+  const { words } = useHost();
+  const { request, item } = useInspection();
+  const { notes, write } = useReaderNotes();
+  const [isWriting, setWriting] = useState(false);
+  const here = notes.filter(
+    view =>
+      !isFormOnly &&
+      (isOnRequest(view, request) ||
+        (item !== null && view.found.item === item))
+  );
+  if (here.length === 0 && write === null) {
+    return null;
+  }
+  return (
+    <section
+      role="group"
+      className="plm-Inspector-card plm-Notes"
+      aria-label={words.__('Notes here')}
+    >
+      {here.length > 0 && (
+        <>
+          <h3>
+            {item === null
+              ? words.__('Notes on request %1', request + 1)
+              : words.__(
+                  'Notes on request %1 and item %2',
+                  request + 1,
+                  item + 1
+                )}
+          </h3>
+          <ul className="plm-Note-list">
+            {here.map(view => (
+              <li key={view.note.id} className="plm-Note">
+                <NoteEntry view={view} />
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {write !== null &&
+        (isWriting ? (
+          <NoteForm
+            note={null}
+            onEnd={() => {
+              setWriting(false);
+            }}
+          />
+        ) : (
+          <div>
+            <button
+              type="button"
+              className="plm-Button plm-Button-small"
+              onClick={() => {
+                setWriting(true);
+              }}
+            >
+              {words.__('Write a note')}
+            </button>
+          </div>
+        ))}
+    </section>
+  );
+}

@@ -1,0 +1,110 @@
+/** The notes of people on the session, which the list, the marks and the cards share. */
+import {
+  createContext,
+  useCallback,
+  useContext,
+  useEffect,
+  useMemo,
+  useRef,
+  useState
+} from 'react';
+import type {
+  NotesText,
+  NoteView,
+  ViewAnswer
+} from '../../../protocol/generated';
+import type {
+  IInspectorSource,
+  INoteWords
+} from '../../../state/inspector/source';
+
+const NO_NOTES: NotesText = { notes: [], problems: [] };
+
+export interface IReaderNotes {
+  /** Oldest first. */
+  readonly notes: readonly NoteView[];
+  /** Sentences on lines of the files that cannot be read. */
+  readonly problems: readonly string[];
+  /** The name under which this page wrote last, so that it is typed once; '' before. */
+  readonly author: string;
+  /** Writes, changes or removes a note; returns '' or one sentence. Null where nothing can be written. */
+  readonly write: ((words: INoteWords) => Promise<string>) | null;
+}
+
+const NotesContext = createContext<IReaderNotes>({
+  ...NO_NOTES,
+  author: '',
+  write: null
+});
+
+export const ReaderNotesProvider = NotesContext.Provider;
+
+/** Returns the notes on the inspected session. */
+export function useReaderNotes(): IReaderNotes {
+  return useContext(NotesContext);
+}
+
+/** Asks for the notes, and again when `moment` changes and when the window is entered: somebody else may have written. */
+export function useNotesOf(
+  source: IInspectorSource,
+  moment: unknown
+): IReaderNotes {
+  const [known, setKnown] = useState<NotesText>(
+    () => source.answerNow?.({ ask: 'notes' }).notes ?? NO_NOTES
+  );
+  const [author, setAuthor] = useState('');
+  const asked = useRef(0);
+  const taken = useRef(0);
+  /** Takes the answer to a question, unless that to a later one is there. */
+  const take = useCallback((answer: ViewAnswer, number: number) => {
+    if (answer.notes !== undefined && number >= taken.current) {
+      taken.current = number;
+      setKnown(answer.notes);
+    }
+  }, []);
+  useEffect(() => {
+    let isCurrent = true;
+    const ask = () => {
+      const number = ++asked.current;
+      void source.ask({ ask: 'notes' }).then(answer => {
+        if (isCurrent) {
+          take(answer, number);
+        }
+      });
+    };
+    ask();
+    window.addEventListener('focus', ask);
+    return () => {
+      isCurrent = false;
+      window.removeEventListener('focus', ask);
+    };
+  }, [source, moment, take]);
+  return useMemo(
+    () => ({
+      notes: known.notes,
+      problems: known.problems,
+      author,
+      write:
+        source.note === undefined
+          ? null
+          : async words => {
+              setAuthor(before => words.author ?? before);
+              const number = ++asked.current;
+              const answer = await source.note?.(words);
+              if (answer !== undefined) {
+                take(answer, number);
+              }
+              return answer?.error ?? '';
+            }
+    }),
+    [known, author, source, take]
+  );
+}
+
+/** Returns whether a note is on a request, or on requests of which it is one; those on an item are with the item. */
+export function isOnRequest({ found }: NoteView, request: number): boolean {
+  if (found.request === undefined || found.item !== undefined) {
+    return false;
+  }
+  return found.request <= request && request <= (found.last ?? found.request);
+}
