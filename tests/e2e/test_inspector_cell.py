@@ -166,9 +166,13 @@ def test_the_place_of_a_view_is_set_and_read_from_python(
         lab,
         "inspect-place.ipynb",
         "%load_ext palimpsest\nimport palimpsest",
-        f"view = palimpsest.open_recording({path!r})[0].inspect(request=2, tab='items')\nview",
+        f"recorded = palimpsest.open_recording({path!r})[0]\n"
+        "view = recorded.inspect(request=2, tab='items')\nview",
         "view.move_to(request=3, tab='requests', filter={'text': 'nothing has this'})",
         "print(view.place.request, view.place.tab, view.place.filter.text)",
+        "predicted = recorded.inspect(hide=['cost', 'breaks'])\npredicted",
+        "predicted.reveal()",
+        "recorded.inspect(views=['sentence', 'grid'])",
     )
     open_notebook(page, lab, name)
     page.evaluate(READY)
@@ -190,6 +194,29 @@ def test_the_place_of_a_view_is_set_and_read_from_python(
     expect(cursor(views)).to_have_attribute("aria-valuenow", "4")
 
     output = page.locator(".jp-Notebook .jp-CodeCell").nth(3).locator(".jp-OutputArea-output")
-    page.evaluate(RUN, 3)
-    expect(output).to_have_text("4 items bash")
+
+    def read_in_kernel() -> str:
+        page.evaluate(RUN, 3)
+        return output.inner_text().strip()
+
+    # The page's move is on its way while the cell may already run, in another thread of the kernel.
+    eventually(lambda: read_in_kernel() == "4 items bash")
+
+    page.evaluate(RUN, 4)
+    predicted = inspected_in(page, 4)
+    hidden = predicted.locator(".plm-HiddenPart")
+    expect(hidden.first).to_contain_text("Hidden until it is revealed")
+    expect(predicted).not_to_contain_text("USD")
+    photograph(page, "inspect-hidden")
+    page.evaluate(RUN, 5)
+    expect(hidden).to_have_count(0)
+    expect(predicted).to_contain_text("USD")
+    page.evaluate(RUN, 6)
+    alone = page.locator(".jp-Notebook .jp-CodeCell").nth(6).locator(".plm-InspectedCell")
+    expect(alone.get_by_role("grid")).to_be_visible()
+    expect(alone.get_by_role("tab")).to_have_count(0)
+    alone.scroll_into_view_if_needed()
+    photograph(page, "inspect-alone")
+    page.add_script_tag(path=str(AXE))
+    assert page.evaluate(VIOLATIONS, alone.element_handle()) == []
     assert seen.errors == []

@@ -111,6 +111,15 @@ def test_its_address_keeps_the_place_and_the_browser_steps_back_and_forward(
     expect(place).to_have_text("42 of 453")
     expect(find).to_have_value("bash")
 
+    tabs["Requests"].click()
+    words = quiet.get_by_role("searchbox", name="Find in all requests")
+    words.fill("theme.md")
+    search = quiet.get_by_role("group", name="Find in all requests")
+    expect(search.get_by_role("status")).to_contain_text("items hold it")
+    words.press("Enter")
+    expect(search.get_by_role("status")).to_contain_text("Item 1 of")
+    expect(search).to_contain_text(re.compile(r"came with request \d+, whole to the end"))
+
     notice = quiet.locator(".plm-Inspector-notice")
     quiet.goto(f"{path.as_uri()}#palimpsest:{session}/40?tab=newer")
     expect(notice).to_contain_text("“tab=newer” is not known here")

@@ -20,7 +20,7 @@ from palimpsest.review.recorded_sessions.recording_review import RecordingReview
 from palimpsest.review.recorded_sessions.session_comparison import Reviewed, reviewed_session
 from palimpsest.review.session_review import GetPolicy, PolicyLike, SessionReview
 from palimpsest.review.timeline_view.chosen_policies import chosen_policies
-from palimpsest.review.timeline_view.inspector_place import opening_place
+from palimpsest.review.timeline_view.inspector_parts import inspector_opening
 from palimpsest.review.timeline_view.report_data import ReportTexts
 from palimpsest.review.timeline_view.view_queries import (
     AskView,
@@ -45,6 +45,8 @@ class RecordedSession(RecordingReview):
         *,
         policies: Sequence[PolicyLike] | PolicyLike = (),
         link: str | None = None,
+        views: Sequence[str] | str = (),
+        hide: Sequence[str] | str = (),
         **place: Any,
     ) -> Any:
         """Show in a cell the contents of each request's context, and the requests of other policies.
@@ -78,7 +80,9 @@ class RecordedSession(RecordingReview):
             view=lambda: inspector_view(answers.answer(query, chosen)),
             policies=chosen,
         )
-        opening = opening_place(self.timeline.session, link, place)
+        opening = inspector_opening(
+            self.timeline.session, link=link, views=views, hide=hide, place=place
+        )
         return InspectorWidget(inspected, engine, words, opening)
 
     def report(

@@ -25,6 +25,8 @@ class SessionInspection(SessionCalls):
         *,
         policies: "Sequence[PolicyLike] | PolicyLike" = (),
         link: str | None = None,
+        views: Sequence[str] | str = (),
+        hide: Sequence[str] | str = (),
         **place: Any,
     ) -> Any:
         """Show in a cell what filled the context in each request, and what other policies would have sent.
@@ -35,7 +37,9 @@ class SessionInspection(SessionCalls):
         stand first in the list of policies: your own, by name, themselves or as a function, or any with other numbers.
         ``link`` is a link to a place in the session, and ``place`` the fields of one, as in
         ``request=209, tab="cost", policy="sweagent.last_n n=10"`` (docs/inspector.md). While it is open, ``view.place``
-        reads and sets what is shown. Raises UserError for what is no price, no policy or no place.
+        reads and sets what is shown. ``views`` are parts that are shown alone, such as ``["grid"]``; what ``hide`` names,
+        such as ``["cost", "breaks"]``, is hidden, with what else tells it, until ``view.reveal()``. Raises UserError, with
+        one sentence, for what is no price, no policy, no part or no place.
 
         >>> view = session.inspect(request=1, tab="cost")
         >>> view.place.tab
@@ -49,21 +53,16 @@ class SessionInspection(SessionCalls):
         from palimpsest.frontends.operations.notes import WriteNote
         from palimpsest.review.prices.price_file import price_words
         from palimpsest.review.timeline_view.chosen_policies import chosen_policies
-        from palimpsest.review.timeline_view.inspector_place import (
-            InspectorPlace,
-            opening_place,
-            place_link,
-        )
+        from palimpsest.review.timeline_view.inspector_parts import inspector_opening
         from palimpsest.review.timeline_view.view_queries import AskView, checked_query
 
         app, live = self._app, self._live
         words, chosen = price_words(price, lifetime), chosen_policies(policies)
-        opening = opening_place(live.id, link, place)
-        key = f"inspect {words or ''} {' , '.join(chosen)} {place_link(live.id, opening)}"
+        opening = inspector_opening(live.id, link=link, views=views, hide=hide, place=place)
+        key = f"inspect {live.id} {words or ''} {' , '.join(chosen)} {opening}"
         known = app.views.get(key)
         if known is not None and known.comm is not None and known.policies == chosen:
-            if opening != InspectorPlace():
-                known.place = opening
+            known.open_again(opening)
             return known
         query = checked_query(AskView, price=words)
 

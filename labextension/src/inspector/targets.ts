@@ -15,8 +15,9 @@ type PlaceChoices = Partial<Omit<IInspectorPlace, 'request' | 'item'>>;
 export interface IInspectorArguments extends IInspectorTarget, PlaceChoices {
   /** Path of a recorded file, which a kernel of its own reads. */
   path?: string;
-  // The alias is a JSON object to JupyterLab's types, which the interface is not.
+  // The aliases are JSON objects to JupyterLab's types, which the interfaces are not.
   filter?: Pick<ItemFilter, keyof ItemFilter>;
+  range?: Pick<NonNullable<IInspectorPlace['range']>, 'first' | 'last'> | null;
 }
 
 /**

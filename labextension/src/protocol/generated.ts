@@ -10,7 +10,7 @@ export type ErrorValue =
   | StructuredOutputError
   | UnknownError;
 export type Status = Busy | Idle | Retrying;
-export type ViewQuery = AskCompaction | AskItem | AskNotes | AskRequest | AskTrack | AskUses | AskView;
+export type ViewQuery = AskCompaction | AskItem | AskNotes | AskRequest | AskSearch | AskTrack | AskUses | AskView;
 export type MessageInfo = AssistantMessage | UserMessage;
 export type Part =
   | AgentPart
@@ -272,6 +272,12 @@ export interface AskRequest {
   find: string;
   /** The first block that is wanted. */
   first: number;
+}
+/** Ask which items hold a text, whichever request shows them. */
+export interface AskSearch {
+  ask: 'search';
+  /** Found whatever the case of its letters. */
+  text: string;
 }
 /** Ask for the track of a policy. */
 export interface AskTrack {
@@ -2521,6 +2527,23 @@ export interface RulerView {
   measured: boolean;
   words: string;
 }
+/** An item that holds a searched text. */
+export interface SearchedItem {
+  item: number;
+  /** How often its whole text holds it. */
+  count: number;
+  /** The text around the first place, at most ``EXCERPT_CHARS`` characters; data, not markup. */
+  excerpt: string;
+}
+/** The items that hold a searched text, in the order in which they came. */
+export interface SearchedTexts {
+  /** At most ``MAX_SEARCHED``. */
+  items: SearchedItem[];
+  /** Number of all of them. */
+  total: number;
+  /** What of the texts could not be searched, in a sentence. */
+  note: string;
+}
 /** The session that was opened or begun, or whose turn ended. */
 export interface SessionAnswer {
   session: SessionHead;
@@ -3033,6 +3056,7 @@ export interface ViewAnswer {
   request?: RequestText;
   compaction?: CompactionText;
   notes?: NotesText;
+  search?: SearchedTexts;
   /** Whether the front end's view is the newest. */
   unchanged: boolean;
   /** How long the answer took in the kernel. */
@@ -3156,9 +3180,12 @@ export const STATE_WORDS = {"truncated": "cut short", "cleared": "cleared", "mas
 export const GONE_STATES = ["out", "reverted", "summarised"] as const;
 export const ROLES = {"system": "system", "tools": "system", "instructions": "system", "assistant": "assistant", "reasoning": "assistant", "call": "assistant", "output": "tool"} as const;
 export const MAX_BLOCKS = 200 as const;
+export const EXCERPT_CHARS = 160 as const;
+export const MAX_SEARCHED = 500 as const;
 export const MAX_USES = 8 as const;
 export const MAX_USED_NAMES = 3 as const;
 export const BLOCK_CHARS = 2000 as const;
 export const INSPECTOR_TABS = ["compared", "timeline", "items", "requests", "cost", "wastes", "notes"] as const;
+export const INSPECTOR_PARTS = ["tracks", "sentence", "policy", "grid", "card", "difference", "window", "requests", "request", "search", "compactions", "cost", "figures", "breaks", "wastes", "totals"] as const;
 export const WIDEST = 2.0 as const;
 export const MIN_SCALED_TOKENS = 500 as const;

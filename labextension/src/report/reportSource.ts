@@ -1,7 +1,9 @@
 /** Answers an inspector's questions from a report's own data: no kernel, no network. */
 import {
   BLOCK_CHARS,
+  EXCERPT_CHARS,
   MAX_BLOCKS,
+  MAX_SEARCHED,
   MAX_USED_NAMES,
   MAX_USES,
   ROLES,
@@ -74,7 +76,39 @@ export class ReportSource implements IInspectorSource {
       }
       case 'notes':
         return answerWith({ notes: this._data.notes });
+      case 'search':
+        return this._search(query.text);
     }
+  }
+
+  private _search(text: string): ViewAnswer {
+    const { items, texts } = this._data;
+    if (texts === 'none') {
+      return errorAnswer(this._words.__('Texts are not in this report.'));
+    }
+    const found = items.flatMap((whole, item) => {
+      const at = whole.toLowerCase().indexOf(text.toLowerCase());
+      const from = Math.max(at - EXCERPT_CHARS / 4, 0);
+      return at < 0
+        ? []
+        : [
+            {
+              item,
+              count: timesIn(whole, text),
+              excerpt: whole.slice(from, from + EXCERPT_CHARS)
+            }
+          ];
+    });
+    return answerWith({
+      search: {
+        items: found.slice(0, MAX_SEARCHED),
+        total: found.length,
+        note:
+          texts === 'preview'
+            ? this._words.__('Of each text this report has the beginning.')
+            : ''
+      }
+    });
   }
 
   private _track(
@@ -187,6 +221,11 @@ export class ReportSource implements IInspectorSource {
       tokens: Math.round(tokens * scaleAt(states, request).factor)
     };
   }
+}
+
+/** Returns how often a text holds another, whatever the case of the letters. */
+function timesIn(whole: string, text: string): number {
+  return whole.toLowerCase().split(text.toLowerCase()).length - 1;
 }
 
 /** Returns the first answers from a request on that used names of an item, as a kernel answers it. */

@@ -11,6 +11,8 @@ export interface IAnyWidgetModel {
 export type InspectorWidgetModel = IAnyWidgetModel & {
   /** The link to what is shown; the kernel writes and reads it, too. */
   get(name: 'place'): string;
+  /** Names of parts: those that are shown alone, and those that are not revealed yet. */
+  get(name: 'views' | 'hidden'): readonly string[];
   set(name: 'place', link: string): void;
   save_changes(): void;
   /** Whether the session can be written. */

@@ -3,7 +3,7 @@
  *
  * It needs ipywidgets and anywidget in the page, but not our labextension.
  */
-import { useEffect, useRef } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { createRoot } from 'react-dom/client';
 import { HostProvider } from '../views/host';
 import { Inspector } from '../views/inspector/inspector';
@@ -17,7 +17,7 @@ import type { InspectorWidgetModel } from './anywidgetModel';
 import { keepPlainKeys, leaveByEscape } from './cellKeys';
 import { WORDS } from './hostParts';
 import { CommSource } from './inspectorSource';
-import { useKernelPlace } from './kernelPlace';
+import { partsNamed, useHiddenParts, useKernelPlace } from './kernelPlace';
 import { MountPoints } from './mountPoints';
 import { PLAIN_TEXT_HOST } from './plainTextHost';
 import { deferToExtensionStyles, INSPECTOR_SHEET } from './stylesheetOrder';
@@ -94,6 +94,8 @@ function InspectedCell({
   source
 }: IInspectorWidgetProps & { source: CommSource }) {
   const [place, setPlace] = useKernelPlace(model);
+  const hidden = useHiddenParts(model);
+  const [parts] = useState(() => partsNamed(model.get('views')));
   const views = useRef<HTMLDivElement>(null);
   useEffect(
     () => (views.current === null ? undefined : keepPlainKeys(views.current)),
@@ -101,7 +103,13 @@ function InspectedCell({
   );
   return (
     <div className="plm-InspectedCell" ref={views} onKeyDown={leaveByEscape}>
-      <Inspector source={source} place={place} onPlace={setPlace} />
+      <Inspector
+        source={source}
+        place={place}
+        onPlace={setPlace}
+        parts={parts}
+        hidden={hidden}
+      />
     </div>
   );
 }

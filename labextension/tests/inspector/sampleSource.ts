@@ -74,6 +74,18 @@ function answer(
         ? { ...NOTHING, error: `There is no track of ${asked}.` }
         : { ...NOTHING, track };
     }
+    case 'search': {
+      const items = view.items.id
+        .map((_, item) => item)
+        .filter(item =>
+          text(item).toLowerCase().includes(query.text.toLowerCase())
+        )
+        .map(item => ({ item, count: 1, excerpt: text(item) }));
+      return {
+        ...NOTHING,
+        search: { items, total: items.length, note: '' }
+      };
+    }
     case 'uses':
       return {
         ...NOTHING,

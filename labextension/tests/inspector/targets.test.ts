@@ -63,7 +63,11 @@ describe('the arguments that the layout keeps', () => {
     expect(
       readArguments(JSON.parse(JSON.stringify(kept)) as typeof kept)
     ).toEqual(kept);
-    expect(kept).toMatchObject({ tab: 'cost', range: [1, 4], what_if: true });
+    expect(kept).toMatchObject({
+      tab: 'cost',
+      range: { first: 1, last: 4 },
+      what_if: true
+    });
     expect(placeOf(kept)).toMatchObject({ request: 3, item: 7, tab: 'cost' });
   });
 

@@ -3,7 +3,7 @@
 import { act, renderHook } from '@testing-library/react';
 import { describe, expect, it } from 'vitest';
 import type { InspectorWidgetModel } from '../../src/widget/anywidgetModel';
-import { useKernelPlace } from '../../src/widget/kernelPlace';
+import { useHiddenParts, useKernelPlace } from '../../src/widget/kernelPlace';
 
 /** A fake kernel side of the widget: it holds one link, and notes what is saved. */
 class Kernel {
@@ -11,10 +11,21 @@ class Kernel {
   closed = false;
   private readonly _heard = new Set<() => void>();
 
+  hidden: string[] = [];
+
   constructor(private _place: string) {}
 
-  get(name: string): string {
-    return name === 'place' ? this._place : 'ses_1';
+  get(name: string): string | string[] {
+    return name === 'hidden'
+      ? this.hidden
+      : name === 'place'
+        ? this._place
+        : 'ses_1';
+  }
+
+  reveal(hidden: string[]): void {
+    this.hidden = hidden;
+    this.set('place', this._place);
   }
 
   set(_: 'place', link: string): void {
@@ -83,4 +94,18 @@ describe('the place of a cell', () => {
 
     expect(result.current[0].request).toBe(4);
   });
+});
+
+it('hides what the kernel names, until it reveals it; a name that is not known is left out', () => {
+  const kernel = new Kernel('palimpsest:ses_1');
+  kernel.hidden = ['cost', 'breaks', 'of a newer kernel'];
+  const model = kernel as unknown as InspectorWidgetModel;
+  const { result } = renderHook(() => useHiddenParts(model));
+
+  expect(result.current).toEqual(['cost', 'breaks']);
+  act(() => {
+    kernel.reveal(['cost']);
+  });
+
+  expect(result.current).toEqual(['cost']);
 });

@@ -22,5 +22,5 @@ def test_every_example_of_the_page_runs(tmp_path: Path) -> None:
             run = kernel.client.run(example)
             assert run.status == "ok", (example, run.reply["content"])
 
-    assert len(EXAMPLES) == 3
+    assert len(EXAMPLES) == 4
     assert (tmp_path / "session.html").stat().st_size > 10_000

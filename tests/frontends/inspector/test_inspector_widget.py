@@ -194,9 +194,44 @@ def test_the_place_is_read_set_and_observed_while_the_view_is_open(kernel: Kerne
     assert kernel.client.value("view.place == view.place.model_validate(view.place.model_dump())")
 
 
+def test_hidden_answers_are_not_in_the_saved_cell_until_they_are_revealed(
+    kernel: Kernel, tmp_path: Path
+) -> None:
+    broken = sample("claude_code/cc1df109.jsonl", tmp_path)
+    run = kernel.client.run(
+        f"recorded = palimpsest.open_recording({str(broken)!r})[0]\n"
+        "view = recorded.inspect(hide=['cost', 'breaks'])\nview"
+    )
+    since = len(kernel.client.iopub)
+    opened_again = kernel.client.run("recorded.inspect(views='breaks')")
+    kernel.client.run("view.reveal('cost')\nhidden = view.hidden")
+    kernel.client.run("view.reveal()")
+
+    def updated(message: Any) -> bool:
+        data = message["content"].get("data", {})
+        return (
+            message["header"]["msg_type"] == "update_display_data"
+            and "Cache breaks" in data["text/html"]
+        )
+
+    kernel.client.wait(updated, since=since)
+    [hidden, alone] = [made.outputs()[0]["data"] for made in (run, opened_again)]
+    for text in hidden.values():
+        assert "Hidden until it is revealed: sentence, difference, requests" in text
+        assert not re.search(r"USD|[Cc]ache break", text)
+    assert "The largest items" in hidden["text/html"]
+    assert "Cache breaks" in alone["text/html"]
+    assert not re.search("The largest items|data:image", alone["text/html"])
+    assert "'figures'" in kernel.client.value("hidden")
+    assert kernel.client.value("view.hidden") == "[]"
+
+
 @pytest.mark.parametrize(
     ("code", "sentence"),
     [
+        ("session.inspect(hide=['costs'])", "'costs' in hide is no part of the inspector"),
+        ("session.inspect(views='x')", "'x' in views is no part of the inspector"),
+        ("session.inspect().reveal('x')", "'x' in reveal is no part of the inspector"),
         ("session.inspect(request=0)", "0 is no request"),
         ("session.inspect(tab='costs')", "'costs' is no tab"),
         ("session.inspect(requests=3)", "An inspector's place has no 'requests'; it has request"),

@@ -24,6 +24,7 @@ from palimpsest.review.timeline_view.view_queries import (
     AskCompaction,
     AskItem,
     AskRequest,
+    AskSearch,
     AskTrack,
     AskView,
 )
@@ -49,6 +50,24 @@ def test_view_holds_what_was_reported(pi: ViewAnswers) -> None:
         for name in ("kind", "label", "tool", "turn", "entered", "tokens", "block", "partner")
     }
     assert lengths == {1_115}
+
+
+def test_a_search_finds_the_items_whose_whole_texts_hold_the_words(pi: ViewAnswers) -> None:
+    timeline = pi.review.timeline
+    held = [item for item in range(len(timeline.items)) if "assert" in timeline.read(item)]
+
+    search = pi.answer(AskSearch(text="assert")).search
+
+    assert search is not None
+    assert held
+    assert {*held} <= {row.item for row in search.items}
+    assert search.total == len(search.items)
+    for row in search.items:
+        assert "assert" in row.excerpt.lower()
+        assert row.count == timeline.read(row.item).lower().count("assert")
+    nothing = pi.answer(AskSearch(text="nobody wrote this")).search
+    assert nothing is not None
+    assert (nothing.items, nothing.total) == ((), 0)
 
 
 def test_view_that_is_still_the_newest_is_not_sent_again(pi: ViewAnswers) -> None:

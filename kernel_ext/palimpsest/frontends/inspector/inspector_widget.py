@@ -26,7 +26,14 @@ from palimpsest.frontends.inspector.saved_output import saved_output
 from palimpsest.frontends.static_files import built_file
 from palimpsest.review.recorded_sessions.session_answers import GROWTH
 from palimpsest.review.timeline_view.chosen_policies import ChosenPolicies
-from palimpsest.review.timeline_view.inspector_place import InspectorPlace, place_link
+from palimpsest.review.timeline_view.inspector_parts import (
+    OPENS_WHOLE,
+    InspectorOpening,
+    InspectorPart,
+    hidden_with,
+    parts_named,
+)
+from palimpsest.review.timeline_view.inspector_place import NEWEST, place_link
 from palimpsest.review.timeline_view.view_queries import (
     AskCompaction,
     AskTrack,
@@ -85,15 +92,21 @@ class InspectorWidget(CellWidget):
     209
     """
 
+    views = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """The parts that are shown alone; none for all, in tabs."""
+    hidden = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """The parts that are not shown until ``reveal`` is called."""
+
     def __init__(
         self,
         inspected: InspectedSession,
         engine: EngineThread,
         price: str | None = None,
-        place: InspectorPlace | None = None,
+        opening: InspectorOpening = OPENS_WHOLE,
     ) -> None:
         self._inspected = inspected
         self._price = price
+        self._hide = opening.hide
         self._is_watched = False
         self._notified_at = 0.0
         self._has_pending_notice = False
@@ -101,7 +114,9 @@ class InspectorWidget(CellWidget):
             inspected.id,
             engine,
             built_file("inspector.js"),
-            place=place or InspectorPlace(),
+            place=opening.place,
+            views=list(opening.views),
+            hidden=list(hidden_with(opening.hide)),
         )
         live = inspected.live
         self.own = live is not None and not live.read_only
@@ -115,7 +130,10 @@ class InspectorWidget(CellWidget):
 
     def bundle(self) -> dict[str, str]:
         """Return the session's picture and tables as HTML, and the tables as plain text."""
-        return saved_output(self._inspected.view(), f"plm-inspect-{self.key}", os.environ)
+        mark = f"plm-inspect-{self.key}"
+        return saved_output(
+            self._inspected.view(), mark, os.environ, tuple(self.views), tuple(self.hidden)
+        )
 
     def __repr__(self) -> str:
         return f"<InspectorWidget of {self._inspected.id}>"
@@ -131,6 +149,31 @@ class InspectorWidget(CellWidget):
         >>> view.move_to(request=210, item=None)
         """
         self.place = {**self.place.model_dump(exclude_unset=True), **fields}
+
+    def open_again(self, opening: InspectorOpening) -> None:
+        """Go back to how it opened: to its place, if one was given, and with what is hidden."""
+        if opening.place != NEWEST:
+            self.place = opening.place
+        self._hide_only(opening.hide)
+
+    def reveal(self, *answers: str) -> None:
+        """Show what was hidden, or only these parts of it, in the page and in the saved cell.
+
+        Raises UserError for a name that is no part.
+
+        >>> view = session.inspect(hide=["cost", "breaks"])
+        >>> view.reveal("breaks")
+        >>> view.reveal()
+        """
+        shown = parts_named(answers, "reveal") or self._hide
+        self._hide_only(tuple(part for part in self._hide if part not in shown))
+
+    def _hide_only(self, hide: tuple[InspectorPart, ...]) -> None:
+        self._hide = hide
+        hidden = list(hidden_with(hide))
+        if hidden != self.hidden:
+            self.hidden = hidden
+            self._on_engine(self._refresh)
 
     # Messages from and to the page
 

@@ -1,8 +1,9 @@
 """Build the output of an inspector that a cell keeps, without keys and names of home folders."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from palimpsest.render.reports.saved_inspector import saved_inspector
+from palimpsest.review.timeline_view.inspector_parts import InspectorPart
 from palimpsest.review.timeline_view.view_summary import ViewSummary, view_summary
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.session.sharing.share_page import clean_json, text_cleaner
@@ -11,10 +12,21 @@ from palimpsest.transcript.visible_text import visible
 MAX_PLAIN_CHARS = 20_000
 
 
-def saved_output(view: TimelineView, mark: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """Return a session's picture and tables by MIME type; ``mark`` is the class of the element."""
-    summary = view_summary(cleaned_view(view, environment))
-    html = saved_inspector(summary.picture, summary.tables, summary.sentences, mark=mark)
+def saved_output(
+    view: TimelineView,
+    mark: str,
+    environment: Mapping[str, str],
+    views: Collection[InspectorPart] = (),
+    hidden: Collection[InspectorPart] = (),
+) -> dict[str, str]:
+    """Return a session's picture and tables by MIME type; ``mark`` is the class of the element.
+
+    Only what belongs to ``views`` is in it, unless there are none, and nothing of what is ``hidden``.
+    """
+    summary = view_summary(cleaned_view(view, environment), views, hidden)
+    html = saved_inspector(
+        summary.title, summary.picture, summary.tables, summary.sentences, mark=mark
+    )
     return {"text/html": html, "text/plain": visible(_plain_text(summary)[:MAX_PLAIN_CHARS])}
 
 
@@ -39,4 +51,5 @@ def cleaned_view(view: TimelineView, environment: Mapping[str, str]) -> Timeline
 
 def _plain_text(summary: ViewSummary) -> str:
     tables = (table.text for table in summary.tables)
-    return "\n\n".join([summary.title, summary.picture.sentence, *summary.sentences, *tables])
+    pictured = () if summary.picture is None else (summary.picture.sentence,)
+    return "\n\n".join([summary.title, *pictured, *summary.sentences, *tables])

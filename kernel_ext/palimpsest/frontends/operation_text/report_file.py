@@ -29,7 +29,11 @@ from palimpsest.review.timeline_view.report_data import (
     report_data,
 )
 from palimpsest.review.timeline_view.view_answers import ViewAnswers
-from palimpsest.review.timeline_view.view_summary import comparison_table, view_summary
+from palimpsest.review.timeline_view.view_summary import (
+    comparison_table,
+    view_picture,
+    view_summary,
+)
 from palimpsest.session.sharing.share_page import SCRUBBED, clean_json, text_cleaner
 from palimpsest.store.disk import write_atomically
 from palimpsest.transcript.errors import StorageFailed, UserError
@@ -98,7 +102,7 @@ def write_report(
         InspectorReport(
             title=title,
             description=f"{about} {TEXTS_SENTENCES[texts]}",
-            picture=summary.picture,
+            picture=view_picture(view),
             tables=(*_notes_tables(review, scrub), *tables),
             sentences=sentences,
             data=data,

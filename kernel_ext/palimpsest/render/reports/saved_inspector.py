@@ -20,7 +20,8 @@ MAX_SENTENCES = 24
 
 
 def saved_inspector(
-    picture: TimelinePicture,
+    title: str,
+    picture: TimelinePicture | None,
     tables: Sequence[ReportTable],
     sentences: Sequence[str],
     *,
@@ -30,14 +31,10 @@ def saved_inspector(
 
     Tables are left out, the last first, where there is not enough room.
     """
-    svg = base64.b64encode(timeline_svg(picture).encode()).decode()
-    title = in_html(one_line(picture.title) or "Session")
-    sentence = html.escape(one_line(picture.sentence, 600))
     head = (
         f'<div class="plm-Saved {html.escape(mark)}"><div class="plm-Saved-words">'
-        f"<p><b>{title}</b></p>\n"
-        f'<p><img alt="{sentence}" width="760" src="data:image/svg+xml;base64,{svg}"></p>\n'
-        f"<p>{in_html(one_line(picture.sentence, 600))}</p>\n{sentence_list(sentences)}\n"
+        f"<p><b>{in_html(one_line(title) or 'Session')}</b></p>\n"
+        f"{'' if picture is None else _picture_html(picture)}{sentence_list(sentences)}\n"
     )
     end = "</div></div>"
     page = head
@@ -46,6 +43,15 @@ def saved_inspector(
         if len(page) + len(piece) + len(end) <= SAVED_CHARS:
             page += piece
     return page + end
+
+
+def _picture_html(picture: TimelinePicture) -> str:
+    svg = base64.b64encode(timeline_svg(picture).encode()).decode()
+    sentence = one_line(picture.sentence, 600)
+    return (
+        f'<p><img alt="{html.escape(sentence)}" width="760" src="data:image/svg+xml;base64,{svg}"></p>\n'
+        f"<p>{in_html(sentence)}</p>\n"
+    )
 
 
 def sentence_list(sentences: Sequence[str]) -> str:

@@ -74,6 +74,8 @@ class InspectorPlace(Value):
         return self
 
 
+NEWEST = InspectorPlace()
+"""The newest request, as an inspector opens without a place."""
 PLACE_FIELDS = tuple(InspectorPlace.model_fields)
 _FILTER_NAMES = {
     "kind": "kind",
@@ -161,5 +163,5 @@ def place_in_session(session: str, link: str) -> InspectorPlace:
 
 def opening_place(session: str, link: str | None, fields: Mapping[str, Any]) -> InspectorPlace:
     """Return the place at which an inspector opens: a link's, with these fields instead of its own."""
-    place = InspectorPlace() if link is None else place_in_session(session, link)
+    place = NEWEST if link is None else place_in_session(session, link)
     return checked_place({**place.model_dump(exclude_unset=True), **fields})

@@ -14,6 +14,7 @@ from palimpsest.review.request_contents.shown_request import ShownRequest, reque
 from palimpsest.review.session_review import SessionReview
 from palimpsest.review.timeline_view.chosen_policies import NO_POLICIES, ChosenPolicies
 from palimpsest.review.timeline_view.note_views import notes_text
+from palimpsest.review.timeline_view.text_search import searched_texts
 from palimpsest.review.timeline_view.timeline_view import timeline_view
 from palimpsest.review.timeline_view.track_view import track_of
 from palimpsest.review.timeline_view.view_queries import (
@@ -27,6 +28,7 @@ from palimpsest.review.timeline_view.view_queries import (
     AskItem,
     AskNotes,
     AskRequest,
+    AskSearch,
     AskTrack,
     AskUses,
     AskView,
@@ -125,6 +127,8 @@ class ViewAnswers:
                 return ViewAnswer(compaction=self._compaction(query))
             case AskNotes():
                 return ViewAnswer(notes=notes_text(self.review.notes()))
+            case AskSearch():
+                return ViewAnswer(search=searched_texts(self.review.timeline, query.text))
 
     def _simulation(
         self,

@@ -32,6 +32,10 @@ MAX_USES = 8
 """Maximum answers of which the used names of an item are sent."""
 MAX_USED_NAMES = 3
 """Maximum names of one such answer."""
+MAX_SEARCHED = 500
+"""Maximum items of one search that are sent."""
+EXCERPT_CHARS = 160
+"""Maximum characters of the text around a place that was found."""
 MAX_PRICES_CHARS = 8_000
 """Maximum characters of the prices that the user gave: enough for a few hundred models."""
 
@@ -111,8 +115,16 @@ class AskNotes(Value):
     ask: Literal["notes"] = "notes"
 
 
+class AskSearch(Value):
+    """Ask which items hold a text, whichever request shows them."""
+
+    ask: Literal["search"] = "search"
+    text: str = Field(min_length=1, max_length=MAX_NAME_CHARS)
+    """Found whatever the case of its letters."""
+
+
 ViewQuery = Annotated[
-    AskView | AskTrack | AskItem | AskUses | AskRequest | AskCompaction | AskNotes,
+    AskView | AskTrack | AskItem | AskUses | AskRequest | AskCompaction | AskNotes | AskSearch,
     Field(discriminator="ask"),
 ]
 
@@ -152,6 +164,27 @@ class UsedNames(Value):
     """At most ``MAX_USED_NAMES``, in the answer's order; data, not markup."""
     total: int
     """Number of all of them."""
+
+
+class SearchedItem(Value):
+    """An item that holds a searched text."""
+
+    item: int
+    count: int
+    """How often its whole text holds it."""
+    excerpt: str
+    """The text around the first place, at most ``EXCERPT_CHARS`` characters; data, not markup."""
+
+
+class SearchedTexts(Value):
+    """The items that hold a searched text, in the order in which they came."""
+
+    items: tuple[SearchedItem, ...]
+    """At most ``MAX_SEARCHED``."""
+    total: int
+    """Number of all of them."""
+    note: str = ""
+    """What of the texts could not be searched, in a sentence."""
 
 
 class RequestText(Value):
@@ -233,6 +266,7 @@ class ViewAnswer(Value):
     request: RequestText | None = None
     compaction: CompactionText | None = None
     notes: NotesText | None = None
+    search: SearchedTexts | None = None
     unchanged: bool = False
     """Whether the front end's view is the newest."""
     milliseconds: int = 0

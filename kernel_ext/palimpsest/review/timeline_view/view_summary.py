@@ -1,5 +1,6 @@
 """A view for places without a kernel: one picture, a few tables, and sentences."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -11,10 +12,12 @@ from palimpsest.render.reports.timeline_picture import (
     kind_words,
 )
 from palimpsest.review.timeline_view.comparison_values import SessionComparison
+from palimpsest.review.timeline_view.inspector_parts import InspectorPart
 from palimpsest.review.timeline_view.view_values import TimelineView
 
 MAX_ROWS = 10
 LABEL_CHARS = 60
+HIDDEN = "Hidden until it is revealed: {parts}."
 UNSEEN, PLACEHOLDER = "unseen", "placeholder"
 
 
@@ -23,26 +26,55 @@ class ViewSummary:
     """A view as one picture, tables and sentences."""
 
     title: str
-    picture: TimelinePicture
+    picture: TimelinePicture | None
+    """None where it is not among the chosen parts, or hidden."""
     tables: tuple[ReportTable, ...]
     sentences: tuple[str, ...]
 
 
-def view_summary(view: TimelineView) -> ViewSummary:
-    """Return the picture, tables and sentences of a session's view."""
-    names, layers = window_layers(view)
+def view_summary(
+    view: TimelineView,
+    views: Collection[InspectorPart] = (),
+    hidden: Collection[InspectorPart] = (),
+) -> ViewSummary:
+    """Return the picture, tables and sentences of a session's view.
+
+    Of ``views``, unless there are none, only what belongs to these parts is in it, and nothing of what is ``hidden``, which
+    a sentence names.
+    """
+
+    def is_shown(*parts: InspectorPart) -> bool:
+        return any((not views or part in views) and part not in hidden for part in parts)
+
+    tables = (
+        *((_breaks(view),) if is_shown("breaks") else ()),
+        *((_largest(view),) if is_shown("grid", "window") else ()),
+    )
     return ViewSummary(
         title=view.title or view.session,
-        picture=TimelinePicture(
-            title=view.title or view.session,
-            sentence=_sentence(view, layers),
-            names=names,
-            tokens_by_kind=layers,
-            limits=view.requests.window,
-            marks=_marks(view),
+        picture=view_picture(view, has_breaks="breaks" not in hidden)
+        if is_shown("tracks")
+        else None,
+        tables=tuple(table for table in tables if table.rows),
+        sentences=(
+            *((HIDDEN.format(parts=", ".join(hidden)),) if hidden else ()),
+            *(view.totals if is_shown("totals") else ()),
+            *filter(None, (view.limit_words if is_shown("tracks") else "",)),
+            *view.gaps,
         ),
-        tables=tuple(table for table in (_breaks(view), _largest(view)) if table.rows),
-        sentences=(*view.totals, *filter(None, (view.limit_words,)), *view.gaps),
+    )
+
+
+def view_picture(view: TimelineView, *, has_breaks: bool = True) -> TimelinePicture:
+    """Return the picture of a session's window, with or without its cache breaks."""
+    names, layers = window_layers(view)
+    return TimelinePicture(
+        title=view.title or view.session,
+        sentence=_sentence(view, layers, has_breaks=has_breaks),
+        names=names,
+        tokens_by_kind=layers,
+        limits=view.requests.window,
+        marks=tuple(mark for mark in _marks(view) if has_breaks or mark.kind != "break"),
     )
 
 
@@ -100,7 +132,7 @@ def window_layers(view: TimelineView) -> tuple[tuple[str, ...], tuple[tuple[int,
     )
 
 
-def _sentence(view: TimelineView, layers: tuple[tuple[int, ...], ...]) -> str:
+def _sentence(view: TimelineView, layers: tuple[tuple[int, ...], ...], *, has_breaks: bool) -> str:
     requests = len(view.requests.id)
     if not requests:
         return "The session has no request yet."
@@ -108,9 +140,10 @@ def _sentence(view: TimelineView, layers: tuple[tuple[int, ...], ...]) -> str:
     peak = max(range(len(totals)), key=totals.__getitem__)
     window = max(view.requests.window, default=0)
     limit = f" of {window:,}" if window else ""
+    breaks = f"; {len(view.breaks):,} cache breaks" if has_breaks else ""
     return (
         f"The context window over {requests:,} requests, by kind: {totals[0]:,} tokens in the first, "
-        f"{totals[peak]:,}{limit} at most, in request {peak + 1:,}; {len(view.breaks):,} cache breaks."
+        f"{totals[peak]:,}{limit} at most, in request {peak + 1:,}{breaks}."
     )
 
 

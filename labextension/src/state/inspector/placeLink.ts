@@ -84,8 +84,9 @@ export function* placePieces(
       yield [name, fromOne(number)];
     }
   }
-  if (Array.isArray(place.range)) {
-    yield ['range', place.range.map(fromOne).join('-')];
+  const { first, last } = place.range ?? {};
+  if (first !== undefined && last !== undefined) {
+    yield ['range', `${fromOne(first)}-${fromOne(last)}`];
   }
   for (const name of ['tab', 'policy', 'price'] as const) {
     const text = place[name];
@@ -125,8 +126,8 @@ const READERS: Readonly<Record<string, PieceReader | undefined>> = {
   against: text => numberPiece(text, against => ({ against })),
   range: text => {
     const [, first, last] = /^(\d{1,9})-(\d{1,9})$/.exec(text) ?? [];
-    const range = [Number(first) - 1, Number(last) - 1] as const;
-    return range[0] >= 0 && range[0] <= range[1] ? { range } : null;
+    const range = { first: Number(first) - 1, last: Number(last) - 1 };
+    return range.first >= 0 && range.first <= range.last ? { range } : null;
   },
   tab: text => {
     const tab = INSPECTOR_TABS.find(name => name === text);

@@ -1,5 +1,6 @@
 /** The interface of an inspector's data source: a kernel's control channel, a widget's comm, or a report's data. */
 import type {
+  INSPECTOR_PARTS,
   InspectorPlace,
   SessionComparison,
   TrackStop,
@@ -7,8 +8,12 @@ import type {
   ViewQuery,
   WriteNote
 } from '../../protocol/generated';
+import type { IRequestRange } from './figures/rangeFigures';
 
 export type EditAction = 'pin' | 'unpin' | 'exclude' | 'restore';
+
+/** A part of the inspector that can be shown alone, or hidden until it is revealed. */
+export type InspectorPartName = (typeof INSPECTOR_PARTS)[number];
 
 /** The words and the place of a note; numbers count from 1. */
 export type INoteWords = Partial<
@@ -45,7 +50,7 @@ export interface IInspectorPlace extends Partial<
   /** The request that the shown one is compared with; by default the one before. */
   readonly against?: number | null;
   /** The first and the last request to which grid, tables and sums are narrowed. */
-  readonly range?: readonly [number, number] | null;
+  readonly range?: IRequestRange | null;
 }
 
 /** The newest request, as an inspector opens without a place. */

@@ -20,7 +20,8 @@ import {
   NOWHERE,
   type IComparedView,
   type IInspectorPlace,
-  type IInspectorSource
+  type IInspectorSource,
+  type InspectorPartName
 } from '../../state/inspector/source';
 import { count } from '../../state/text/numberFormat';
 import { useRegionName } from '../dom/regionName';
@@ -38,6 +39,7 @@ import {
 import { useKeptFocus } from './controls/keptFocus';
 import { ShownTracks, usePolicyTrack } from './controls/policyTrack';
 import { InspectorHeader, tabsOf, type TabName } from './inspectorHeader';
+import { PartsAlone } from './inspectorParts';
 import { ReaderNotesProvider, useNotesOf } from './notes/readerNotes';
 import { useInspectorKeys } from './inspectorKeys';
 import { KeyList } from './keyList';
@@ -48,6 +50,7 @@ import { useView } from './sessionView';
 
 /** The policy that is shown first, where the kernel knows it. */
 const FIRST_POLICY = 'sweagent.last_n';
+const NO_PARTS: readonly InspectorPartName[] = [];
 
 interface IInspectorProps {
   source: IInspectorSource;
@@ -60,6 +63,10 @@ interface IInspectorProps {
   remark?: string;
   /** Another session beside it. */
   compared?: IComparedView;
+  /** The parts that are shown alone; none for all, in tabs. */
+  parts?: readonly InspectorPartName[];
+  /** The parts that are not shown until they are revealed. */
+  hidden?: readonly InspectorPartName[];
 }
 
 /** Draws a session at `place`; `onPlace` is called when the shown place changes. */
@@ -116,6 +123,7 @@ interface ISessionProps extends IInspectorProps {
 function Session(props: ISessionProps) {
   const { source, view, error, openLink, place, setPlace } = props;
   const { isPrinted = false, remark = '', compared = null } = props;
+  const { parts = NO_PARTS, hidden: hiddenParts = NO_PARTS } = props;
   const { what_if: isWhatIf = false, price = null } = place;
   const { words } = useHost();
   const idPrefix = useId();
@@ -123,14 +131,15 @@ function Session(props: ISessionProps) {
   const policy = place.policy ?? firstPolicy(source, view);
   const track = usePolicyTrack(source, view, policy, price);
   const [tracks] = useState(() => new ShownTracks());
+  const hidden = useMemo(() => new Set(hiddenParts), [hiddenParts]);
   const [card] = useState(() => new CardFocus());
   const recorded = useMemo(
     () => tracks.of(view, view.recorded, 'recorded', {}),
     [tracks, view]
   );
   const { range, brushed, chooseRange } = useRange(
+    place.range ?? null,
     view.requests.id.length,
-    place.range,
     go
   );
   const last = view.requests.id.length - 1;
@@ -156,7 +165,8 @@ function Session(props: ISessionProps) {
       go,
       openLink: openLink ?? null,
       card,
-      compared
+      compared,
+      hidden
     }),
     [
       source,
@@ -170,7 +180,8 @@ function Session(props: ISessionProps) {
       go,
       openLink,
       card,
-      compared
+      compared,
+      hidden
     ]
   );
   const notes = useNotesOf(source, view.seq);
@@ -201,6 +212,7 @@ function Session(props: ISessionProps) {
   }, []);
   const pressKey = useInspectorKeys({ session, cursor, showKeys });
   useRegionName(root, words.__('Context of %1', view.title || view.session));
+  const isAlone = parts.length > 0;
   return (
     <InspectedSessionProvider value={session}>
       <InspectorCursorProvider value={cursor}>
@@ -211,12 +223,13 @@ function Session(props: ISessionProps) {
             role="region"
             onKeyDown={pressKey}
           >
-            <SkipLinks tab={tab} />
+            {!isAlone && <SkipLinks tab={tab} />}
             <InspectorHeader
               tab={tab}
               idPrefix={idPrefix}
               place={place}
               showKeys={showKeys}
+              isAlone={isAlone}
             />
             <p
               className="plm-Inspector-notice"
@@ -229,13 +242,24 @@ function Session(props: ISessionProps) {
             <div
               className="plm-Inspector-panel"
               ref={panel}
-              role="tabpanel"
-              id={`${idPrefix}-panel`}
-              aria-labelledby={`${idPrefix}-${tab}`}
+              {...(isAlone
+                ? {}
+                : {
+                    role: 'tabpanel',
+                    id: `${idPrefix}-panel`,
+                    'aria-labelledby': `${idPrefix}-${tab}`
+                  })}
               tabIndex={-1}
             >
               <GridChoiceProvider value={grid}>
-                {isPrinted ? (
+                {isAlone ? (
+                  <PartsAlone
+                    parts={parts}
+                    policy={policy}
+                    track={track}
+                    isExplained={place.explained ?? false}
+                  />
+                ) : isPrinted ? (
                   <PrintedSections />
                 ) : (
                   <TabContent
@@ -262,31 +286,30 @@ function Session(props: ISessionProps) {
 }
 
 /**
- * Returns the chosen range of so many requests, as the tracks show it and as the views below them do, and how to
+ * Returns the place's range of so many requests, as the tracks show it and as the views below them do, and how to
  * choose it: those follow when it is no longer being chosen, and then as soon as there is time.
  */
 function useRange(
+  range: IRequestRange | null,
   total: number,
-  given: IInspectorPlace['range'],
   go: IInspectedSession['go']
 ): {
   range: IRequestRange | null;
   brushed: IRequestRange | null;
   chooseRange: IInspectedSession['chooseRange'];
 } {
-  const [first, last] = given ?? [null, null];
-  const [brushed, setBrushed] = useState(() => asRange(first, last));
-  const [lastGiven, setLastGiven] = useState(given);
-  if (lastGiven !== given) {
-    setLastGiven(given);
-    setBrushed(asRange(first, last));
+  const [brushed, setBrushed] = useState(range);
+  const [lastRange, setLastRange] = useState(range);
+  if (lastRange !== range) {
+    setLastRange(range);
+    setBrushed(range);
   }
   const chooseRange = useCallback(
     (chosen: IRequestRange | null, isBrushed = false) => {
       setBrushed(chosen);
       if (!isBrushed) {
         startTransition(() => {
-          go({ range: chosen === null ? null : [chosen.first, chosen.last] });
+          go({ range: chosen });
         });
       }
     },
@@ -295,26 +318,19 @@ function useRange(
   // A recording that was written anew may have become shorter.
   return useMemo(
     () => ({
-      range: rangeWithin(asRange(first, last), total),
+      range: rangeWithin(range, total),
       brushed: rangeWithin(brushed, total),
       chooseRange
     }),
-    [first, last, brushed, total, chooseRange]
+    [range, brushed, total, chooseRange]
   );
-}
-
-function asRange(
-  first: number | null,
-  last: number | null
-): IRequestRange | null {
-  return first === null || last === null ? null : { first, last };
 }
 
 /** Returns a remark where an older view, or another place than requested, is shown. */
 function noticeOf(
   view: TimelineView,
   error: string,
-  { request, item }: IInspectorPlace,
+  { request, item, range }: IInspectorPlace,
   words: IWords
 ): string {
   const isPast = (request ?? 0) >= view.requests.id.length;
@@ -329,6 +345,11 @@ function noticeOf(
       words.__(
         'There is no request %1: the last one is shown.',
         count((request ?? 0) + 1)
+      ),
+    (range?.first ?? 0) >= view.requests.id.length &&
+      words.__(
+        'There is no request %1: all are shown.',
+        count((range?.first ?? 0) + 1)
       ),
     isUnknown && words.__('There is no item %1.', count((item ?? 0) + 1))
   ]

@@ -35,6 +35,8 @@ interface IInspectorHeaderProps {
   place: IInspectorPlace;
   /** Opens the list of keys. */
   showKeys: () => void;
+  /** Whether some parts are shown alone, without tabs. */
+  isAlone: boolean;
 }
 
 /** Draws title, origin, tabs and the place of the cursor. */
@@ -42,7 +44,8 @@ export function InspectorHeader({
   tab,
   idPrefix,
   place,
-  showKeys
+  showKeys,
+  isAlone
 }: IInspectorHeaderProps) {
   const { words, copy } = useHost();
   const { view, request, item, go, compared } = useInspection();
@@ -87,38 +90,42 @@ export function InspectorHeader({
           view.own ? words.__('can be edited') : words.__('read-only')
         ].join(' · ')}
       </p>
-      <div
-        className="plm-Inspector-tabs"
-        role="tablist"
-        aria-label={words.__('Views')}
-        onKeyDown={event => {
-          const next = movesAlongTabs(event.key)
-            ? requestStep(event, tabs.indexOf(tab), tabs.length)
-            : null;
-          if (next !== null) {
-            event.preventDefault();
-            go({ tab: tabs[next] });
-            document.getElementById(`${idPrefix}-${tabs[next] ?? ''}`)?.focus();
-          }
-        }}
-      >
-        {tabs.map(name => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            id={`${idPrefix}-${name}`}
-            aria-selected={name === tab}
-            aria-controls={`${idPrefix}-panel`}
-            tabIndex={name === tab ? 0 : -1}
-            onClick={() => {
-              go({ tab: name });
-            }}
-          >
-            {names[name]}
-          </button>
-        ))}
-      </div>
+      {!isAlone && (
+        <div
+          className="plm-Inspector-tabs"
+          role="tablist"
+          aria-label={words.__('Views')}
+          onKeyDown={event => {
+            const next = movesAlongTabs(event.key)
+              ? requestStep(event, tabs.indexOf(tab), tabs.length)
+              : null;
+            if (next !== null) {
+              event.preventDefault();
+              go({ tab: tabs[next] });
+              document
+                .getElementById(`${idPrefix}-${tabs[next] ?? ''}`)
+                ?.focus();
+            }
+          }}
+        >
+          {tabs.map(name => (
+            <button
+              key={name}
+              type="button"
+              role="tab"
+              id={`${idPrefix}-${name}`}
+              aria-selected={name === tab}
+              aria-controls={`${idPrefix}-panel`}
+              tabIndex={name === tab ? 0 : -1}
+              onClick={() => {
+                go({ tab: name });
+              }}
+            >
+              {names[name]}
+            </button>
+          ))}
+        </div>
+      )}
       <span className="plm-Inspector-place">
         {words.__('%1 of %2', count(request + 1), count(total))}
       </span>

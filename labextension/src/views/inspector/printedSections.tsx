@@ -7,8 +7,8 @@ import { BreaksTable } from './costs/breaksTable';
 import { CostChart } from './costs/costChart';
 import { FiguresTable } from './costs/figuresTable';
 import { Notes, Wastes } from './costs/wastes';
+import { GridHead, ShownPart } from './inspectorParts';
 import { ItemCard } from './items/itemCard';
-import { GridLegend } from './items/gridLegend';
 import { ItemGrid } from './items/itemGrid';
 import { WindowTable } from './items/windowTable';
 import { NoteList } from './notes/noteList';
@@ -30,44 +30,67 @@ export function PrintedSections() {
   return (
     <>
       <ComparedTab />
-      <TimelineTracks isExplained />
-      <RangeSentence />
-      <KindLegend />
+      <ShownPart part="tracks">
+        <TimelineTracks isExplained />
+        <RangeSentence />
+        <KindLegend />
+      </ShownPart>
       <PolicyNumbers />
-      <CursorSentence />
+      <ShownPart part="sentence">
+        <CursorSentence />
+      </ShownPart>
       <div className="plm-Inspector-stack plm-Inspector-printed">
         <div className="plm-Inspector-card">
-          <DifferenceView />
+          <ShownPart part="difference">
+            <DifferenceView />
+          </ShownPart>
         </div>
         <div className="plm-Inspector-card">
-          <div className="plm-Inspector-head">
-            <h3>{words.__('Items by requests')}</h3>
-            <GridLegend />
-          </div>
-          <ItemGrid height={480} isPrinted />
-          {item !== null && <ItemCard item={item} />}
+          <ShownPart part="grid">
+            <GridHead hasKinds />
+            <ItemGrid height={480} isPrinted />
+          </ShownPart>
+          {item !== null && (
+            <ShownPart part="card" otherwise={null}>
+              <ItemCard item={item} />
+            </ShownPart>
+          )}
         </div>
         <div className="plm-Inspector-card">
-          <WindowTable />
+          <ShownPart part="window">
+            <WindowTable />
+          </ShownPart>
         </div>
         <div className="plm-Inspector-card">
-          <h3>{words.__('Requests')}</h3>
-          <RequestTable />
+          <ShownPart part="requests">
+            <h3>{words.__('Requests')}</h3>
+            <RequestTable />
+          </ShownPart>
         </div>
         <div className="plm-Inspector-card">
-          <CostChart />
+          <ShownPart part="cost">
+            <CostChart />
+          </ShownPart>
         </div>
         <div className="plm-Inspector-card">
-          <FiguresTable />
+          <ShownPart part="figures">
+            <FiguresTable />
+          </ShownPart>
         </div>
         <div className="plm-Inspector-card">
-          <BreaksTable isWhole />
+          <ShownPart part="breaks">
+            <BreaksTable isWhole />
+          </ShownPart>
         </div>
         <div className="plm-Inspector-card">
-          <Wastes />
+          <ShownPart part="wastes">
+            <Wastes />
+          </ShownPart>
         </div>
         <div className="plm-Inspector-card">
-          <Notes />
+          <ShownPart part="totals">
+            <Notes />
+          </ShownPart>
         </div>
         {notes.length > 0 && (
           <div className="plm-Inspector-card">
@@ -75,8 +98,10 @@ export function PrintedSections() {
           </div>
         )}
         <div className="plm-Inspector-card">
-          <Compactions isWhole />
-          <Subagents />
+          <ShownPart part="compactions">
+            <Compactions isWhole />
+            <Subagents />
+          </ShownPart>
         </div>
       </div>
     </>

@@ -15,7 +15,6 @@ import { FiguresTable } from './costs/figuresTable';
 import { Notes, Wastes } from './costs/wastes';
 import type { TabName } from './inspectorHeader';
 import { ChosenItemCard } from './items/itemCard';
-import { GridLegend } from './items/gridLegend';
 import { ItemGrid } from './items/itemGrid';
 import { WindowTable } from './items/windowTable';
 import { NoteList } from './notes/noteList';
@@ -25,6 +24,8 @@ import { DifferenceView } from './requests/differenceView';
 import { RequestTable } from './requests/requestTable';
 import { RequestViewer } from './requests/requestViewer';
 import { Subagents } from './requests/subagents';
+import { TextSearch } from './requests/textSearch';
+import { GridHead, ShownPart } from './inspectorParts';
 import { ShownTrackChoice } from './shownTrackChoice';
 import { CursorSentence } from './timeline/cursorSentence';
 import { KindLegend } from './timeline/kindLegend';
@@ -49,14 +50,22 @@ export function TabContent({ tab, ...props }: ITabContentProps) {
   if (tab === 'compared') {
     return <ComparedTab />;
   }
-  const controls = <PolicyControls {...props} isExplained />;
+  const controls = (
+    <ShownPart part="policy">
+      <PolicyControls {...props} isExplained />
+    </ShownPart>
+  );
   return (
     <>
-      <TimelineTracks isSmall />
-      <RangeSentence />
+      <ShownPart part="tracks">
+        <TimelineTracks isSmall />
+        <RangeSentence />
+      </ShownPart>
       <ShownTrackChoice />
       <DeferredCursor>
-        <CursorSentence />
+        <ShownPart part="sentence">
+          <CursorSentence />
+        </ShownPart>
         {tab === 'items' && <ItemsTab />}
         {tab === 'requests' && <RequestsTab />}
         {tab === 'cost' && (
@@ -64,14 +73,20 @@ export function TabContent({ tab, ...props }: ITabContentProps) {
             {controls}
             <div className="plm-Inspector-columns">
               <div className="plm-Inspector-card">
-                <CostChart />
+                <ShownPart part="cost">
+                  <CostChart />
+                </ShownPart>
               </div>
               <div className="plm-Inspector-card">
-                <FiguresTable />
+                <ShownPart part="figures">
+                  <FiguresTable />
+                </ShownPart>
               </div>
             </div>
             <div className="plm-Inspector-card">
-              <BreaksTable />
+              <ShownPart part="breaks">
+                <BreaksTable />
+              </ShownPart>
             </div>
           </>
         )}
@@ -89,12 +104,18 @@ export function TabContent({ tab, ...props }: ITabContentProps) {
         {tab === 'wastes' && (
           <div className="plm-Inspector-columns">
             <div className="plm-Inspector-card">
-              <Wastes />
+              <ShownPart part="wastes">
+                <Wastes />
+              </ShownPart>
             </div>
             <div className="plm-Inspector-stack">
-              <ChosenItemCard />
+              <ShownPart part="card" otherwise={null}>
+                <ChosenItemCard />
+              </ShownPart>
               <div className="plm-Inspector-card">
-                <Notes />
+                <ShownPart part="totals">
+                  <Notes />
+                </ShownPart>
               </div>
             </div>
           </div>
@@ -119,10 +140,14 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
   const { go } = useInspectedSession();
   return (
     <>
-      <TimelineTracks isExplained={isExplained} />
-      <RangeSentence />
+      <ShownPart part="tracks">
+        <TimelineTracks isExplained={isExplained} />
+        <RangeSentence />
+      </ShownPart>
       <div className="plm-Inspector-reading">
-        <KindLegend />
+        <ShownPart part="tracks" otherwise={null}>
+          <KindLegend />
+        </ShownPart>
         <ShownTrackChoice />
         <button
           type="button"
@@ -143,29 +168,43 @@ function TimelineTab(props: Omit<ITabContentProps, 'tab'>) {
         )}
       </div>
       <DeferredCursor>
-        <CursorSentence />
+        <ShownPart part="sentence">
+          <CursorSentence />
+        </ShownPart>
       </DeferredCursor>
-      <PolicyControls {...props} />
+      <ShownPart part="policy">
+        <PolicyControls {...props} />
+      </ShownPart>
       {isExplained && (
         <Disclosure
           className="plm-Inspector-asTable"
           head={words.__('The same as a table')}
         >
-          <RequestTable />
+          <ShownPart part="requests">
+            <RequestTable />
+          </ShownPart>
         </Disclosure>
       )}
       <DeferredCursor>
         <div className="plm-Inspector-columns">
           <ItemsCard hasKinds={false} />
           <div className="plm-Inspector-stack">
-            <ChosenItemCard />
+            <ShownPart part="card" otherwise={null}>
+              <ChosenItemCard />
+            </ShownPart>
             <NotesHereCard />
             <div className="plm-Inspector-card">
-              <DifferenceView />
+              <ShownPart part="difference">
+                <DifferenceView />
+              </ShownPart>
             </div>
             <div className="plm-Inspector-card">
-              <BreaksTable isShort />
-              <Wastes isShort />
+              <ShownPart part="breaks">
+                <BreaksTable isShort />
+              </ShownPart>
+              <ShownPart part="wastes">
+                <Wastes isShort />
+              </ShownPart>
             </div>
           </div>
         </div>
@@ -187,16 +226,15 @@ function ItemsCard({ hasKinds }: { hasKinds: boolean }) {
   const height = hasKinds ? MAX_GRID_PX : Math.min(MAX_GRID_PX, room);
   return (
     <div className="plm-Inspector-card">
-      <div className="plm-Inspector-head">
-        <h3>{words.__('Items by requests')}</h3>
-        <GridLegend hasKinds={hasKinds} />
-      </div>
-      <ItemGrid height={Math.max(height, MIN_GRID_PX)} />
-      {item === null && (
-        <p className="plm-Muted">
-          {words.__('Choose a square to read why it is, or is not, there.')}
-        </p>
-      )}
+      <ShownPart part="grid">
+        <GridHead hasKinds={hasKinds} />
+        <ItemGrid height={Math.max(height, MIN_GRID_PX)} />
+        {item === null && (
+          <p className="plm-Muted">
+            {words.__('Choose a square to read why it is, or is not, there.')}
+          </p>
+        )}
+      </ShownPart>
     </div>
   );
 }
@@ -215,10 +253,14 @@ function ItemsTab() {
     <div className="plm-Inspector-columns">
       <ItemsCard hasKinds />
       <div className="plm-Inspector-stack">
-        <ChosenItemCard />
+        <ShownPart part="card" otherwise={null}>
+          <ChosenItemCard />
+        </ShownPart>
         <NotesHereCard />
         <div className="plm-Inspector-card">
-          <WindowTable />
+          <ShownPart part="window">
+            <WindowTable />
+          </ShownPart>
         </div>
       </div>
     </div>
@@ -232,21 +274,36 @@ function RequestsTab() {
       <div className="plm-Inspector-stack">
         <div className="plm-Inspector-card">
           <h3>{words.__('Requests')}</h3>
-          <RequestTable />
+          <ShownPart part="requests">
+            <RequestTable />
+          </ShownPart>
         </div>
         <div className="plm-Inspector-card">
-          <DifferenceView />
+          <ShownPart part="difference">
+            <DifferenceView />
+          </ShownPart>
         </div>
-        <ChosenItemCard />
+        <ShownPart part="card" otherwise={null}>
+          <ChosenItemCard />
+        </ShownPart>
         <div className="plm-Inspector-card">
-          <Compactions />
-          <Subagents />
+          <ShownPart part="compactions">
+            <Compactions />
+            <Subagents />
+          </ShownPart>
         </div>
       </div>
       <div className="plm-Inspector-stack">
         <NotesHereCard />
         <div className="plm-Inspector-card">
-          <RequestViewer />
+          <ShownPart part="search">
+            <TextSearch />
+          </ShownPart>
+        </div>
+        <div className="plm-Inspector-card">
+          <ShownPart part="request">
+            <RequestViewer />
+          </ShownPart>
         </div>
       </div>
     </div>

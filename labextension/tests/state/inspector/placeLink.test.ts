@@ -12,7 +12,7 @@ const WHOLE: Required<IInspectorPlace> = {
   request: 208,
   item: 11,
   against: 39,
-  range: [181, 226],
+  range: { first: 181, last: 226 },
   tab: 'cost',
   policy: 'sweagent.last_n n=10',
   price: 'units lifetime=1h',

@@ -261,7 +261,7 @@ describe('a note', () => {
 
   it('is written on the chosen requests', async () => {
     const { source, written } = writableSource([]);
-    await draw(source, { request: 2, range: [0, 2] });
+    await draw(source, { request: 2, range: { first: 0, last: 2 } });
 
     await click(screen.getByRole('button', { name: 'Write a note' }));
     const form = screen.getByRole('form', { name: 'A new note' });

@@ -12,7 +12,8 @@ import type { IRequestRange } from '../../../state/inspector/figures/rangeFigure
 import type {
   IComparedView,
   IInspectorPlace,
-  IInspectorSource
+  IInspectorSource,
+  InspectorPartName
 } from '../../../state/inspector/source';
 import type { CardFocus } from './cardFocus';
 
@@ -48,6 +49,8 @@ export interface IInspectedSession {
   readonly card: CardFocus;
   /** The session beside it; null where it is inspected alone. */
   readonly compared: IComparedView | null;
+  /** What is not shown until it is revealed, nor told by another part. */
+  readonly hidden: ReadonlySet<InspectorPartName>;
 }
 
 export interface IInspectorCursor {

@@ -17,12 +17,12 @@ export const ReductionSentence = memo(function ReductionSentence({
   item: number;
 }) {
   const { words } = useHost();
-  const { view, shown, request } = useInspection();
+  const { view, shown, request, hidden } = useInspection();
   const balance = useMemo(
     () => reductionBalance(shown.states, item, request),
     [shown.states, item, request]
   );
-  if (balance === null) {
+  if (balance === null || hidden.has('cost') || hidden.has('breaks')) {
     return null;
   }
   const sentences = [

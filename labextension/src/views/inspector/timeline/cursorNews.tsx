@@ -75,11 +75,14 @@ function rangeNews(inspection: IInspection, words: IWords): string {
 }
 
 function sentence(
-  { view, shown, request, item }: IInspection,
+  { view, shown, request, item, hidden }: IInspection,
   words: IWords
 ): string {
   if (item !== null) {
     return why(shown.states, item, request);
+  }
+  if (hidden.has('sentence')) {
+    return words.__('Request %1', request + 1);
   }
   const cost = requestCost(view, shown.track, request);
   return words.__(

@@ -7,7 +7,7 @@ import { rangeName, rangeSums } from './rangeWords';
 export function RangeSentence() {
   const { words } = useHost();
   const inspection = useInspection();
-  const { brushed, chooseRange } = inspection;
+  const { brushed, chooseRange, hidden } = inspection;
   if (brushed === null) {
     return null;
   }
@@ -33,7 +33,9 @@ export function RangeSentence() {
     >
       <p>
         <strong>{rangeName(brushed, words)}</strong>
-        {`: ${rangeSums(inspection, brushed, words)}. `}
+        {hidden.has('sentence')
+          ? ' '
+          : `: ${rangeSums(inspection, brushed, words)}. `}
         <span className="plm-Muted">
           {words.__(
             'The grid and the tables of requests and breaks show just these.'

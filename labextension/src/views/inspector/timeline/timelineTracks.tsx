@@ -10,7 +10,11 @@ import {
 } from '../../../state/inspector/labels';
 import { useHost, type IWords } from '../../host';
 import { useElementWidth } from '../controls/elementWidth';
-import { useInspection, type IShownTrack } from '../controls/inspection';
+import {
+  useInspection,
+  type IInspectedSession,
+  type IShownTrack
+} from '../controls/inspection';
 import { useReaderNotes } from '../notes/readerNotes';
 import { RequestSlider } from '../controls/requestSlider';
 import { StackedArea, TrackScale, trackLines } from './stackedArea';
@@ -19,7 +23,8 @@ import {
   marksByRequest,
   markWords,
   policyMarks,
-  recordedMarks
+  recordedMarks,
+  shownMarks
 } from './trackMarks';
 import { TermButton } from '../glossary/term';
 
@@ -34,7 +39,7 @@ export const TimelineTracks = memo(function TimelineTracks({
   isSmall?: boolean;
   isExplained?: boolean;
 }) {
-  const { view, recorded, whatIf, shown } = useInspection();
+  const { view, recorded, whatIf, shown, hidden } = useInspection();
   const most = useMemo(
     () => topTokens(view, [recorded, ...(whatIf === null ? [] : [whatIf])]),
     [view, recorded, whatIf]
@@ -45,7 +50,9 @@ export const TimelineTracks = memo(function TimelineTracks({
   const track = { most, isExplained };
   return (
     <div className="plm-Tracks">
-      <ProofSentences view={view} isExplained={isExplained} />
+      {!hidden.has('totals') && (
+        <ProofSentences view={view} isExplained={isExplained} />
+      )}
       <Track {...track} shown={recorded} height={96} />
       {whatIf !== null && <Track {...track} shown={whatIf} height={80} />}
       {isExplained && <MarkLegend />}
@@ -118,7 +125,7 @@ function Track({
   isExplained = false
 }: ITrackProps) {
   const { words } = useHost();
-  const { view, recorded, request: chosen } = useInspection();
+  const { view, recorded, hidden, request: chosen } = useInspection();
   const { notes } = useReaderNotes();
   const plot = useRef<HTMLDivElement>(null);
   const width = useElementWidth(plot);
@@ -143,7 +150,8 @@ function Track({
   const until = shown.track.facts_until ?? null;
   const factsUntil = isRecorded ? null : until;
   const name = isRecorded ? words.__('recorded') : shown.track.policy;
-  const marks = isRecorded ? recordedTrackMarks : policyTrackMarks;
+  const allMarks = isRecorded ? recordedTrackMarks : policyTrackMarks;
+  const marks = useMemo(() => shownMarks(allMarks, hidden), [allMarks, hidden]);
   const kindsAt = useMemo(() => marksByRequest(marks), [marks]);
   const hintAt = (at: number) => {
     const tokens = count(shown.track.total[at] ?? 0);
@@ -166,8 +174,8 @@ function Track({
           {!isRecorded && isDoubtful(view) && DOUBTFUL}
         </strong>
         <span className="plm-Track-figures">
-          {headline(view, shown, isRecorded, words)}
-          {!isRecorded && shown.track.figures && (
+          {headline(view, shown, isRecorded, hidden, words)}
+          {!isRecorded && !hidden.has('cost') && shown.track.figures && (
             <>
               {' · '}
               <TermButton term="estimate of the recording">
@@ -213,7 +221,7 @@ function Track({
         </RequestSlider>
       </div>
       <p className={isExplained ? 'plm-Track-sentence' : 'plm-Hidden'}>
-        {sentence(view, shown, isRecorded, words)}
+        {sentence(view, shown, isRecorded, hidden, words)}
         {isRecorded && limitWords(view, most, words)}
       </p>
     </figure>
@@ -224,6 +232,7 @@ function headline(
   view: TimelineView,
   shown: IShownTrack,
   isRecorded: boolean,
+  hidden: IInspectedSession['hidden'],
   words: IWords
 ): string {
   const { facts, figures } = shown.track;
@@ -266,8 +275,8 @@ function headline(
         )
       : words.__('%1 tokens in', input),
     words.__('peak %1', short(hintAt.peak)),
-    breaks,
-    ...(isRecorded ? [cost] : [])
+    ...(hidden.has('breaks') ? [] : [breaks]),
+    ...(isRecorded && !hidden.has('cost') ? [cost] : [])
   ].join(' · ');
 }
 
@@ -302,6 +311,7 @@ function sentence(
   view: TimelineView,
   shown: IShownTrack,
   isRecorded: boolean,
+  hidden: IInspectedSession['hidden'],
   words: IWords
 ): string {
   const { total } = shown.track;
@@ -341,7 +351,10 @@ function sentence(
           'Facts end at request %1: from it on the actions are the recorded ones, and sizes are estimates.',
           until + 1
         );
-  return `${grown} ${facts} ${shown.track.figures?.verdict ?? ''}`;
+  const verdict = hidden.has('totals')
+    ? undefined
+    : shown.track.figures?.verdict;
+  return `${grown} ${facts} ${verdict ?? ''}`;
 }
 
 /** Returns the source of a limit that was not recorded, and a remark where it lies above the picture. */

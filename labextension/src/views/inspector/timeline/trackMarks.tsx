@@ -3,7 +3,10 @@ import { memo, useMemo } from 'react';
 import type { NoteView, TimelineView } from '../../../protocol/generated';
 import { oneLine } from '../../../state/text/oneLine';
 import { useHost, type IWords } from '../../host';
-import { useInspectedSession } from '../controls/inspection';
+import {
+  useInspectedSession,
+  type IInspectedSession
+} from '../controls/inspection';
 import { useReaderNotes } from '../notes/readerNotes';
 
 export interface ITrackMark {
@@ -109,6 +112,16 @@ export function recordedMarks(
       title: words.__('Request %1: %2', request + 1, texts.join(' · '))
     }))
   ]);
+}
+
+/** Returns the marks that tell nothing of what is hidden. */
+export function shownMarks(
+  marks: readonly ITrackMark[],
+  hidden: IInspectedSession['hidden']
+): readonly ITrackMark[] {
+  return hidden.has('breaks')
+    ? marks.filter(({ kind }) => kind !== 'break' && kind !== 'taken')
+    : marks;
 }
 
 /** Returns what the notes say at each request that has some; several of one request have one mark. */
@@ -243,7 +256,7 @@ export function markWords(kind: string, words: IWords): string {
 /** Draws what the marks mean that the tracks have. */
 export const MarkLegend = memo(function MarkLegend() {
   const { words } = useHost();
-  const { view, whatIf } = useInspectedSession();
+  const { view, whatIf, hidden } = useInspectedSession();
   const { notes } = useReaderNotes();
   const isFired = (whatIf?.track.fired.length ?? 0) > 0;
   const isTaken = (whatIf?.track.taken.length ?? 0) > 0;
@@ -251,12 +264,14 @@ export const MarkLegend = memo(function MarkLegend() {
     () =>
       [
         ...new Set([
-          ...recordedMarks(view, words, notes).map(mark => mark.kind),
+          ...shownMarks(recordedMarks(view, words, notes), hidden).map(
+            mark => mark.kind
+          ),
           ...(isFired ? ['fired'] : []),
-          ...(isTaken ? ['taken'] : [])
+          ...(isTaken && !hidden.has('breaks') ? ['taken'] : [])
         ])
       ].sort((left, right) => kindRank(left) - kindRank(right)),
-    [view, notes, isFired, isTaken, words]
+    [view, notes, isFired, isTaken, hidden, words]
   );
   const legend = kinds.map(kind => ({ kind, name: markWords(kind, words) }));
   return legend.length === 0 ? null : (

@@ -1,0 +1,89 @@
+"""The parts of an inspector: which are shown alone, and which are hidden until they are revealed.
+
+A prediction comes first only where no other part tells the answer: what is hidden takes those with it, in the page and in
+the saved cell.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast, get_args
+
+from palimpsest.review.timeline_view.inspector_place import NEWEST, InspectorPlace, opening_place
+from palimpsest.transcript.errors import UserError
+
+InspectorPart = Literal[
+    "tracks",
+    "sentence",
+    "policy",
+    "grid",
+    "card",
+    "difference",
+    "window",
+    "requests",
+    "request",
+    "search",
+    "compactions",
+    "cost",
+    "figures",
+    "breaks",
+    "wastes",
+    "totals",
+]
+INSPECTOR_PARTS: tuple[InspectorPart, ...] = get_args(InspectorPart)
+TOLD_ELSEWHERE: Mapping[str, tuple[InspectorPart, ...]] = {
+    "cost": (
+        *("sentence", "difference", "requests", "compactions"),
+        *("figures", "breaks", "wastes", "totals"),
+    ),
+    "breaks": ("sentence", "difference", "requests", "wastes", "totals", "cost", "figures"),
+    "wastes": ("totals",),
+    "figures": ("totals", "cost"),
+}
+"""Parts that tell what another part shows. Tracks and card stay, without their marks, figures and sentences of it."""
+
+
+def parts_named(names: Sequence[str] | str, argument: str) -> tuple[InspectorPart, ...]:
+    """Return the parts with these names, each once; raises UserError for a name that is none."""
+    chosen = (names,) if isinstance(names, str) else tuple(names)
+    for name in chosen:
+        if name not in INSPECTOR_PARTS:
+            known = ", ".join(INSPECTOR_PARTS)
+            raise UserError(
+                f"{name!r:.60} in {argument} is no part of the inspector; they are {known}."
+            )
+    return cast("tuple[InspectorPart, ...]", tuple(dict.fromkeys(chosen)))
+
+
+def hidden_with(answers: Iterable[InspectorPart]) -> tuple[InspectorPart, ...]:
+    """Return the parts that are not shown while these are hidden: themselves, and those that tell the same."""
+    hidden = {part for answer in answers for part in (answer, *TOLD_ELSEWHERE.get(answer, ()))}
+    return tuple(part for part in INSPECTOR_PARTS if part in hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class InspectorOpening:
+    """How an inspector opens: at which place, with which parts, and what is hidden at first."""
+
+    place: InspectorPlace = NEWEST
+    views: tuple[InspectorPart, ...] = ()
+    """The parts that are shown alone, in their order; none for all, in tabs."""
+    hide: tuple[InspectorPart, ...] = ()
+
+
+OPENS_WHOLE = InspectorOpening()
+
+
+def inspector_opening(
+    session: str,
+    *,
+    link: str | None,
+    views: Sequence[str] | str,
+    hide: Sequence[str] | str,
+    place: Mapping[str, Any],
+) -> InspectorOpening:
+    """Return how an inspector of a session opens; raises UserError, with one sentence, for what is not valid."""
+    return InspectorOpening(
+        opening_place(session, link, place),
+        parts_named(views, "views"),
+        parts_named(hide, "hide"),
+    )
