@@ -61,6 +61,7 @@ TOLD_BY = {
 
 NO_DISK = {
     "frontends/page_channel/channel.py::_rename": "it tells the workspace a notebook's new name",
+    "render/formats/item_writer.py::write_row": "its write_text makes markup of a text",
     "store/disk.py::scratch_file": "it is what the others write by",
     "store/disk.py::write_atomically": "it is what the others write by",
     "testing/isolated_session.py::isolated_session": "a test's own folder for temporary files",
