@@ -82,7 +82,7 @@ class Flow:
     def _state(self, reply: Reply) -> str:
         if reply.answer != "reject":
             return "granted"
-        return "rejected" if permission_refusal(reply).stops else "rejected with feedback"
+        return "rejected" if permission_refusal(reply).stops_turn else "rejected with feedback"
 
 
 def scenarios() -> list[dict[str, Any]]:

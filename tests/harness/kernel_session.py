@@ -160,7 +160,7 @@ class KernelHarness:
 def make_snapshots(root: Path) -> Snapshots:
     """Return the file snapshots of a folder."""
     kept = root / ".palimpsest" / "snapshots"
-    return Snapshots(root, kept, rules=GitignoreRules, never=ALWAYS_SKIPPED)
+    return Snapshots(root, kept, rules=GitignoreRules, excluded_folders=ALWAYS_SKIPPED)
 
 
 def load(

@@ -162,7 +162,7 @@ class RehearsalHarness:
 
         async def ask(permission: str, _patterns: Sequence[str], **_: Any) -> None:
             if permission in self.refuse:
-                raise PermissionDenied("The user rejected this call.", stops=True)
+                raise PermissionDenied("The user rejected this call.", stops_turn=True)
 
         context = ToolContext(
             session_id="ses_1",

@@ -30,7 +30,11 @@ class StuckWriter:
         self._free = free
         self.session_id = writer.session_id
         self.epoch = writer.epoch
-        self.position, self.locate, self.close = writer.position, writer.locate, writer.close
+        self.position, self.locate, self.close = (
+            writer.position,
+            writer.place_of_record,
+            writer.close,
+        )
         self.missing_reason = writer.missing_reason
 
     def append(self, records: Sequence[Record], *, sync: bool = False) -> None:

@@ -627,7 +627,7 @@ def _stored_grants_and_snapshots(
             project,
             store.layout.snapshots,
             rules=GitignoreRules,
-            never=ALWAYS_SKIPPED,
+            excluded_folders=ALWAYS_SKIPPED,
             protection=protection_of,
         ),
     )

@@ -28,7 +28,7 @@ from palimpsest.session.open_sessions.followed_session import KernelSession
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import Record
 from palimpsest.transcript.values import Density
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 MAX_PLAIN_CHARS = 20_000
 """Maximum characters of the plain text; of a longer session only the end is shown."""
@@ -67,7 +67,7 @@ class SessionView(CellWidget):
                 notes=notes,
                 density=self._live.density,
             ),
-            "text/plain": visible(
+            "text/plain": visible_text(
                 _session_end_text(snapshot, title, scrub, notes, self._live.density)
             ),
         }

@@ -230,7 +230,7 @@ class RedactedSpecs:
             for spec in specs
             if self._by_name.get(spec.name, (None, None))[0] != spec
         ]
-        redacted = redacted_value(new_specs, self._secrets.cleaner()) if new_specs else ()
+        redacted = redacted_value(new_specs, self._secrets.secret_remover()) if new_specs else ()
         self._by_name |= {
             original.name: (original, new)
             for original, new in zip(new_specs, redacted, strict=True)
@@ -266,12 +266,12 @@ class Snapshot:
             session=state.session,
             status=state.status,
             messages=state.messages() if messages else (),
-            asks=tuple(state.asks.values()),
+            asks=tuple(state.asks_by_id.values()),
             inbox=tuple(state.inbox.values()),
             todos=state.todos,
             request=state.request,
             seq=state.seq,
             replies=dict(state.replies),
             questions=tuple(state.questions.values()),
-            partial=state.partial,
+            partial=state.is_partial,
         )

@@ -13,7 +13,7 @@ from palimpsest.model.script import says
 from palimpsest.session.config.context_policy import ConfiguredPolicy, without_task
 from palimpsest.session.config.setting_files import ConfigFolders
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel
 from palimpsest.transcript.context_values.policies import Policy, PolicyChoice
 from palimpsest.transcript.errors import ConfigError, SessionHeld
@@ -233,7 +233,7 @@ async def test_a_chosen_policy_takes_little_room_in_the_log(tmp_path: Path) -> N
 
 async def test_a_session_of_another_kernel_shows_its_policy_and_keeps_it(tmp_path: Path) -> None:
     def start(name: str) -> SessionHarness:
-        store = JsonlStore(prepare(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
+        store = JsonlStore(open_project_folder(tmp_path), heartbeat_seconds=0.1, watch_seconds=2.5)
         return SessionHarness(tmp_path, ScriptedModel(says("Well.")), store=store, kernel_id=name)
 
     writer, reader = start("kernel-a"), start("kernel-b")

@@ -24,7 +24,7 @@ from palimpsest.tools.permission_rules.permissions import Rules
 from palimpsest.transcript.context_values.proposed_request import ProposedRequest
 from palimpsest.transcript.context_values.request_items import RequestItem
 from palimpsest.transcript.errors import UserError
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.session_record.events import DecisionMade, Record
 from palimpsest.transcript.values import ModelInfo, ModelRef, Price, Rule
 
@@ -530,7 +530,7 @@ async def test_a_new_summary_is_graded_on_the_card_and_can_be_refused_there(tmp_
     words = held_request_text(proposal)
     assert "It would be the first to use a new summary:" in words
     assert "not kept: rows.csv" in words
-    assert f"restore {short(report.message_id or '')} keeps the older context" in words
+    assert f"restore {short_id(report.message_id or '')} keeps the older context" in words
 
     session.edit_context("restore", report.message_id or "")
     older = await until(lambda: [held for held in session.held if held.version > proposal.version])

@@ -87,7 +87,7 @@ async def test_what_yes_answers_is_never_found_open(
 
     def watched(journal: Journal, *events: Any, **options: Any) -> int:
         last = append(journal, *events, **options)
-        found.append(tuple(journal.state.asks))
+        found.append(tuple(journal.state.asks_by_id))
         return last
 
     monkeypatch.setattr(Journal, "append", watched)

@@ -40,7 +40,7 @@ from palimpsest.session.open_sessions.live_session import LiveSession
 from palimpsest.store.interface import Store
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.store.session_state.live_window import live_window
 from palimpsest.store.session_state.state import State
 from palimpsest.testing import ScriptedModel
@@ -338,7 +338,7 @@ class Runs(RuleBasedStateMachine):
             state = self.store.load(self.session.id)
             whole = [message.id for message in state.messages()]
             # The running session keeps messages before its window in memory; one that is opened does not.
-            window = live_window(state).extra.get("window")
+            window = live_window(state).checkpoint_fields.get("window")
             needed = whole if window is None else window["ids"]
             if at is not None:
                 whole = whole[: whole.index(at)]
@@ -464,7 +464,7 @@ class OnDisk(Runs):
     """With a log on a disk, and kernels that may be killed at any moment."""
 
     def make(self) -> Store:
-        return JsonlStore(prepare(self.root), heartbeat_seconds=0.1, watch_seconds=2.5)
+        return JsonlStore(open_project_folder(self.root), heartbeat_seconds=0.1, watch_seconds=2.5)
 
     @rule()
     def kill(self) -> None:

@@ -25,7 +25,7 @@ from palimpsest.session.sharing.share_page import page_path
 from palimpsest.store.exchange.importer import import_sessions
 from palimpsest.store.log.jsonl_store import JsonlStore
 from palimpsest.store.log.memory_store import MemoryStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.testing import ScriptedModel, isolated_session
 from palimpsest.transcript.messages import UserMessage
 from palimpsest.transcript.session_record.sessions import Budget, SessionInfo
@@ -408,7 +408,7 @@ async def test_a_page_that_is_made_by_itself_holds_the_words(tmp_path: Path) -> 
     here, _ = make_harness(
         tmp_path,
         noted("A", "Counted the gentoos.", "All about gentoos."),
-        store=JsonlStore(prepare(tmp_path)),
+        store=JsonlStore(open_project_folder(tmp_path)),
         share="auto",
     )
     session = await here.session()

@@ -15,7 +15,7 @@ from palimpsest.session.records.session_search import Query, search_page
 from palimpsest.store.interface import SessionSummary
 from palimpsest.store.log import session_index as indexing
 from palimpsest.store.log.jsonl_store import JsonlStore
-from palimpsest.store.project_folder.layout import prepare
+from palimpsest.store.project_folder.layout import open_project_folder
 from palimpsest.transcript.session_record.events import Record, SessionCreated
 
 COUNT = 60
@@ -23,7 +23,7 @@ COUNT = 60
 
 @pytest.fixture
 def store(tmp_path: Path) -> JsonlStore:
-    return JsonlStore(prepare(tmp_path))
+    return JsonlStore(open_project_folder(tmp_path))
 
 
 def fill(store: JsonlStore, count: int = COUNT) -> None:
@@ -57,16 +57,19 @@ def test_the_newest_are_told_while_the_rest_is_read(
     fill(store)
     go = stall(store, monkeypatch, after=10)
 
-    found, missing = store.recent(10)
+    found, missing = store.recent_sessions(10)
     assert [summary.id for summary in found] == [
         f"ses_{number:03}" for number in range(COUNT - 1, 49, -1)
     ]
     assert missing == COUNT - 10
-    assert store.recent(10) == (found, missing)  # nobody waits for the thread that reads the rest
+    assert store.recent_sessions(10) == (
+        found,
+        missing,
+    )  # nobody waits for the thread that reads the rest
 
     go.set()
     assert [summary.id for summary in store.list()][:10] == [summary.id for summary in found]
-    assert store.recent(10)[1] == 0
+    assert store.recent_sessions(10)[1] == 0
 
 
 def test_what_was_read_is_kept_when_a_kernel_is_killed_half_way(
@@ -133,12 +136,12 @@ def test_an_index_that_is_a_folder_stops_nobody(store: JsonlStore) -> None:
     store.layout.index.mkdir()
 
     assert [summary.id for summary in store.list()] == [SESSION]
-    assert [summary.id for summary in store.recent(5)[0]] == [SESSION]
+    assert [summary.id for summary in store.recent_sessions(5)[0]] == [SESSION]
 
 
 @pytest.mark.soak  # with each commit the newest are told while the rest is read, above; this adds the time of ten thousand
 def test_ten_thousand_sessions_are_listed_in_twenty_seconds(tmp_path: Path) -> None:
-    store = JsonlStore(prepare(tmp_path))
+    store = JsonlStore(open_project_folder(tmp_path))
     bench_store.SESSIONS, before = 10_000, bench_store.SESSIONS
     try:
         bench_store._fill(store)
@@ -146,9 +149,9 @@ def test_ten_thousand_sessions_are_listed_in_twenty_seconds(tmp_path: Path) -> N
         bench_store.SESSIONS = before
     said = (
         "import sys, time; from pathlib import Path\n"
-        "from palimpsest.store.log.jsonl_store import JsonlStore; from palimpsest.store.project_folder.layout import prepare\n"
-        f"store = JsonlStore(prepare(Path({str(tmp_path)!r})))\n"
-        "begun = time.process_time(); assert len(store.recent(200)[0]) >= 200\n"
+        "from palimpsest.store.log.jsonl_store import JsonlStore; from palimpsest.store.project_folder.layout import open_project_folder\n"
+        f"store = JsonlStore(open_project_folder(Path({str(tmp_path)!r})))\n"
+        "begun = time.process_time(); assert len(store.recent_sessions(200)[0]) >= 200\n"
         "first = time.process_time() - begun; assert len(store.list()) == 10_000\n"
         "print(first, time.process_time() - begun)\n"
     )

@@ -199,10 +199,10 @@ def test_answering_twice_changes_nothing() -> None:
 
 
 def test_a_rejection_with_words_does_not_end_the_turn() -> None:
-    assert permission_refusal(Reply(answer="reject")).stops
-    assert not permission_refusal(Reply(answer="reject", by="headless")).stops
+    assert permission_refusal(Reply(answer="reject")).stops_turn
+    assert not permission_refusal(Reply(answer="reject", by="headless")).stops_turn
     corrected = permission_refusal(Reply(answer="reject", feedback="use the other file"))
-    assert not corrected.stops
+    assert not corrected.stops_turn
     assert "use the other file" in str(corrected)
 
 

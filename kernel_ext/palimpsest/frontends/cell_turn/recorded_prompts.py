@@ -34,7 +34,7 @@ from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_patterns import REDACTED
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.strings.changed_lines import changed_lines
-from palimpsest.transcript.strings.deceptive_text import deceptions
+from palimpsest.transcript.strings.deceptive_text import deception_sentences
 
 if TYPE_CHECKING:
     from palimpsest.session.open_sessions.workspace import Workspace
@@ -282,7 +282,7 @@ class RecordedPrompts:
             name = f"call {number}"
             before = self._workspace.replay.approved_texts(call)
             warnings += changed_lines({name: scrub(call.code)}, [{name: text} for text in before])
-        warnings += deceptions(
+        warnings += deception_sentences(
             {f"call {number}": call.code for number, call in enumerate(calls, 1)}
         )
         closing = "\n".join([*warning_lines(warnings, scrub), RUN_CHOICES])

@@ -30,7 +30,7 @@ from palimpsest.tools.tool import Abort, PythonOutcome
 from palimpsest.transcript.parts import ToolCompleted
 from palimpsest.transcript.redaction.secret_removal import scrubber
 from palimpsest.transcript.session_record.events import Record
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 REPLAY_HEADER = "Recorded answer of {when}; nothing was sent."
 REPLAY_HINT = "asks the model anew."
@@ -88,7 +88,7 @@ class ReplayedTurn:
         header, hint = REPLAY_HEADER.format(when=when.lstrip("0")), REPLAY_HINT
         data = {
             "text/markdown": f"*{header}* `--again` {hint}",
-            "text/plain": visible(f"{header} --again {hint}"),
+            "text/plain": visible_text(f"{header} --again {hint}"),
         }
         self._publish(data, {})
         remaining = list(self._calls)

@@ -31,7 +31,7 @@ from palimpsest.session.open_sessions.unattended_refusal import refuse_unattende
 from palimpsest.transcript.errors import UserError
 from palimpsest.transcript.messages import Origin
 from palimpsest.transcript.redaction.secret_removal import scrubber
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 ABANDON_SECONDS = 2.0
 """Time after the first press of the stop button from which a further press abandons the turn."""
@@ -157,7 +157,9 @@ class CellTurn:
             self._is_muted = True
             logging.getLogger(__name__).exception("The output of a turn could not be shown.")
             sentence = "The answer goes on and is kept, but it cannot be shown here. "
-            self._publish({"text/plain": visible(sentence + "%agent status names the session.")})
+            self._publish(
+                {"text/plain": visible_text(sentence + "%agent status names the session.")}
+            )
 
     def _stop(self) -> None:
         """Stop the turn; on the engine thread, at every signal."""

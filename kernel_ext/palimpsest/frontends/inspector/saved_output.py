@@ -6,7 +6,7 @@ from palimpsest.render.reports.saved_inspector import saved_inspector
 from palimpsest.review.timeline_view.view_summary import ViewSummary, view_summary
 from palimpsest.review.timeline_view.view_values import TimelineView
 from palimpsest.session.sharing.share_page import clean_json, text_cleaner
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 MAX_PLAIN_CHARS = 20_000
 
@@ -15,7 +15,7 @@ def saved_output(view: TimelineView, mark: str, environment: Mapping[str, str]) 
     """Return a session's picture and tables by MIME type; ``mark`` is the class of the element."""
     summary = view_summary(cleaned_view(view, environment))
     html = saved_inspector(summary.picture, summary.tables, summary.sentences, mark=mark)
-    return {"text/html": html, "text/plain": visible(_plain_text(summary)[:MAX_PLAIN_CHARS])}
+    return {"text/html": html, "text/plain": visible_text(_plain_text(summary)[:MAX_PLAIN_CHARS])}
 
 
 def cleaned_view(view: TimelineView, environment: Mapping[str, str]) -> TimelineView:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palimpsest.render.safety.escaping import code_span, escape_inline
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 Rows = Sequence[tuple[str, ...]]
 
@@ -22,7 +22,7 @@ class CommandOutput:
     def bundle(self) -> dict[str, str]:
         """The texts by MIME type."""
         html = {"text/html": self.html} if self.html else {}
-        return html | {"text/markdown": self.markdown, "text/plain": visible(self.plain)}
+        return html | {"text/markdown": self.markdown, "text/plain": visible_text(self.plain)}
 
 
 @dataclass(frozen=True, slots=True)

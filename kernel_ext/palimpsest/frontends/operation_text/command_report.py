@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from palimpsest.frontends import terminal
-from palimpsest.transcript.visible_text import visible, visible_json
+from palimpsest.transcript.visible_text import visible_json, visible_text
 
 if TYPE_CHECKING:
     from palimpsest.render.reports.table import ReportTable
@@ -42,7 +42,7 @@ class CommandReport:
             return visible_json(values)
         tables = [table.markdown if form == "markdown" else table.text for table in self.tables]
         return "\n\n".join(
-            [*(["\n".join(map(visible, self.words))] if self.words else []), *tables]
+            [*(["\n".join(map(visible_text, self.words))] if self.words else []), *tables]
         )
 
     def json(self) -> dict[str, Any]:

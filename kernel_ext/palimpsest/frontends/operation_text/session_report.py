@@ -137,7 +137,7 @@ def items_by_kind(review: SessionReview) -> ReportTable:
         chars[item.kind] += item.chars
         tokens[item.kind] += weight * ruler.factor
         if peak is not None and item.index < peak.items:
-            transition = timeline.at(item.index, peak.index)
+            transition = timeline.transition_at(item.index, peak.index)
             sent_tokens = weight if transition is None else (transition.tokens or 0)
             peak_tokens[item.kind] += sent_tokens * ruler.factor
     total = sum(peak_tokens.values())

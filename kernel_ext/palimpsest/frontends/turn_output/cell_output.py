@@ -37,7 +37,7 @@ from palimpsest.session.interfaces.prompt_answer import Answer
 from palimpsest.transcript.messages import AssistantMessage, Message, parts_of
 from palimpsest.transcript.parts import ToolPart, ToolPending, ToolRunning
 from palimpsest.transcript.session_record.sessions import Busy, Retrying
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 FAST_SECONDS = 0.25
 SLOW_SECONDS = 1.0
@@ -184,7 +184,7 @@ class CellOutput:
         self._show_segment(messages, self._segment, snapshot, "", seq_end=answer.seq[1])
         if self._refused_count and not self._quiet:
             sentence = f"{self._refused_count} more figures or tables were made; a cell shows {MAX_OUTPUTS} outputs."
-            data = {"text/markdown": status_line(sentence), "text/plain": visible(sentence)}
+            data = {"text/markdown": status_line(sentence), "text/plain": visible_text(sentence)}
             self._publish(terminal.fitting_output(data), {})
 
     # Internals

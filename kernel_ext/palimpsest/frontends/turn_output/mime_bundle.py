@@ -27,7 +27,7 @@ from palimpsest.transcript.parts import ToolPart
 from palimpsest.transcript.session_record.events import QuestionAsked
 from palimpsest.transcript.session_record.reverts import FileDiff
 from palimpsest.transcript.values import Ask, Density, Value
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 SEGMENT_MIME = "application/vnd.palimpsest.segment+json"
 SEGMENT_VERSION = 1
@@ -105,7 +105,7 @@ def segment_bundle(
             "end": _cut_position(segment.end, segment.tail),
         },
         "text/markdown": joined_blocks([above, written_by(markdown.WRITER), below]),
-        "text/plain": visible(
+        "text/plain": visible_text(
             joined_blocks([above.strip("*"), written_by(text.WRITER), below.strip("*")])
         ),
     }

@@ -54,7 +54,7 @@ from palimpsest.transcript.retry_runs import is_notice
 from palimpsest.transcript.session_record.sessions import Busy
 from palimpsest.transcript.user_notices import user_notice_text
 from palimpsest.transcript.values import Density
-from palimpsest.transcript.visible_text import visible
+from palimpsest.transcript.visible_text import visible_text
 
 
 class TerminalOutput:
@@ -73,7 +73,7 @@ class TerminalOutput:
         density: Density = "quiet",
     ) -> None:
         self._feed = feed
-        self._scrub: Callable[[str], str] = lambda text: visible(scrub(text))
+        self._scrub: Callable[[str], str] = lambda text: visible_text(scrub(text))
         self._quiet = quiet
         self._density = density
         self._refreshed_at_counts = (-1, 0)

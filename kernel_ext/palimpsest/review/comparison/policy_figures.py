@@ -58,7 +58,7 @@ def policy_figures(
 def _costs(simulation: Simulation, price: PriceProfile) -> Mapping[str, tuple[float, ...]]:
     """Return the tokens and costs of each request."""
     columns: GrownColumns = simulation.timeline.earlier.setdefault("costs", GrownColumns())
-    return columns.of(
+    return columns.grown_columns(
         simulation.sizes,
         {
             "total": lambda size: size.total if size.is_billed else 0.0,

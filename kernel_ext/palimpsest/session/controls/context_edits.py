@@ -24,7 +24,7 @@ from palimpsest.transcript.context_values.decisions import (
     undone_compactions,
 )
 from palimpsest.transcript.errors import NotFound, UserError
-from palimpsest.transcript.ids import short
+from palimpsest.transcript.ids import short_id
 from palimpsest.transcript.messages import Message, Messages, UserMessage, is_summary
 from palimpsest.transcript.parts import FilePart, ReasoningPart, TextPart, ToolPart
 
@@ -85,7 +85,7 @@ class ContextEditor:
             return ContextEdit(target.id, f"{_capitalized(what)} is pinned already.")
         return ContextEdit(
             target.id,
-            f"Pinned {what}: it stays in every later request. %agent unpin {short(target.id)} "
+            f"Pinned {what}: it stays in every later request. %agent unpin {short_id(target.id)} "
             "takes the pin off.",
             self._edit_decisions(target, "pin"),
         )
@@ -99,7 +99,7 @@ class ContextEditor:
             decisions = (self._decision(target, "restore", UNPIN),)
             return ContextEdit(target.id, f"{_capitalized(what)} is no longer pinned.", decisions)
         if target.part and self._effective.pinned(target.part.id, target.message.id):
-            message_name = short(target.message.id)
+            message_name = short_id(target.message.id)
             return ContextEdit(
                 target.id, f"Its whole message is pinned: %agent unpin {message_name}."
             )
@@ -120,7 +120,7 @@ class ContextEditor:
             when = "once there is a newer prompt; until then it is what is answered"
         return ContextEdit(
             target.id,
-            f"Left out {what}, {when}. %agent restore {short(target.id)} brings it back.",
+            f"Left out {what}, {when}. %agent restore {short_id(target.id)} brings it back.",
             decisions,
         )
 
@@ -139,7 +139,7 @@ class ContextEditor:
             sentence = f"Restored {what}: the model sees it again from the next request on."
             return ContextEdit(target.id, sentence, decisions)
         if target.part is not None and self._is_excluded(target):
-            message_name = short(target.message.id)
+            message_name = short_id(target.message.id)
             return ContextEdit(
                 target.id, f"Its whole message is left out: %agent restore {message_name}."
             )
@@ -161,7 +161,7 @@ class ContextEditor:
         if target_summary is not None and target_summary.id != newest.id:
             raise UserError(
                 "A newer summary stands for that one too. Restore the newer one first: %agent "
-                f"restore {short(newest.id)}."
+                f"restore {short_id(newest.id)}."
             )
         return ContextEdit(
             newest.id,

@@ -53,10 +53,13 @@ class UserQuestions:
                 raise Aborted(abort.reason or "Stopped.")
             case "headless":
                 raise PermissionDenied(
-                    HEADLESS, stops=False, by="engine", why="nobody was there to answer"
+                    HEADLESS,
+                    stops_turn=False,
+                    denied_by="engine",
+                    reason="nobody was there to answer",
                 )
             case "person":
-                raise PermissionDenied(DECLINED, stops=False, by="person")
+                raise PermissionDenied(DECLINED, stops_turn=False, denied_by="person")
             case _:
                 return answer
 

@@ -92,7 +92,7 @@ class FollowedSession:
         self._ends: dict[int, Callable[[], None]] = {}
         self._ended = threading.Event()
         self._follower = Follower(store, session_id, after=state.seq)
-        self._resets = self._follower.resets
+        self._resets = self._follower.reset_count
         self._thread = threading.Thread(
             target=self._follow, name=f"palimpsest-follow-{session_id[-6:]}", daemon=True
         )
@@ -299,7 +299,7 @@ class FollowedSession:
         with self._lock:
             messages = self._state.messages()
             decisions = self._state.decisions
-            older = self._state.older
+            older = self._state.older_count
         steps = (
             record.event.request
             for record in self._store.read(self.id)
@@ -370,7 +370,7 @@ class FollowedSession:
 
     def _check_lease(self) -> None:
         """Check whether a kernel writes the session, and notify the listeners when that changed."""
-        lease = self._lease.read()
+        lease = self._lease.current_lease()
         is_free = self._reopen is not None and (lease is None or is_dead(lease))
         if is_free is not self._is_free:
             self._is_free = is_free
@@ -380,15 +380,15 @@ class FollowedSession:
     def _deliver_records(self) -> None:
         """Fold new records and notify the subscribers."""
         try:
-            records = self._follower.poll()
+            records = self._follower.new_records()
         except (OSError, NotFound):
             return  # its disk is unavailable, or it is being deleted: it may come back
         if not records:
             return
         with self._lock:
-            if self._follower.resets != self._resets:
+            if self._follower.reset_count != self._resets:
                 # A take-over cut off records that were already delivered: they come again from the beginning.
-                self._resets = self._follower.resets
+                self._resets = self._follower.reset_count
                 self._state = State()
             for record in records:
                 self._state.apply(record)

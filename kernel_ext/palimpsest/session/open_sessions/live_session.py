@@ -189,7 +189,7 @@ class LiveSession:
         self.subscribe = journal.subscribe
         self.wait_compaction = self.runner.wait_compaction
         self.wait_stopped = self.runner.wait_stopped
-        journal.moved = self._stop_moved
+        journal.on_moved = self._stop_moved
 
     @property
     def id(self) -> str:
@@ -428,17 +428,17 @@ class LiveSession:
     async def record(self, change: Callable[[State], Sequence[Event]]) -> None:
         """Append the events that ``change`` returns for the whole state; raises SessionBusy while a turn runs."""
         self.runner.check_idle()
-        if self.journal.read_state(lambda state: state.partial):
+        if self.journal.read_state(lambda state: state.is_partial):
             load = functools.partial(self._services.store.load, self.id)
             await off_loop(functools.partial(self.journal.load_whole, load))
             self.runner.check_idle()
         self.journal.append(*self.journal.read_state(change), sync=True)
         if not await self.journal.flush(sync=True):
-            raise StorageFailed(self.journal.failed or UNWRITTEN)
+            raise StorageFailed(self.journal.failure or UNWRITTEN)
 
     def on_problem(self, callback: Callable[[], None]) -> Callable[[], None]:
         """Call back, on any thread, when a write hangs and when it continues, and when a held request changes."""
-        ends = self.journal.stall.listen(callback), self.step_mode.listen(callback)
+        ends = self.journal.stall.on_change(callback), self.step_mode.listen(callback)
 
         def forget() -> None:
             for end in ends:
@@ -537,7 +537,7 @@ class LiveSession:
         run = self.runner.run
         if run is not None:
             run.abort.set(
-                self.journal.failed or "Another kernel took this session over.", "interrupted"
+                self.journal.failure or "Another kernel took this session over.", "interrupted"
             )
 
     # Called by the runner and the loop

@@ -315,7 +315,7 @@ class Workspace:
             finally:
                 await asyncio.to_thread(journal.close)
             if not is_written:
-                raise StorageFailed(journal.failed or UNWRITTEN)
+                raise StorageFailed(journal.failure or UNWRITTEN)
 
     def journal_of(self, session_id: str) -> Journal | None:
         """Return the journal of a session that this kernel writes; from any thread."""
@@ -391,7 +391,7 @@ class Workspace:
         texts_of = functools.partial(prompt_texts, self._store)
         if not query.words and query.cursor is None:
             newest = max(NEWEST, 2 * query.number * query.limit)
-            listed, unread = await asyncio.to_thread(self._store.recent, newest)
+            listed, unread = await asyncio.to_thread(self._store.recent_sessions, newest)
             page = search_page(listed, query, texts_of, unread)
             if not unread or len(page.sessions) == query.limit:
                 return page
@@ -408,12 +408,12 @@ class Workspace:
         name = self._name(notebook)
         if name is None or name in self._current:
             return self._current.get(name, "")
-        listed = self._store.recent(NEWEST)[0]
+        listed = self._store.recent_sessions(NEWEST)[0]
         return next((summary.id for summary in listed if self._belongs_to(summary, name)), "")
 
     def sessions(self) -> Sequence[SessionSummary]:
         """List the sessions of the project, newest first; while the list is built, only the newest ones."""
-        return self._store.recent(NEWEST)[0]
+        return self._store.recent_sessions(NEWEST)[0]
 
     async def every_session(self) -> Sequence[SessionSummary]:
         """List all sessions of the project, newest first, however long that takes."""
@@ -443,7 +443,7 @@ class Workspace:
             return await self._open_session(current, notebook)
         if notebook is not None:
             await self._recognise(notebook)
-            listed, unread = await asyncio.to_thread(self._store.recent, NEWEST)
+            listed, unread = await asyncio.to_thread(self._store.recent_sessions, NEWEST)
             newest = next(
                 (summary for summary in listed if self._belongs_to(summary, notebook)), None
             )
@@ -464,7 +464,7 @@ class Workspace:
         if notebook is None or notebook in self._recognised or notebook in self._current:
             return
         recognition = NotebookRecognition(self._store, self._services.root)
-        listed, _ = await asyncio.to_thread(self._store.recent, NEWEST)
+        listed, _ = await asyncio.to_thread(self._store.recent_sessions, NEWEST)
         recognised = await asyncio.to_thread(recognition.look, notebook, listed)
         self._recognised[notebook] = recognised
         for summary in listed:
@@ -492,7 +492,7 @@ class Workspace:
 
     async def _newest_of_folder(self) -> LiveSession | None:
         """Return the newest session that scripts in this folder used, unless another process writes it."""
-        listed, _ = await asyncio.to_thread(self._store.recent, NEWEST)
+        listed, _ = await asyncio.to_thread(self._store.recent_sessions, NEWEST)
         for summary in listed:
             if not _is_continued_by(summary, None):
                 continue
@@ -790,5 +790,7 @@ def _is_continued_by(summary: SessionSummary, notebook: str | None) -> bool:
 def _sweep(layout: Layout, days: float, *, delete: bool) -> tuple[Sweep, tuple[UnneededBlob, ...]]:
     with storage_errors(layout.root):
         files = sweep_snapshots(layout, time.time(), days, delete=delete)
-        plan = replace(find_unneeded(layout, time.time(), days), snapshot_bytes=files.unneeded)
+        plan = replace(
+            find_unneeded(layout, time.time(), days), snapshot_bytes=files.unneeded_bytes
+        )
         return plan, delete_blobs(layout, plan.due) if delete else ()

@@ -108,7 +108,7 @@ class ApprovedCode:
                     path.unlink()
 
     def _path(self, session_id: str, suffix: str, *, number: str = "") -> Path | None:
-        number = number or (self._number.known() if self._number is not None else "")
+        number = number or (self._number.known_number() if self._number is not None else "")
         if self._project is None or not number or not session_id.replace("_", "").isalnum():
             return None
         project = hashlib.sha256(os.fsencode(self._project)).hexdigest()

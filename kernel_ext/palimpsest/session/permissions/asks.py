@@ -36,7 +36,7 @@ from palimpsest.transcript.session_record.events import (
     SessionError,
 )
 from palimpsest.transcript.strings.changed_lines import changed_lines
-from palimpsest.transcript.strings.deceptive_text import deceptions
+from palimpsest.transcript.strings.deceptive_text import deception_sentences
 from palimpsest.transcript.values import Ask, Reply, Rule
 
 
@@ -102,17 +102,17 @@ def permission_refusal(reply: Reply) -> PermissionDenied:
     if reply.feedback:
         return PermissionDenied(
             f"The user rejected this call with this feedback: {reply.feedback}",
-            stops=False,
-            by=reply.by,
-            why=reply.feedback,
+            stops_turn=False,
+            denied_by=reply.by,
+            reason=reply.feedback,
         )
     if reply.by == "headless":
         return PermissionDenied(
             "This call needs a person's permission and nobody is here to give it, so it was refused.",
-            stops=False,
-            by=reply.by,
+            stops_turn=False,
+            denied_by=reply.by,
         )
-    return PermissionDenied("The user rejected this call.", stops=True, by=reply.by)
+    return PermissionDenied("The user rejected this call.", stops_turn=True, denied_by=reply.by)
 
 
 def _with_diff(error: PermissionDenied | Aborted, diff: str | None) -> PermissionDenied | Aborted:
@@ -229,7 +229,8 @@ class Asks:
                     return await self._wait_until_on_disk(permission, abort)
             case Denied() as denied:
                 raise _with_diff(
-                    PermissionDenied(denied.message, stops=False, why=denied.description), diff
+                    PermissionDenied(denied.message, stops_turn=False, reason=denied.description),
+                    diff,
                 )
             case MustAsk():
                 locked = verdict.locked
@@ -430,7 +431,7 @@ class Asks:
         before = [allowed for name, allowed in tuple(self._allowed) if name == tool]
         warnings = (
             *changed_lines(tool_input, before),
-            *deceptions(tool_input, command=permission == "bash"),
+            *deception_sentences(tool_input, command=permission == "bash"),
         )
         return warnings or None
 

@@ -273,7 +273,7 @@ class Grants:
             return
         try:
             status = path.stat()
-            project_number = number.known()
+            project_number = number.known_number()
             signature = (status.st_mtime_ns, status.st_size, status.st_ino, project_number)
             if signature == self._signature:
                 return
@@ -430,7 +430,7 @@ def find_move(grants: Grants) -> ProjectMove | None:
         return None
     with suppress(OSError):
         for file in sorted(grants.folder.glob("*.json"))[:MAX_GRANT_FILES]:
-            project_number = number.known()
+            project_number = number.known_number()
             move = _move(file, project, project_number) if project_number else None
             if move is not None:
                 return move

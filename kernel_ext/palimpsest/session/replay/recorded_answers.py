@@ -223,7 +223,7 @@ class RecordedAnswers:
         reading ten thousand takes seconds.
         """
         live = self._live_state(session_id)
-        if live is not None and not live.partial:
+        if live is not None and not live.is_partial:
             return _visible_turns(recorded_turns(session_id, live.messages()), live)
         loaded = self._loaded.get(session_id)
         revert = _reverted_message(live)
@@ -250,7 +250,7 @@ class RecordedAnswers:
 
     async def _state(self, session_id: str) -> State | None:
         live = self._live_state(session_id)
-        if live is not None and not live.partial:
+        if live is not None and not live.is_partial:
             return live
         return await self._loaded_state(session_id)
 

@@ -46,7 +46,7 @@ class SnapshotReader:
         if name is None:
             return None
         try:
-            return self._snapshots.read(name)
+            return self._snapshots.snapshot_tree(name)
         except UnsafeTree as problem:
             self.unusable[name] = str(problem)
             return None
@@ -101,7 +101,7 @@ def _files_without_snapshot(
     for path in written_paths:
         if path.startswith("/") or Path(path).is_absolute():
             paths.append((path, OUTSIDE))
-        elif (problem := path_problem(path, snapshots.never)) is not None:
+        elif (problem := path_problem(path, snapshots.excluded_folders)) is not None:
             paths.append((path, problem))
         elif tree is not None and tree.get(path) is None and tree.left_out(path):
             paths.append((path, LEFT_OUT))
@@ -162,13 +162,13 @@ def revert_files(
     moves = plan_restores(snapshots, files[0])
     reverted = {file.file: file for file in (_reverted_file(snapshots, move) for move in moves)}
     done = perform_restores(snapshots, moves, overwrite)
-    for path, problem in done.failed:
+    for path, problem in done.failed_paths:
         reverted[path] = reverted[path].model_copy(
             update={"action": "impossible", "reason": problem}
         )
     for move in moves:
         if move.action == "conflict" and move.path in done.files:
-            action = "delete" if move.wanted is None else "restore"
+            action = "delete" if move.wanted_entry is None else "restore"
             reverted[move.path] = reverted[move.path].model_copy(
                 update={"action": action, "reason": None}
             )
@@ -186,7 +186,7 @@ def changed_by(files: Iterable[RevertedFile]) -> tuple[str, ...]:
 def _reverted_file(snapshots: Snapshots, move: FileRestore) -> RevertedFile:
     diff = None
     if move.action in {"write", "delete", "conflict"}:
-        diff = file_diff(snapshots, move.path, snapshots.store_entry(move.path), move.wanted)
+        diff = file_diff(snapshots, move.path, snapshots.store_entry(move.path), move.wanted_entry)
     action = {"write": "restore"}.get(move.action, move.action)
     return RevertedFile.model_validate(
         {"file": move.path, "action": action, "reason": move.reason or None, "diff": diff}

@@ -271,7 +271,7 @@ class LiveReverts:
 
     async def _load_whole_session(self) -> None:
         """Load the whole session if part of it is only in the log."""
-        if self._journal.read_state(lambda state: state.partial):
+        if self._journal.read_state(lambda state: state.is_partial):
             await asyncio.to_thread(self._journal.load_whole, self._load)
 
 

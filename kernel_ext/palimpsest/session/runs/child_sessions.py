@@ -82,7 +82,7 @@ def refuse_beyond(
     for rules in limits:
         verdict = decide_call(permission, patterns, (*base, *rules))
         if isinstance(verdict, Denied):
-            raise PermissionDenied(verdict.message, stops=False, why=verdict.description)
+            raise PermissionDenied(verdict.message, stops_turn=False, reason=verdict.description)
 
 
 def tools_hidden_by_limits(

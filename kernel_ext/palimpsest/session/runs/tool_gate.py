@@ -127,16 +127,16 @@ class ToolGate:
                     always=[call.tool],
                 )
             except PermissionDenied as denied:
-                if denied.by == "person":
+                if denied.denied_by == "person":
                     raise
                 self._refused[loop] = message_id
                 if len(self._refused) > MAX_LOOPS:
                     raise _denied_at_end(words) from None
                 raise PermissionDenied(
                     LOOP_REFUSED.format(words=words),
-                    stops=False,
-                    by="engine",
-                    why=REPEATED.format(words),
+                    stops_turn=False,
+                    denied_by="engine",
+                    reason=REPEATED.format(words),
                 ) from None
             self._allowed_loops.add(loop)
 
@@ -144,9 +144,9 @@ class ToolGate:
 def _denied_at_end(words: str) -> PermissionDenied:
     return PermissionDenied(
         TURN_ENDED.format(words=words),
-        stops=True,
-        by="engine",
-        why=REPEATED.format(words),
+        stops_turn=True,
+        denied_by="engine",
+        reason=REPEATED.format(words),
         guard="circle",
     )
 

@@ -254,8 +254,8 @@ class _Survey:
 def _survey(state: State) -> _Survey:
     """Collect facts about all messages; only prompts are read whole."""
     survey = _Survey()
-    for slot in state.slots():
-        info = slot.info.read(_ignore_line)
+    for slot in state.message_slots():
+        info = slot.info.newest_value(_ignore_line)
         if info is None:
             continue
         survey.last_change = max(survey.last_change, info.time.created)
@@ -333,9 +333,9 @@ def _cost(survey: _Survey) -> str:
 
 def messages_of(store: Store, state: State) -> Iterator[Message]:
     """Yield the messages with their long outputs, releasing each afterwards."""
-    for slot in state.slots():
+    for slot in state.message_slots():
         message = state.message(slot.id)
-        slot.built = None
+        slot.built_message = None
         slot.parts.clear()
         if message is not None:
             parts = tuple(

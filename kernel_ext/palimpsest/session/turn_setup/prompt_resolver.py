@@ -287,7 +287,7 @@ class PromptResolver:
         """Return the inputs from which the next request would be made; nothing is sent or written."""
         services = self._services
         all_messages, decisions, older, session = self._journal.read_state(
-            lambda state: (state.messages(), state.decisions, state.older, state.session)
+            lambda state: (state.messages(), state.decisions, state.older_count, state.session)
         )
         messages = without_reverted(all_messages, standing_revert(session))
         user = self._next_user(messages, running=running)
