@@ -174,7 +174,7 @@ def kernel(store: JsonlStore, state: State) -> Iterator[FakeKernel]:
         abort=Abort(),
         setup=cast("Any", None),
         jitter=lambda: 0.0,
-        hooks=HookPoints(HookRegistry(installed=False), lambda: ""),
+        hooks=HookPoints(HookRegistry(with_packages=False), lambda: ""),
     )
     registry = Registry(builtin_tools(kernel=True))
     # Token counts of an earlier kernel are not known to this one.

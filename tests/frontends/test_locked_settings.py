@@ -120,7 +120,7 @@ def rules(kernel: Kernel, *said: str) -> None:
     run = kernel.run(
         "from palimpsest.transcript.values import Rule\n"
         "from palimpsest.tools.registration.builtin_tools import DEFAULT_RULES\n"
-        f"harness.services.rules.effective.rules = (*DEFAULT_RULES, {made})"
+        f"harness.services.rules.effective_rules.rules = (*DEFAULT_RULES, {made})"
     )
     assert run.status == "ok", run.reply["content"]
 

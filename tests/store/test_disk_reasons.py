@@ -98,7 +98,7 @@ def test_a_table_says_it_and_trust_ends_with_the_kernel(fault: str, tmp_path: Pa
             write_parquet(Table(), table)  # type: ignore[arg-type]
         trust = TrustStore(folder)
         trust.add(["digest"], ["a.toml"], tmp_path)
-        assert trust.has("digest")
+        assert trust.is_trusted("digest")
         assert f"This trust ends with this kernel. {words}: " in trust.unwritten(tmp_path)
         assert [file.name for file in folder.iterdir() if file.name.startswith("t")] == []
     trust.remove(tmp_path)

@@ -50,7 +50,7 @@ class SessionInspection(SessionCalls):
             id=live.id,
             ask=ask,
             view=lambda: inspector_view(app.engine.submit(ask(query, "")).result()),
-            live=live,
+            live_session=live,
         )
         widget = app.views[key] = InspectorWidget(inspected, app.engine, words)
         return widget

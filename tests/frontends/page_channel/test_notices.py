@@ -48,7 +48,7 @@ class FakeSession:
         self.state = apply_records(self.records)
 
     def snapshot(self, *, messages: bool = True) -> Snapshot:
-        return Snapshot.of(self.state, messages=messages)
+        return Snapshot.of_state(self.state, messages=messages)
 
     def decisions(self) -> tuple[()]:
         return ()

@@ -318,7 +318,7 @@ async def test_a_title_waits_for_the_request_beside_it(tmp_path: Path) -> None:
     assert model.requests == []
     session.step_mode.release(session.held[0].id)
     await answering
-    await session.title_writer.wait()
+    await session.title_writer.wait_until_idle()
     assert len(model.requests) == 2
 
 
@@ -447,7 +447,7 @@ async def test_the_kernels_end_during_a_hold_keeps_the_prompt_and_step_mode(tmp_
         tmp_path,
         ScriptedModel(says("Here.")),
         store=harness.store,
-        effective=harness.services.rules.effective,
+        effective_rules=harness.services.rules.effective_rules,
     )
     again = await later.workspace.open(session.id)
     assert isinstance(again, LiveSession)
@@ -490,7 +490,7 @@ async def test_step_mode_is_a_sessions_own_and_goes_on_when_it_is_opened_again(
         tmp_path,
         ScriptedModel(),
         store=harness.store,
-        effective=harness.services.rules.effective,
+        effective_rules=harness.services.rules.effective_rules,
     )
     again = await later.workspace.open(first.id)
     assert isinstance(again, LiveSession)

@@ -98,11 +98,11 @@ async def test_what_was_taken_back_stays_so(tmp_path: Path, folder: Path) -> Non
     session = await made.session()
     await ask(session, "first")
     await until(lambda: pages(folder))
-    await session.auto_share.settle()
+    await session.auto_share.wait_until_shared()
 
     await made.workspace.sharing.unshare(session.id)
     await ask(session, "second")
-    await session.auto_share.settle()
+    await session.auto_share.wait_until_shared()
 
     assert pages(folder) == []
     assert share_of(session) == SHARING_OPTED_OUT

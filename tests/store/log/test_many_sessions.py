@@ -99,7 +99,7 @@ def test_a_page_says_what_is_not_counted_yet() -> None:
     found = [SessionSummary(f"ses_{n}", f"{n}", None, n, n) for n in range(40)]
 
     shown = search_page(found, Query(), lambda _: (), unread=960)
-    assert (shown.total, shown.unread, len(shown.sessions)) == (1_000, 960, 30)
+    assert (shown.total, shown.unread_count, len(shown.sessions)) == (1_000, 960, 30)
     assert search_page(found[:30], Query(), lambda _: (), unread=970).cursor is not None
 
 

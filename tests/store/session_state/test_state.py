@@ -222,7 +222,7 @@ def test_messages_are_built_again_only_when_they_changed() -> None:
 
 def test_a_snapshot_does_not_change_with_the_state() -> None:
     state = apply_records(records(EVERYTHING))
-    snapshot = Snapshot.of(state)
+    snapshot = Snapshot.of_state(state)
     reply = PermissionReplied(ask_id="per_1", reply=Reply(answer="once"))
     state.apply(Record(seq=100, ts=1, event=reply))
 

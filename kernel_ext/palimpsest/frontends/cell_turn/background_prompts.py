@@ -173,7 +173,7 @@ async def _send_prompt(
     """Open the session and send the prompt; returns when it is admitted. On the engine."""
     options = request.options
     session = await parts.session(options, place.notebook)
-    prompt_options = PromptOptions.of(
+    prompt_options = PromptOptions.of_choices(
         options,
         yes=options.yes,
         delivery="steer" if options.steer else "queue",

@@ -57,13 +57,13 @@ class ReplayedTurn:
     """The records of the turn."""
     _notes: list[str]
     """Sentences about the calls that do not run again."""
-    _quiet: bool
+    _is_quiet: bool
 
     def __post_init__(self) -> None:
         self._scrub = scrubber(os.environ)
         self._publish = self._kernel_parts.shell.display_pub.publish
         self._abort = Abort()
-        self._host = _CellHost(self._kernel_parts.show_sentence, shows_outputs=not self._quiet)
+        self._host = _CellHost(self._kernel_parts.show_sentence, shows_outputs=not self._is_quiet)
         self._failure = ""
 
     async def run(self, *, awaits: bool) -> AgentAnswer:
@@ -92,11 +92,11 @@ class ReplayedTurn:
         }
         self._publish(data, {})
         remaining = list(self._calls)
-        if self._quiet:
+        if self._is_quiet:
             yield from remaining
             self._kernel_parts.show_text(answer_of(self._turn).text)
             return
-        for piece in self._pieces():
+        for piece in self._output_pieces():
             if not isinstance(piece, ShownCall):
                 self._publish(piece, {})
                 continue
@@ -110,9 +110,9 @@ class ReplayedTurn:
         self._host.shows_outputs = False  # the remaining calls belong to no shown piece: a cell shows a limited number of outputs
         yield from remaining
 
-    def _pieces(self) -> Iterator[dict[str, Any] | ShownCall]:
+    def _output_pieces(self) -> Iterator[dict[str, Any] | ShownCall]:
         turn, session = self._turn, self._session
-        snapshot = replace(session.snapshot(), messages=(turn.begun, *turn.messages))
+        snapshot = replace(session.snapshot(), messages=(turn.user_message, *turn.messages))
         return turn_pieces(
             turn.session_id,
             turn.id,

@@ -68,7 +68,7 @@ def failed_conditions(
         for row, before in _with_baseline(groups, earlier):
             condition.check([key for key in row if key not in _NAME_COLUMNS])
             try:
-                holds = condition.holds(row, before)
+                holds = condition.holds_for(row, before)
             except UnknownValue as error:
                 unknown.append(str(error))
                 continue

@@ -47,12 +47,12 @@ class AnswerQueue:
         others get an error.
         """
         if isinstance(query, AskTrack):
-            questions.newest[asker] = query
+            questions.newest_tracks[asker] = query
         async with questions.lock, self._threads:
             if isinstance(query, AskTrack):
-                if questions.newest.get(asker) is not query:
+                if questions.newest_tracks.get(asker) is not query:
                     return ViewAnswer(error=SUPERSEDED)
-                del questions.newest[asker]
+                del questions.newest_tracks[asker]
             try:
                 return await asyncio.to_thread(_compute_answer, questions.source, query)
             except DAMAGED_LOG_ERRORS as error:  # a log may hold anything
@@ -66,7 +66,7 @@ class SessionQuestions:
     def __init__(self, source: AnswerSource) -> None:
         self.source = source
         self.lock = asyncio.Lock()
-        self.newest: dict[str, AskTrack] = {}
+        self.newest_tracks: dict[str, AskTrack] = {}
         """The newest waiting question for a track, by asker."""
 
 

@@ -51,7 +51,7 @@ class InspectedSession:
     """Answers a question about the session, given the id of the asker; called on the engine's loop."""
     view: Callable[[], TimelineView]
     """Returns the newest view, for the saved output; called on any thread but the engine's."""
-    live: KernelSession | None = None
+    live_session: KernelSession | None = None
     """A session of this kernel, whose records are observed and which may be edited."""
 
 
@@ -69,23 +69,23 @@ class InspectorWidget(CellWidget):
     def __init__(
         self, inspected: InspectedSession, engine: EngineThread, price: str | None = None
     ) -> None:
-        self._inspected = inspected
+        self._inspected_session = inspected
         self._price = price
         self._is_watched = False
         self._notified_at = 0.0
         self._has_pending_notice = False
         super().__init__(inspected.id, engine, built_file("inspector.js"))
-        live = inspected.live
+        live = inspected.live_session
         self.own = live is not None and not live.read_only
         if live is not None:
             self._unsubscribe = live.subscribe(self._on_records)
 
     def bundle(self) -> dict[str, str]:
         """Return the session's picture and tables as HTML, and the tables as plain text."""
-        return saved_output(self._inspected.view(), f"plm-inspect-{self.key}", os.environ)
+        return saved_output(self._inspected_session.view(), f"plm-inspect-{self.key}", os.environ)
 
     def __repr__(self) -> str:
-        return f"<InspectorWidget of {self._inspected.id}>"
+        return f"<InspectorWidget of {self._inspected_session.id}>"
 
     # Messages from and to the page
 
@@ -93,19 +93,19 @@ class InspectorWidget(CellWidget):
         match content:
             case {"kind": "ask", "id": str(identifier), "query": dict(query)}:
                 self._is_watched = True
-                self._on_engine(lambda: self._answer(identifier, query))
+                self._on_engine(lambda: self._send_answer(identifier, query))
             case {"kind": "edit", "id": str(identifier), "action": str(action), "part": str(part)}:
                 self._on_engine(lambda: self._edit(identifier, action, part))
             case _:
                 _log.debug("The inspector's page said what nobody understands: %.80r", content)
 
-    async def _answer(self, identifier: str, query: dict[str, Any]) -> None:
+    async def _send_answer(self, identifier: str, query: dict[str, Any]) -> None:
         try:
             priced_query = self._with_price(QUERY_ADAPTER.validate_python(query))
         except ValidationError:
             answer = ViewAnswer(error="The page and the kernel are of different versions; reload.")
         else:
-            answer = await self._inspected.ask(priced_query, self.key)
+            answer = await self._inspected_session.ask(priced_query, self.key)
         content = answer.model_dump(mode="json", exclude_none=True)
         self.send({"kind": "answer", "id": identifier, "answer": content})
 
@@ -122,7 +122,7 @@ class InspectorWidget(CellWidget):
 
     def _apply_edit(self, action: str, part: str) -> str:
         """Edit a part for later requests; returns an error of one sentence, or an empty text."""
-        live = self._inspected.live
+        live = self._inspected_session.live_session
         if live is None or action not in EDIT_ACTIONS:
             return "This recording is only read, so nothing in it can be changed."
         edit_action: ContextEditAction = action  # type: ignore[assignment]  # one of EDIT_ACTIONS
@@ -145,7 +145,7 @@ class InspectorWidget(CellWidget):
         self._has_pending_notice = True
         await asyncio.sleep(max(0.0, self._notified_at + CHANGED_SECONDS - time.monotonic()))
         self._has_pending_notice, self._notified_at = False, time.monotonic()
-        live = self._inspected.live
+        live = self._inspected_session.live_session
         self.send(
             {"kind": "changed", "seq": live.snapshot(messages=False).seq if live is not None else 0}
         )

@@ -49,7 +49,7 @@ class SessionReport:
     @property
     def tables(self) -> tuple[ReportTable, ...]:
         """All tables, in the order of the report."""
-        report_tables = [self._totals(), self.kinds]
+        report_tables = [self._totals_table(), self.kinds]
         if len(self.subagents):
             report_tables.append(self.subagents.table)
         if self.cache_use.rows:
@@ -60,7 +60,7 @@ class SessionReport:
             report_tables.append(self.wastes.table)
         return tuple(report_tables)
 
-    def _totals(self) -> ReportTable:
+    def _totals_table(self) -> ReportTable:
         figures = self.figures
         rows: list[tuple[Cell, ...]] = []
         for key, title, form in _TOTALS:

@@ -76,7 +76,7 @@ class SessionArchive:
                 "them to restore it."
             )
         return ArchivedText(
-            short_id(target.id), _title(target), self._text(target, recallable_parts)
+            short_id(target.id), _title(target), self._text_of_target(target, recallable_parts)
         )
 
     def _hidden_texts(self) -> list[ArchivedText]:
@@ -89,7 +89,9 @@ class SessionArchive:
                 if reduction is not None and reduction.action in {"truncate", "clear"}:
                     target = Target(message, part)
                     texts.append(
-                        ArchivedText(short_id(part.id), _title(target), self._text(target, (part,)))
+                        ArchivedText(
+                            short_id(part.id), _title(target), self._text_of_target(target, (part,))
+                        )
                     )
         return [archived for archived in texts if archived is not None]
 
@@ -118,7 +120,7 @@ class SessionArchive:
             EARLIER_MESSAGES, "Earlier messages", serialize_messages(full_messages, ALL_CHARS)
         )
 
-    def _text(self, target: Target, parts: Sequence[Part]) -> str:
+    def _text_of_target(self, target: Target, parts: Sequence[Part]) -> str:
         if target.part is None:
             full_message = target.message.model_copy(
                 update={"parts": tuple(self._full_part(part) for part in parts)}

@@ -38,7 +38,7 @@ class SnapshotReader:
 
     def __init__(self, snapshots: Snapshots) -> None:
         self._snapshots = snapshots
-        self.unusable: dict[str, str] = {}
+        self.unusable_reasons: dict[str, str] = {}
         """Snapshot name to the reason why it is not used."""
 
     def tree(self, name: str | None) -> Tree | None:
@@ -48,7 +48,7 @@ class SnapshotReader:
         try:
             return self._snapshots.snapshot_tree(name)
         except UnsafeTree as problem:
-            self.unusable[name] = str(problem)
+            self.unusable_reasons[name] = str(problem)
             return None
         except NotFound:
             return None
@@ -80,7 +80,7 @@ def wanted_files(
             if standing.snapshot is not None:
                 restore_from.setdefault(path, standing.snapshot)
     wanted, impossible = _wanted_files(trees, restore_from, left_by_agent, changed_between)
-    unseen = [path for path in plan.written if path not in restore_from]
+    unseen = [path for path in plan.written_files if path not in restore_from]
     return wanted, impossible + _files_without_snapshot(snapshots, trees, messages, unseen)
 
 
@@ -137,7 +137,7 @@ def _wanted_files(
     for path, name in restore_from.items():
         tree = trees.tree(name)
         if tree is None:
-            impossible.append((path, trees.unusable.get(name, GONE)))
+            impossible.append((path, trees.unusable_reasons.get(name, GONE)))
         else:
             wanted.append(
                 wanted_file(path, tree, left_by_agent[path], disturbed=path in changed_between)

@@ -62,7 +62,7 @@ def forked_session(
         state = store.open_messages(parent_id, "" if needs_all else (message or "").strip())
     if parent is None:
         raise NotFound(f"Session {parent_id!r} has no readable beginning.")
-    slot = _slot(state, message) if state is not None and message is not None else None
+    slot = _message_slot(state, message) if state is not None and message is not None else None
     update = {
         "id": new_id(),
         "title": _title(store, parent.title),
@@ -85,7 +85,7 @@ def forked_session(
     return store.fork(parent_id, session, seq=seq)
 
 
-def _slot(state: State, name: str) -> MessageSlot:
+def _message_slot(state: State, name: str) -> MessageSlot:
     """Return the slot of a named message; all messages are read only where ``name`` is no whole id."""
     message = state.message(name.strip()) or find_part(state.messages(), name).message
     return next(slot for slot in state.message_slots() if slot.id == message.id)

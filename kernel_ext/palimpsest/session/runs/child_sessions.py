@@ -68,7 +68,7 @@ def handed_limits(caller: Agent, agent: Agent, *, last: bool) -> tuple[Rules, ..
     denials = tuple(
         Rule(permission=name, action="deny")
         for name in NOT_INHERITED
-        if not agent.declares(name) or (last and name == "task")
+        if not agent.names_permission(name) or (last and name == "task")
     )
     return tuple(
         rules for rules in (caller.rules, denials) if any(r.action == "deny" for r in rules)
